@@ -1,0 +1,23 @@
+#pragma once
+
+// Opens a log by URL. The engine is chosen by the scheme; each engine is a build option.
+//
+//   memory:NAME          in this process only; every opener of NAME shares one log
+//   sqlite:PATH[?sync=full|normal|off]   a file on this host, shared by processes (FULL by default)
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "log/log.h"
+
+namespace tenure {
+
+struct LogOptions {
+  std::string pool = "default";  // an opener with another pool name than the log's is refused
+  bool read_only = false;        // appends, snapshots and trims are refused; a missing log is not created
+};
+
+Result<std::unique_ptr<Log>> open_log(std::string_view url, const LogOptions& options);
+
+}  // namespace tenure
