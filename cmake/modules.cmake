@@ -6,14 +6,56 @@ function(tenure_module name)
   target_link_libraries(tenure_${name} PUBLIC ${arg_LINKS} PRIVATE $<BUILD_INTERFACE:tenure_flags>)
 endfunction()
 
-# tenure_test(NAME SOURCES a.cc … LINKS tenure_x … [TIMEOUT s]): a GoogleTest program, each of its tests a ctest test.
+# tenure_test(NAME SOURCES a.cc … LINKS tenure_x … [LABELS unit …] [TIMEOUT s] [WHOLE]): a GoogleTest program.
+#
+# Each of its tests is a ctest test and a process of its own. With WHOLE the program is one ctest test, for suites
+# whose set-up is dear. LABELS say which runs a test belongs to ("unit" where none is given): the sanitizer builds
+# take `unit` and `conformance`, the release build takes all. `cmake --build … --target tests_LABEL` builds the
+# programs of a label.
 function(tenure_test name)
-  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(arg "WHOLE" "TIMEOUT" "SOURCES;LINKS;LABELS" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 60)
+  endif()
+  if(NOT arg_LABELS)
+    set(arg_LABELS unit)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_link_libraries(${name} PRIVATE ${arg_LINKS} tenure_flags GTest::gtest GTest::gtest_main Threads::Threads)
-  gtest_discover_tests(${name} TEST_PREFIX "${name}." PROPERTIES TIMEOUT ${arg_TIMEOUT})
+  tenure_label(${name} ${arg_LABELS})
+  if(arg_WHOLE)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
+  else()
+    # gtest_discover_tests reads its properties four times over and splits lists each time (CMake 3.25).
+    string(REPLACE ";" "\\\\\\\\\\\\\\\\;" labels "${arg_LABELS}")
+    gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60
+      PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${labels}")
+  endif()
+endfunction()
+
+# tenure_label(TARGET LABEL …): makes `tests_LABEL` build TARGET. For programs that ctest runs by add_test().
+function(tenure_label target)
+  foreach(label ${ARGN})
+    if(NOT TARGET tests_${label})
+      add_custom_target(tests_${label})
+    endif()
+    add_dependencies(tests_${label} ${target})
+  endforeach()
+endfunction()
+
+# tenure_fuzz(NAME SOURCES a.cc … LINKS tenure_x …): a libFuzzer program, built by the `fuzz` preset only. Its seed
+# inputs lie in the folder NAME beside its sources, where there is one. `tools/fuzz` runs them all.
+function(tenure_fuzz name)
+  if(NOT TENURE_FUZZ)
+    return()
+  endif()
+  cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_link_libraries(${name} PRIVATE ${arg_LINKS} tenure_flags)
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzz)
+  tenure_label(${name} fuzz)
 endfunction()

@@ -10,9 +10,9 @@ namespace tenure {
 
 }  // namespace tenure
 
-#define ASSERT(expression)                                                   \
-  do {                                                                       \
-    if (!(expression)) [[unlikely]] {                                        \
-      ::tenure::assert_failed(#expression, __FILE__, __LINE__);              \
-    }                                                                        \
+#define ASSERT(expression)                                      \
+  do {                                                          \
+    if (!(expression)) [[unlikely]] {                           \
+      ::tenure::assert_failed(#expression, __FILE__, __LINE__); \
+    }                                                           \
   } while (false)

@@ -12,12 +12,12 @@ namespace tenure {
 
 enum class Errc : std::uint8_t {
   // The request itself.
-  invalid = 1,   // malformed, empty or over a bound; refused before anything was written
-  key_exists,    // the key already has a job
-  no_such_key,   // the key has no job
-  pool_full,     // the queue bound is reached
-  shutting_down, // the pool is ending
-  job_failed,    // the handler said so; its error is the context
+  invalid = 1,    // malformed, empty or over a bound; refused before anything was written
+  key_exists,     // the key already has a job
+  no_such_key,    // the key has no job
+  pool_full,      // the queue bound is reached
+  shutting_down,  // the pool is ending
+  job_failed,     // the handler said so; its error is the context
   // The log.
   unavailable,   // the engine cannot be reached now; it may be tried again
   unknown,       // an append may or may not have taken effect; sending it again is safe
