@@ -1,0 +1,64 @@
+# The front door. The work is done by CMake (CMakePresets.json) and by the scripts in tools/.
+
+SEEDS ?= 10000
+FUZZ_SECONDS ?= 60
+
+.DEFAULT_GOAL := help
+.PHONY: help test build release check format tidy asan tsan fuzz bench sim coverage demo clean
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+test: ## Run everything: all tests, both sanitizers, the format; installs what is missing
+	@tools/bootstrap
+	@tools/test
+
+build: ## Build for debugging, into build/dev
+	@tools/bootstrap build test
+	@cmake --preset dev && cmake --build --preset dev
+
+release: ## Build optimised, into build/release
+	@tools/bootstrap build test
+	@cmake --preset release && cmake --build --preset release
+
+check: ## Check the format, and run clang-tidy on what was changed
+	@tools/bootstrap
+	@tools/format && tools/tidy
+
+format: ## Format every C++ file
+	@tools/bootstrap check
+	@tools/format --fix
+
+tidy: ## Run clang-tidy on the whole tree
+	@tools/bootstrap
+	@tools/tidy --all
+
+asan: ## Unit and conformance tests under AddressSanitizer and UBSan
+	@tools/bootstrap
+	@tools/test --only asan
+
+tsan: ## Unit and conformance tests under ThreadSanitizer
+	@tools/bootstrap
+	@tools/test --only tsan
+
+fuzz: ## Fuzz each decoder for FUZZ_SECONDS (60)
+	@tools/bootstrap
+	@tools/fuzz $(FUZZ_SECONDS)
+
+bench: release ## Run the benchmarks
+	@tools/bench
+
+sim: release ## Run the simulator over SEEDS (10000)
+	@build/release/tests/sim/tenure_sim --seeds $(SEEDS)
+
+coverage: ## Measure which lines the unit and conformance tests reach
+	@tools/bootstrap
+	@tools/coverage
+
+demo: ## Kill workers and watch their keys move (comes next)
+	@echo "The demo comes with the program, which is not here yet."
+	@echo "Meanwhile, 'make sim SEEDS=1000' kills, freezes and cuts off nodes a thousand times over and checks"
+	@echo "that no key ever has two holders; 'make test' runs everything."
+
+clean: ## Remove all that was built
+	@rm -rf build
