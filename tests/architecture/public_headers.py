@@ -1,19 +1,14 @@
 #!/usr/bin/env python3
-"""Compiles each public header alone. Usage: public_headers.py ROOT COMPILER; 77 (skipped) where there are none."""
+"""Compiles each public header alone. Usage: public_headers.py ROOT COMPILER"""
 
 import pathlib
 import subprocess
 import sys
 
-SKIPPED = 77
-
 
 def main():
     root, compiler = pathlib.Path(sys.argv[1]), sys.argv[2]
     headers = sorted((root / "include").rglob("*.h"))
-    if not headers:
-        print("no public headers yet")
-        return SKIPPED
     failed = 0
     for header in headers:
         command = [compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c++", "-I",
@@ -23,7 +18,7 @@ def main():
             print(f"{header.relative_to(root)} does not compile alone")
             failed += 1
     print(f"{len(headers)} headers, {failed} errors")
-    return 1 if failed else 0
+    return 1 if failed or not headers else 0
 
 
 if __name__ == "__main__":
