@@ -1,0 +1,194 @@
+#include "sim/sim_log.h"
+
+#include <optional>
+#include <utility>
+
+#include "base/assert.h"
+
+namespace tenure::sim {
+
+namespace {
+
+// What an answer brings, kept until it is delivered.
+template <class T>
+class Answered : public Call {
+ public:
+  explicit Answered(std::function<void(Result<T>)> done) : done_(std::move(done)) {}
+
+  void fail(Error error) override { answer_ = tl::unexpected<Error>(std::move(error)); }
+  void deliver() override {
+    if (done_) done_(std::move(*answer_));
+  }
+
+ protected:
+  std::optional<Result<T>> answer_;
+
+ private:
+  std::function<void(Result<T>)> done_;
+};
+
+class AppendCall final : public Answered<Position> {
+ public:
+  AppendCall(Bytes data, Log::AppendDone done) : Answered(std::move(done)), data_(std::move(data)) {}
+
+  void serve(LogServer& server) override {
+    if (data_.size() > kEntryBytesMax) return fail({Errc::invalid, "sim append", "too large"});
+    answer_ = server.append(data_);
+  }
+  std::unique_ptr<Call> duplicate() const override { return std::make_unique<AppendCall>(data_, nullptr); }
+
+ private:
+  Bytes data_;
+};
+
+class ReadCall final : public Answered<std::vector<Entry>> {
+ public:
+  ReadCall(Wires& wires, Cursor after, std::shared_ptr<bool> reading, Log::ReadDone done)
+      : Answered(std::move(done)), wires_(wires), after_(after), reading_(std::move(reading)) {}
+
+  void serve(LogServer& server) override { answer_ = server.read(after_, wires_.entries_per_read()); }
+  bool waits() const override { return answer_ && answer_->has_value() && (*answer_)->empty(); }
+  void deliver() override {
+    *reading_ = false;
+    Answered::deliver();
+  }
+
+ private:
+  Wires& wires_;
+  Cursor after_;
+  std::shared_ptr<bool> reading_;
+};
+
+class LoadCall final : public Answered<Snapshot> {
+ public:
+  LoadCall(Wires& wires, std::function<void(Result<Snapshot>)> done) : Answered(std::move(done)), wires_(wires) {}
+
+  void serve(LogServer& server) override {
+    if (wires_.snapshot_fails(true)) return fail({Errc::unavailable, "sim load snapshot", {}});
+    answer_ = *server.snapshot();
+  }
+
+ private:
+  Wires& wires_;
+};
+
+class CommitCall final : public Answered<void> {
+ public:
+  CommitCall(Wires& wires, std::shared_ptr<const Snapshot> snapshot, std::function<void(Status)> done)
+      : Answered(std::move(done)), wires_(wires), snapshot_(std::move(snapshot)) {}
+
+  void serve(LogServer& server) override {
+    if (wires_.snapshot_fails(false)) return fail({Errc::unavailable, "sim commit snapshot", {}});
+    answer_ = server.commit(snapshot_);
+  }
+
+ private:
+  Wires& wires_;
+  std::shared_ptr<const Snapshot> snapshot_;
+};
+
+class ServerCall final : public Answered<void> {
+ public:
+  ServerCall(std::function<void(LogServer&)> act, std::function<void(Status)> done)
+      : Answered(std::move(done)), act_(std::move(act)) {}
+
+  void serve(LogServer& server) override {
+    act_(server);
+    answer_ = Status();
+  }
+
+ private:
+  std::function<void(LogServer&)> act_;
+};
+
+}  // namespace
+
+// The writer may outlive its log; what it commits then goes nowhere.
+class SimSnapshotWriter final : public SnapshotWriter {
+ public:
+  SimSnapshotWriter(SimLog& log, Cursor at)
+      : wires_(log.wires_),
+        process_(log.process_),
+        link_(log.link_),
+        engine_(log.engine_),
+        connection_(log.connection_),
+        snapshot_(std::make_shared<Snapshot>()) {
+    snapshot_->cursor = at;
+  }
+
+  void add(Bytes chunk) override { snapshot_->chunks.push_back(std::move(chunk)); }
+  void commit(std::function<void(Status)> done) override {
+    if (*connection_ == 0) return;
+    auto call = std::make_unique<CommitCall>(wires_, std::move(snapshot_), std::move(done));
+    call->kind = Call::Kind::commit;
+    call->connection = *connection_;
+    call->process = &process_;
+    call->link = &link_;
+    call->engine = &engine_;
+    wires_.send(std::move(call));
+  }
+
+ private:
+  Wires& wires_;
+  Process& process_;
+  Link& link_;
+  SimLoop& engine_;
+  std::shared_ptr<std::uint64_t> connection_;
+  std::shared_ptr<Snapshot> snapshot_;
+};
+
+std::unique_ptr<Log> Wires::connect(Process& process, Link& link) {
+  return std::make_unique<SimLog>(*this, process, link);
+}
+
+SimLog::SimLog(Wires& wires, Process& process, Link& link)
+    : wires_(wires),
+      process_(process),
+      link_(link),
+      engine_(process.add_loop("engine")),
+      connection_(std::make_shared<std::uint64_t>(wires.open())) {}
+
+void SimLog::send(std::unique_ptr<Call> call, Call::Kind kind, Lane lane) {
+  if (*connection_ == 0) return;
+  call->kind = kind;
+  call->lane = lane;
+  call->connection = *connection_;
+  call->process = &process_;
+  call->link = &link_;
+  call->engine = &engine_;
+  wires_.send(std::move(call));
+}
+
+void SimLog::append(Lane lane, Bytes data, AppendDone done) {
+  send(std::make_unique<AppendCall>(std::move(data), std::move(done)), Call::Kind::append, lane);
+}
+
+void SimLog::read(Cursor after, ReadDone done) {
+  ASSERT(!*reading_);
+  *reading_ = true;
+  send(std::make_unique<ReadCall>(wires_, after, reading_, std::move(done)), Call::Kind::read);
+}
+
+void SimLog::load_snapshot(std::function<void(Result<Snapshot>)> done) {
+  send(std::make_unique<LoadCall>(wires_, std::move(done)), Call::Kind::load);
+}
+
+std::unique_ptr<SnapshotWriter> SimLog::begin_snapshot(Cursor at) {
+  return std::make_unique<SimSnapshotWriter>(*this, at);
+}
+
+void SimLog::trim(Position before, std::function<void(Status)> done) {
+  send(std::make_unique<ServerCall>([before](LogServer& server) { server.trim(before); }, std::move(done)),
+       Call::Kind::other);
+}
+
+void SimLog::remove(std::function<void(Status)> done) {
+  send(std::make_unique<ServerCall>([](LogServer& server) { server.remove(); }, std::move(done)), Call::Kind::other);
+}
+
+void SimLog::close() {
+  if (*connection_ == 0) return;
+  wires_.forget(std::exchange(*connection_, 0));
+}
+
+}  // namespace tenure::sim
