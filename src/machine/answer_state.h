@@ -1,0 +1,23 @@
+#pragma once
+
+// The states that are said in the log, as the record names them.
+
+#include "machine/effects.h"
+#include "tenure/v1/record.pb.h"
+
+namespace tenure {
+
+// `started` and `done` are never said: the holder's own records name the ticket.
+inline v1::Answer::State answer_state(TicketState state) {
+  switch (state) {
+    case TicketState::refused: return v1::Answer::REFUSED;
+    case TicketState::failed: return v1::Answer::FAILED;
+    case TicketState::stopped: return v1::Answer::STOPPED;
+    case TicketState::accepted:
+    case TicketState::started:
+    case TicketState::done: break;
+  }
+  return v1::Answer::ACCEPTED;
+}
+
+}  // namespace tenure

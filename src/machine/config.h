@@ -1,0 +1,24 @@
+#pragma once
+
+// The pool's options, as the log has them: the same on every node.
+
+#include <cstdint>
+
+namespace tenure {
+
+enum class Assignment : std::uint8_t { rendezvous = 1, jump = 2, chosen = 3 };
+
+struct PoolConfig {
+  std::uint32_t max_queued_jobs = 1000;
+  std::uint32_t max_attempts = 10;
+  std::int64_t pending_job_ttl_ms = 20'000;
+  std::int64_t worker_shutdown_ttl_ms = 120'000;
+  std::int64_t backoff_base_ms = 1'000;
+  std::int64_t backoff_cap_ms = 3'600'000;
+  std::uint32_t quarantine_after = 3;  // deaths of holders; zero: never
+  Assignment assignment = Assignment::rendezvous;
+
+  friend bool operator==(const PoolConfig&, const PoolConfig&) = default;
+};
+
+}  // namespace tenure

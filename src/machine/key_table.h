@@ -1,0 +1,166 @@
+#pragma once
+
+// The keys of a pool and the jobs queued on each. A key has a slot as long as it has a job; the jobs of a key form
+// a list whose head is the one that is, or will be, held. A resident job is a list of one.
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "base/bytes.h"
+#include "machine/effects.h"
+#include "machine/key_index.h"
+#include "machine/slab.h"
+
+namespace tenure {
+
+using SlotId = std::uint32_t;
+using JobId = std::uint32_t;
+using WorkerIx = std::uint32_t;
+
+// Of the head job of a key:
+//
+//            ┌──────────────── retry, requeue, delay ───────────────┐
+//            ▼                                                      │
+//   idle ▶ queued ─grant▶ starting ─Started▶ running ─Failed▶ waiting | dead
+//            ▲                │                 │ │
+//            │                └──start timed────┤ └─stop▶ stopping ─Released▶ (gone)
+//            └──Released────── moving ◀─move────┘
+//
+// The end of the holder's session takes starting, running and moving back to queued (or to quarantined), and
+// stopping to gone. A task is running as soon as it is granted.
+enum class JobState : std::uint8_t {
+  idle,         // the key has delayed tasks only
+  queued,       // wants a holder
+  starting,     // granted; the handler has not said yet that it runs
+  running,
+  stopping,     // the holder was asked to stop it for good
+  moving,       // the holder was asked to stop it so that the key can be granted anew
+  waiting,      // wants a holder later
+  dead,         // out of attempts; only residents stay with their key
+  quarantined,  // killed too many holders; only residents stay with their key
+};
+
+struct Message {
+  std::uint64_t number;
+  Bytes text;
+};
+
+// What few jobs have, kept apart so that a million plain ones stay small.
+struct JobExtra {
+  bool has_checkpoint = false;
+  Bytes checkpoint;
+  std::deque<Message> messages;  // not yet handled by the holder
+  std::size_t message_bytes = 0;  // of messages
+  std::uint64_t last_message = 0;
+  std::vector<std::uint64_t> stop_tickets;  // to be told when it has stopped
+  std::vector<std::uint64_t> stop_says;     // the same, to be said in the log
+};
+
+struct Job {
+  Bytes payload;
+  std::uint64_t ticket = 0;
+  std::uint64_t stamp = 0;  // with due_ms, names its delay timer
+  std::int64_t due_ms = 0;
+  std::unique_ptr<JobExtra> extra;
+  JobId next = kNone;
+  SlotId slot = kNone;
+  std::uint32_t max_attempts = 0;
+  std::uint16_t attempts = 0;  // that failed
+  std::uint16_t crashes = 0;   // of holders
+  bool say = false;
+  bool fresh = true;  // never held: counts against the queue bound
+
+  JobExtra& extras() {
+    if (!extra) extra = std::make_unique<JobExtra>();
+    return *extra;
+  }
+};
+
+struct Slot {
+  Bytes key;
+  std::uint64_t epoch = 0;     // of the present or last tenure
+  std::uint64_t stamp = 0;     // of the present state: outdates queue items and timers of earlier ones
+  std::int64_t since_ms = 0;   // log time of the last change of state
+  std::int64_t due_ms = 0;     // of its timer, if it has one
+  JobId head = kNone;
+  JobId tail = kNone;
+  JobId delayed = kNone;       // tasks that join the list later
+  std::uint32_t saved = 0;     // the snapshot that has it already
+  JobState state = JobState::idle;
+  JobKind kind = JobKind::resident;
+  bool live = false;
+  bool stop_wanted = false;    // stop as soon as it has started
+  bool solo = false;           // holds its worker's lane for last chances
+};
+
+// What a change of membership looks at for every key, packed so that a million are scanned in a few milliseconds.
+struct Placed {
+  std::uint64_t hash = 0;
+  WorkerIx target = kNone;  // who should hold the key
+  WorkerIx holder = kNone;  // who does
+};
+
+class KeyTable {
+ public:
+  Slab<Slot> slots;
+  Slab<Job> jobs;
+  std::vector<Placed> placed;  // by SlotId; a free slot's hash means nothing
+
+  SlotId find(BytesView key, std::uint64_t hash) const {
+    return index_.find(hash, [&](SlotId id) { return placed[id].hash == hash && slots[id].key == key; });
+  }
+  SlotId find(BytesView key) const { return find(key, hash_bytes(key)); }
+
+  SlotId add(BytesView key, std::uint64_t hash) {
+    const SlotId id = slots.add();
+    if (id == placed.size()) placed.emplace_back();
+    placed[id] = Placed{hash, kNone, kNone};
+    slots[id].key.assign(key);
+    slots[id].live = true;
+    index_.insert(hash, id);
+    return id;
+  }
+
+  void remove(SlotId id) {
+    index_.erase(placed[id].hash, id);
+    placed[id] = Placed{};
+    slots.remove(id);
+  }
+
+  // For restoring, once slots and placed are filled in.
+  void rebuild_index() {
+    index_.clear();
+    for (SlotId id = 0; id < slots.end(); ++id) {
+      if (slots[id].live) index_.insert(placed[id].hash, id);
+    }
+  }
+
+  Job& head(SlotId id) { return jobs[slots[id].head]; }
+
+  void push_back(SlotId id, JobId job) {
+    Slot& slot = slots[id];
+    jobs[job].next = kNone;
+    if (slot.head == kNone) {
+      slot.head = job;
+    } else {
+      jobs[slot.tail].next = job;
+    }
+    slot.tail = job;
+  }
+
+  JobId pop_front(SlotId id) {
+    Slot& slot = slots[id];
+    const JobId job = slot.head;
+    slot.head = jobs[job].next;
+    if (slot.head == kNone) slot.tail = kNone;
+    jobs[job].next = kNone;
+    return job;
+  }
+
+ private:
+  KeyIndex index_;
+};
+
+}  // namespace tenure

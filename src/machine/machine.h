@@ -1,0 +1,335 @@
+#pragma once
+
+// The keyed pool as a deterministic state machine: apply(entry) takes the state at one position of the log to the
+// state at the next, and says through Effects what follows. It is pure: no clock, no I/O, no threads, no randomness.
+// Every node that has applied the same entries has the same state, the same digest, and said the same.
+//
+// The rules, by file:
+//   machine.cc            an entry: log time, timers, repetitions, records in order
+//   machine_members.cc    sessions and workers: join, beat, expire, end, drain, serve; versions
+//   machine_dispatch.cc   what users ask: dispatch, notify, stop, dead letters, shutdown
+//   machine_tenure.cc     what holders say: started, released, done, failed, checkpoint; what a death leaves behind
+//   machine_place.cc      who should hold which key; queues, grants and moves
+//   machine_answers.cc    what is told to dispatchers
+//   machine_snapshot.cc   the state as bytes and back
+//
+// Not thread-safe: a machine belongs to one loop.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "machine/config.h"
+#include "machine/decode.h"
+#include "machine/effects.h"
+#include "machine/key_table.h"
+#include "machine/limits.h"
+#include "machine/roster.h"
+#include "machine/senders.h"
+#include "machine/timers.h"
+
+namespace tenure {
+
+namespace v1 {
+class AddWorker;
+class Answer;
+class Beat;
+class Checkpoint;
+class Choose;
+class Configure;
+class Dispatch;
+class Done;
+class Drain;
+class DropDead;
+class End;
+class Expire;
+class Failed;
+class Item;
+class Join;
+class Notified;
+class Notify;
+class Record;
+class Released;
+class RemoveWorker;
+class Rest;
+class RetryDead;
+class Serve;
+class SnapshotChunk;
+class Started;
+class Stop;
+class SwitchVersion;
+}  // namespace v1
+
+struct EntryView {
+  std::uint64_t position;
+  std::int64_t time_ms;  // the engine's
+  BytesView data;
+};
+
+struct DeadLetter {
+  Bytes key;
+  JobKind kind = JobKind::task;
+  bool quarantined = false;
+  JobId job = kNone;
+  std::uint64_t epoch = 0;  // of its last tenure
+  std::int64_t since_ms = 0;
+  Bytes error;
+};
+
+// What is to be said in the log for a dispatcher that keeps no state.
+struct DueAnswer {
+  std::uint64_t order = 0;
+  TicketState state = TicketState::accepted;
+  Errc code{};
+  std::uint64_t epoch = 0;
+  Bytes worker;
+  Bytes text;
+};
+
+struct JobInfo {
+  BytesView key;
+  JobKind kind;
+  JobState state;
+  BytesView worker;  // the holder, or empty
+  std::uint64_t session;
+  std::uint64_t epoch;
+  std::uint32_t attempt;
+  std::int64_t since_ms;  // log time
+  std::uint64_t ticket;
+  bool say;
+  BytesView payload;
+  bool has_checkpoint;
+  BytesView checkpoint;
+};
+
+struct MachineStats {
+  std::uint64_t entries = 0;
+  std::uint64_t entries_skipped = 0;   // broken, foreign, or of an unknown format
+  std::uint64_t batches_repeated = 0;
+  std::uint64_t records = 0;
+  std::uint64_t records_unknown = 0;
+  std::uint64_t records_refused = 0;
+  std::uint64_t grants = 0;
+  std::uint64_t moves = 0;
+  std::uint64_t dead_dropped = 0;
+};
+
+class SnapshotSource;
+
+class Machine {
+ public:
+  Machine();
+  ~Machine();
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  void apply(const EntryView& entry, Effects& effects);
+
+  // A chain over every decision made so far: equal on all nodes at equal positions. Constant time.
+  std::uint64_t digest() const { return digest_; }
+  // A digest of the state itself, from scratch. For tests and for judging a restored snapshot.
+  std::uint64_t state_digest() const;
+
+  // The state as of now, in chunks. The machine may go on applying while the chunks are taken, and every chunk
+  // costs little; at most one snapshot is under way.
+  std::unique_ptr<SnapshotSource> begin_snapshot();
+  // Replaces the state. On an error the machine is as new.
+  Status restore(const std::vector<Bytes>& chunks);
+
+  // Reading the state.
+  std::uint64_t position() const { return position_; }
+  std::uint32_t version() const { return version_; }
+  std::int64_t log_time_ms() const { return log_time_ms_; }
+  std::uint64_t epoch_last() const { return epoch_; }
+  const PoolConfig& config() const { return config_; }
+  const Roster& roster() const { return roster_; }
+  const MachineStats& stats() const { return stats_; }
+  const std::map<std::uint64_t, DeadLetter>& dead() const { return dead_; }
+  const std::map<std::uint64_t, DueAnswer>& answers() const { return answers_; }
+  std::uint32_t queued() const { return queued_; }
+  std::uint32_t keys() const { return table_.slots.live(); }
+  bool configured() const { return configured_; }
+  bool shutting_down() const { return shutting_down_; }
+  bool drained() const { return shutting_down_ && table_.slots.live() == 0; }
+  bool gone() const { return gone_; }
+  std::optional<std::int64_t> next_due_ms() const;
+  std::optional<JobInfo> find(BytesView key) const;
+  // Calls `visit` for slots from `from` on until it returns false; returns where to go on, or kNone at the end.
+  SlotId each_job(SlotId from, const std::function<bool(const JobInfo&)>& visit) const;
+  // What the job's holder has not handled yet.
+  void each_message(BytesView key, const std::function<void(std::uint64_t, BytesView)>& visit) const;
+  BytesView dead_payload(const DeadLetter& letter) const { return table_.jobs[letter.job].payload; }
+  // The bytes that keys, payloads, checkpoints and messages take, roughly: what a snapshot would weigh.
+  std::uint64_t state_bytes() const { return state_bytes_ + std::uint64_t{table_.slots.live()} * 64; }
+
+ private:
+  friend class SnapshotSource;
+
+  // machine.cc
+  void apply_record(const v1::Record& record);
+  void advance_time(std::int64_t engine_ms);
+  void fire_timers();
+  void fire(const MachineTimer& timer);
+  void time_out_start(SlotId slot);
+  void note(std::uint64_t word) { digest_ = hash_mix(digest_, word); }
+  std::uint64_t next_epoch();
+  void configure(const v1::Configure& record);
+  void refuse_record() { ++stats_.records_refused; }
+
+  // machine_members.cc
+  void on(const v1::Join& record);
+  void on(const v1::Beat& record);
+  void on(const v1::Expire& record);
+  void on(const v1::End& record);
+  void on(const v1::AddWorker& record);
+  void on(const v1::RemoveWorker& record);
+  void on(const v1::Drain& record);
+  void on(const v1::Serve& record);
+  void on(const v1::SwitchVersion& record);
+  void end_session(std::uint64_t id, SessionEnd how);
+  void remove_worker(WorkerIx ix, TenureEnd why);
+  void set_serves(WorkerIx ix, BytesView key, bool serves);
+
+  // machine_dispatch.cc
+  void on(const v1::Dispatch& record);
+  void on(const v1::Notify& record);
+  void on(const v1::Stop& record);
+  void on(const v1::RetryDead& record);
+  void on(const v1::DropDead& record);
+  void on_shutdown();
+  Errc judge(const v1::Dispatch& record, SlotId slot) const;
+  void stop_job(SlotId slot, std::uint64_t ticket, bool say);
+  void drop_waiting_tasks(SlotId slot);
+  void check_shutdown();
+
+  // machine_tenure.cc
+  void on(const v1::Started& record);
+  void on(const v1::Released& record);
+  void on(const v1::Done& record);
+  void on(const v1::Failed& record);
+  void on(const v1::Checkpoint& record);
+  void on(const v1::Notified& record);
+  SlotId held_slot(BytesView key, std::uint64_t epoch) const;
+  void end_tenure(SlotId slot, TenureEnd why);
+  void orphan(SlotId slot, TenureEnd why, bool blame_starting_only);
+  bool blame(SlotId slot, bool blame_starting_only);
+  void fail_job(SlotId slot, int next, BytesView error, std::int64_t delay_ms);
+  void bury(SlotId slot, bool quarantined, BytesView error);
+  void drop_oldest_dead_task();
+  void finish_head(SlotId slot);
+  void settle_stop(Job& job);
+  void next_job(SlotId slot);
+  std::int64_t backoff_ms(const Slot& slot, const Job& job) const;
+
+  // machine_place.cc
+  void on(const v1::Choose& record);
+  WorkerIx choose(SlotId slot) const;
+  void retarget(SlotId slot, WorkerIx target);
+  void retarget_all();
+  void worker_opened(WorkerIx ix, WorkerIx replaced);
+  void worker_closed(WorkerIx ix);
+  void refresh_open();
+  void enqueue(SlotId slot);
+  void mark(WorkerIx ix);
+  void settle_queues();
+  void pump(WorkerIx ix);
+  void grant_from(std::deque<QueueItem>& queue, WorkerIx ix, const std::function<bool()>& has_room);
+  void grant(SlotId slot, WorkerIx ix);
+  void start_moves(WorkerIx ix);
+  bool valid(const QueueItem& item, JobState state) const;
+  bool last_chance(const Job& job) const;
+  void set_state(SlotId slot, JobState state);
+  void set_timer(SlotId slot, TimerKind kind, std::int64_t due_ms);
+  void ask_stop(SlotId slot, StopReason reason);
+  TenureRef tenure_ref(SlotId slot) const;
+
+  // machine_answers.cc
+  void on(const v1::Answer& record);
+  void tell(std::uint64_t ticket, bool say, const Settlement& settlement);
+  void accept(std::uint64_t ticket, bool say, SlotId slot);
+  void refuse(std::uint64_t ticket, bool say, Errc code);
+  void tell_failed(const Job& job, std::uint64_t epoch, BytesView error);
+
+  // machine_snapshot.cc
+  void touch(SlotId slot);
+  void release_job(JobId job);
+  void each_slot_item(SlotId slot, const std::function<void(Bytes)>& take) const;
+  Bytes job_item(JobId job) const;
+  void each_dead_item(const std::function<void(Bytes)>& take) const;
+  Bytes save_rest() const;
+  bool load_rest(const v1::Rest& rest);
+  bool load_item(const v1::Item& item);
+  bool consistent() const;
+
+  Decoder decoder_;
+  Effects* effects_ = nullptr;  // only while applying
+
+  // The state. All of it is in the snapshot and in state_digest().
+  std::uint64_t position_ = 0;
+  std::uint64_t digest_ = 0;
+  std::uint32_t version_ = 1;
+  std::int64_t engine_ms_ = 0;
+  std::int64_t log_time_ms_ = 0;
+  std::uint64_t epoch_ = 0;
+  std::uint64_t stamps_ = 0;
+  std::uint32_t queued_ = 0;  // jobs never held so far
+  bool configured_ = false;
+  bool shutting_down_ = false;
+  bool gone_ = false;
+  PoolConfig config_;
+  Roster roster_;
+  KeyTable table_;
+  MachineTimers timers_;
+  Senders senders_;
+  std::map<Bytes, std::vector<WorkerIx>, std::less<>> served_;  // by key; the last one counts
+  std::map<std::uint64_t, DeadLetter> dead_;
+  std::uint64_t dead_ids_ = 0;
+  std::uint64_t dead_tasks_ = 0;
+  std::map<std::uint64_t, DueAnswer> answers_;                  // by ticket
+  std::map<std::uint64_t, std::uint64_t> answer_order_;         // order -> ticket
+  std::uint64_t answer_orders_ = 0;
+
+  // Derived, or about this process only.
+  std::vector<WorkerIx> open_;        // open workers, eldest first
+  std::vector<Place> open_places_;    // the same
+  std::vector<WorkerIx> dirty_;       // empty between records
+  std::uint64_t state_bytes_ = 0;
+  MachineStats stats_;
+  SnapshotSource* snapshot_ = nullptr;
+  std::uint32_t snapshots_ = 0;
+};
+
+// A snapshot under way. Must not outlive its machine. A key that is about to change before its turn has come is
+// saved first, so that the snapshot is of one position whatever is applied meanwhile.
+class SnapshotSource {
+ public:
+  ~SnapshotSource();
+  // The next chunk, made from a bounded number of keys; nothing at the end.
+  std::optional<Bytes> next();
+  std::uint64_t position() const { return position_; }
+
+ private:
+  friend class Machine;
+  SnapshotSource(Machine& machine, std::uint32_t id);
+  void save(SlotId slot);
+  void add(Bytes item);
+  void cut();
+
+  Machine& machine_;
+  std::uint32_t id_;
+  std::uint64_t position_;
+  SlotId at_ = 0;
+  SlotId end_;
+  std::unique_ptr<v1::SnapshotChunk> chunk_;
+  std::size_t chunk_bytes_ = 0;
+  std::deque<Bytes> ready_;
+  std::uint64_t items_ = 0;
+  std::uint64_t sum_ = 0;
+  bool done_ = false;
+};
+
+}  // namespace tenure

@@ -1,0 +1,208 @@
+// Sessions and workers: who is in the pool, and when somebody no longer is.
+
+#include <algorithm>
+
+#include "base/mutant.h"
+#include "machine/machine.h"
+#include "tenure/v1/record.pb.h"
+
+namespace tenure {
+
+void Machine::on(const v1::Join& record) {
+  const bool sound = record.session() != 0 && record.node().size() <= kIdBytesMax &&
+                     record.host().size() <= kIdBytesMax && record.lease_ms() >= kLeaseMsMin &&
+                     record.lease_ms() <= kLeaseMsMax;
+  if (!sound || gone_ || record.speaks() < version_ || roster_.session(record.session()) != nullptr ||
+      roster_.sessions.size() >= kSessionsMax) {
+    return refuse_record();
+  }
+  // Epochs that this node saw in a history that is gone must not be given again.
+  epoch_ = std::max(epoch_, record.epoch_floor());
+  if (!configured_) configure(record.configure());
+
+  Session& session = roster_.sessions[record.session()];
+  session.id = record.session();
+  session.node = record.node();
+  session.host = record.host();
+  session.pid = record.pid();
+  session.lease_ms = record.lease_ms();
+  session.speaks = record.speaks();
+  session.age = ++roster_.ages;
+  session.last_beat = position_;
+  session.joined_ms = log_time_ms_;
+  note(session.id);
+  effects_->joined(session.id);
+}
+
+void Machine::on(const v1::Beat& record) {
+  Session* session = roster_.session(record.session());
+  if (session == nullptr) return refuse_record();
+  session->last_beat = position_;
+  session->beat_number = std::max(session->beat_number, record.number());
+  session->speaks = std::max(session->speaks, record.speaks());
+  effects_->beaten(session->id, record.number(), record.digest_position(), record.digest());
+}
+
+// A claim that was made too early, too late or twice finds a newer beat, or no session, and is void.
+void Machine::on(const v1::Expire& record) {
+  const Session* session = roster_.session(record.session());
+  if (session == nullptr) return refuse_record();
+  if (session->last_beat != record.last_beat() && !MUTANT(expire_ignores_newer_beat)) return refuse_record();
+  end_session(record.session(), SessionEnd::expired);
+}
+
+void Machine::on(const v1::End& record) {
+  if (roster_.session(record.session()) == nullptr) return refuse_record();
+  switch (record.reason()) {
+    case v1::End::FENCED: return end_session(record.session(), SessionEnd::fenced);
+    case v1::End::CRASHED: return end_session(record.session(), SessionEnd::crashed);
+    default: return end_session(record.session(), SessionEnd::left);
+  }
+}
+
+void Machine::end_session(std::uint64_t id, SessionEnd how) {
+  TenureEnd why = TenureEnd::expired;
+  if (how == SessionEnd::left) why = TenureEnd::left;
+  if (how == SessionEnd::fenced) why = TenureEnd::fenced;
+  if (how == SessionEnd::crashed) why = TenureEnd::crashed;
+
+  const bool was_eldest = roster_.eldest()->id == id;
+  note(id);
+  const std::vector<WorkerIx> workers = roster_.by_age;
+  for (const WorkerIx ix : workers) {
+    if (roster_.workers[ix].session == id) remove_worker(ix, why);
+  }
+  roster_.sessions.erase(id);
+  effects_->session_ended(id, how);
+
+  // What the eldest had still to say is now the next one's to say.
+  if (was_eldest) {
+    for (const auto& [order, ticket] : answer_order_) {
+      const DueAnswer& due = answers_.at(ticket);
+      effects_->answer_due({ticket, due.state, due.code, due.epoch, due.worker, due.text});
+    }
+  }
+  check_shutdown();
+}
+
+void Machine::on(const v1::AddWorker& record) {
+  const Session* session = roster_.session(record.session());
+  const bool sound = !record.worker().empty() && record.worker().size() <= kIdBytesMax &&
+                     record.weight() <= kWeightMax && record.window() <= kWindowMax &&
+                     record.replaces().size() <= kIdBytesMax &&
+                     static_cast<std::size_t>(record.serves_size()) <= kServedPerWorkerMax &&
+                     std::all_of(record.serves().begin(), record.serves().end(), [](const Bytes& key) {
+                       return !key.empty() && key.size() <= kKeyBytesMax;
+                     });
+  if (session == nullptr) return refuse_record();
+  if (!sound || roster_.worker(record.worker()) != kNone || roster_.by_age.size() >= kWorkersMax) {
+    refuse_record();
+    effects_->worker_refused(session->id, record.worker(), sound ? Errc::key_exists : Errc::invalid);
+    return;
+  }
+
+  const WorkerIx replaced = record.replaces().empty() ? kNone : roster_.worker(record.replaces());
+  const WorkerIx ix = roster_.add_worker();
+  Worker& worker = roster_.workers[ix];
+  worker.id = record.worker();
+  worker.session = session->id;
+  worker.joined_ms = log_time_ms_;
+  worker.window = record.window() == 0 ? kWindowDefault : record.window();
+  worker.place.weight = record.weight() == 0 ? kWeightDefault : record.weight();
+  // The place follows from the name, so that a worker that comes back gets its keys back; one that replaces
+  // another stands where that one stood.
+  worker.place.seed = hash_bytes(record.replaces().empty() ? record.worker() : record.replaces());
+  if (replaced != kNone) {
+    worker.place.seed = roster_.workers[replaced].place.seed;
+    roster_.workers[replaced].draining = true;
+  }
+  const auto taken = [&](WorkerIx other) {
+    return other != ix && roster_.workers[other].open() && roster_.workers[other].place.seed == worker.place.seed;
+  };
+  while (std::any_of(roster_.by_age.begin(), roster_.by_age.end(), taken)) {
+    worker.place.seed = hash_mix(worker.place.seed, worker.age);
+  }
+  note(worker.place.seed);
+  effects_->worker_added(session->id, worker.id);
+  refresh_open();
+  for (const Bytes& key : record.serves()) set_serves(ix, key, true);
+  worker_opened(ix, replaced);
+}
+
+void Machine::on(const v1::RemoveWorker& record) {
+  const WorkerIx ix = roster_.worker(record.worker());
+  if (ix == kNone || roster_.workers[ix].session != record.session()) return refuse_record();
+  remove_worker(ix, TenureEnd::left);
+}
+
+void Machine::on(const v1::Drain& record) {
+  const WorkerIx ix = roster_.worker(record.worker());
+  if (ix == kNone || roster_.workers[ix].draining) return refuse_record();
+  roster_.workers[ix].draining = true;
+  note(roster_.workers[ix].age);
+  refresh_open();
+  worker_closed(ix);
+}
+
+void Machine::on(const v1::Serve& record) {
+  const WorkerIx ix = roster_.worker(record.worker());
+  if (ix == kNone || roster_.workers[ix].session != record.session()) return refuse_record();
+  const auto set = [&](const auto& keys, bool serves) {
+    for (const Bytes& key : keys) {
+      if (!key.empty() && key.size() <= kKeyBytesMax) set_serves(ix, key, serves);
+    }
+  };
+  set(record.remove(), false);
+  set(record.add(), true);
+}
+
+void Machine::set_serves(WorkerIx ix, BytesView key, bool serves) {
+  std::vector<Bytes>& own = roster_.workers[ix].serves;
+  const auto at = std::lower_bound(own.begin(), own.end(), key);
+  const bool has = at != own.end() && *at == key;
+  if (has == serves || (serves && own.size() >= kServedPerWorkerMax)) return;
+  if (serves) {
+    own.insert(at, Bytes(key));
+    served_[Bytes(key)].push_back(ix);
+  } else {
+    own.erase(at);
+    const auto found = served_.find(key);
+    std::erase(found->second, ix);
+    if (found->second.empty()) served_.erase(found);
+  }
+  const SlotId slot = table_.find(key);
+  if (slot != kNone) retarget(slot, choose(slot));
+}
+
+void Machine::remove_worker(WorkerIx ix, TenureEnd why) {
+  const bool blamed = why == TenureEnd::crashed || why == TenureEnd::expired;
+  // Where one job ran alone on its last chance, the death is that job's, and the others are not to blame.
+  const bool solo = blamed && roster_.workers[ix].solo != kNone;
+  roster_.workers[ix].draining = true;
+  refresh_open();
+
+  for (const Bytes& key : roster_.workers[ix].serves) {
+    const auto found = served_.find(key);
+    std::erase(found->second, ix);
+    if (found->second.empty()) served_.erase(found);
+  }
+  roster_.workers[ix].serves.clear();
+
+  for (SlotId slot = 0; slot < table_.placed.size(); ++slot) {
+    if (table_.placed[slot].holder == ix) orphan(slot, why, solo);
+  }
+  worker_closed(ix);
+  effects_->worker_removed(roster_.workers[ix].session, roster_.workers[ix].id);
+  roster_.remove_worker(ix);
+  refresh_open();
+}
+
+void Machine::on(const v1::SwitchVersion& record) {
+  const bool spoken = std::all_of(roster_.sessions.begin(), roster_.sessions.end(),
+                                  [&](const auto& entry) { return entry.second.speaks >= record.to(); });
+  if (record.to() <= version_ || !spoken || roster_.sessions.empty()) return refuse_record();
+  version_ = record.to();
+  note(version_);
+}
+
+}  // namespace tenure

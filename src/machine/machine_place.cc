@@ -1,0 +1,253 @@
+// Who should hold which key, and the queues that lead there: grants are given and moves are begun in portions.
+
+#include <algorithm>
+
+#include "assign/jump.h"
+#include "assign/rendezvous.h"
+#include "base/assert.h"
+#include "base/mutant.h"
+#include "machine/machine.h"
+#include "tenure/v1/record.pb.h"
+
+namespace tenure {
+
+// Who should hold the key, given the open workers; nobody if there are none, or if a choice is still to be made.
+WorkerIx Machine::choose(SlotId slot) const {
+  if (!served_.empty()) {
+    const auto found = served_.find(table_.slots[slot].key);
+    if (found != served_.end()) {
+      const auto open = std::find_if(found->second.rbegin(), found->second.rend(),
+                                     [&](WorkerIx ix) { return roster_.workers[ix].open(); });
+      if (open != found->second.rend()) return *open;
+    }
+  }
+  if (open_.empty()) return kNone;
+  const Placed& placed = table_.placed[slot];
+  switch (config_.assignment) {
+    case Assignment::rendezvous: return open_[rendezvous_choose(placed.hash, open_places_)];
+    case Assignment::jump: return open_[jump_choose(placed.hash, static_cast<std::uint32_t>(open_.size()))];
+    case Assignment::chosen:
+      return placed.target != kNone && roster_.workers[placed.target].open() ? placed.target : kNone;
+  }
+  ASSERT(false);
+}
+
+void Machine::on(const v1::Choose& record) {
+  const SlotId slot = table_.find(record.key());
+  const WorkerIx ix = roster_.worker(record.worker());
+  if (slot == kNone || ix == kNone || !roster_.workers[ix].open() || config_.assignment != Assignment::chosen) {
+    return refuse_record();
+  }
+  touch(slot);
+  retarget(slot, ix);
+}
+
+void Machine::retarget(SlotId slot, WorkerIx target) {
+  Placed& placed = table_.placed[slot];
+  if (placed.target == target) return;
+  touch(slot);
+  placed.target = target;
+  Slot& entry = table_.slots[slot];
+  if (entry.state == JobState::queued) {
+    set_state(slot, JobState::queued);  // its place in the old queue is void
+    enqueue(slot);
+  } else if (entry.state == JobState::running && entry.kind == JobKind::resident && placed.holder != target) {
+    roster_.workers[placed.holder].moves.push_back({slot, entry.stamp});
+    mark(placed.holder);
+  }
+}
+
+void Machine::retarget_all() {
+  refresh_open();
+  for (SlotId slot = 0; slot < table_.placed.size(); ++slot) {
+    if (table_.slots[slot].live) retarget(slot, choose(slot));
+  }
+}
+
+// A worker has come. Under rendezvous only the newcomer's draw has to be compared with the present one's, so that
+// nothing moves but what must.
+void Machine::worker_opened(WorkerIx ix, WorkerIx replaced) {
+  if (config_.assignment == Assignment::chosen) {
+    effects_->choices_due();
+    return;
+  }
+  const Worker& worker = roster_.workers[ix];
+  const bool inherits = replaced != kNone && roster_.workers[replaced].place.weight == worker.place.weight;
+  if (config_.assignment != Assignment::rendezvous || (replaced != kNone && !inherits)) return retarget_all();
+
+  const bool any_served = !served_.empty();
+  for (SlotId slot = 0; slot < table_.placed.size(); ++slot) {
+    const Placed& placed = table_.placed[slot];
+    if (placed.target == kNone) {
+      if (!table_.slots[slot].live) continue;
+    } else if (inherits ? placed.target != replaced
+                        : !rendezvous_prefers(placed.hash, worker.place, roster_.workers[placed.target].place)) {
+      continue;
+    }
+    retarget(slot, any_served ? choose(slot) : ix);
+  }
+}
+
+// A worker takes no more keys. Those it should have had go to the others; those it holds follow as moves.
+void Machine::worker_closed(WorkerIx ix) {
+  if (config_.assignment == Assignment::jump) {
+    retarget_all();
+  } else {
+    for (SlotId slot = 0; slot < table_.placed.size(); ++slot) {
+      if (table_.placed[slot].target == ix) retarget(slot, choose(slot));
+    }
+  }
+  if (config_.assignment == Assignment::chosen) effects_->choices_due();
+}
+
+void Machine::refresh_open() {
+  open_.clear();
+  open_places_.clear();
+  for (const WorkerIx ix : roster_.by_age) {
+    if (!roster_.workers[ix].open()) continue;
+    open_.push_back(ix);
+    open_places_.push_back(roster_.workers[ix].place);
+  }
+}
+
+// The head of this key wants a holder. Where none can be had it waits, and the next worker to open finds it.
+void Machine::enqueue(SlotId slot) {
+  const WorkerIx ix = table_.placed[slot].target;
+  if (ix == kNone) return;
+  Worker& worker = roster_.workers[ix];
+  const Slot& entry = table_.slots[slot];
+  std::deque<QueueItem>& queue = last_chance(table_.head(slot))   ? worker.last_chances
+                                 : entry.kind == JobKind::task ? worker.tasks
+                                                               : worker.residents;
+  queue.push_back({slot, entry.stamp});
+  mark(ix);
+}
+
+// A job that killed all but one of the holders it may kill is run alone among its like, so that the blame is sure.
+bool Machine::last_chance(const Job& job) const {
+  return config_.quarantine_after > 1 && std::uint32_t{job.crashes} + 1 >= config_.quarantine_after;
+}
+
+void Machine::mark(WorkerIx ix) {
+  if (roster_.workers[ix].dirty) return;
+  roster_.workers[ix].dirty = true;
+  dirty_.push_back(ix);
+}
+
+void Machine::settle_queues() {
+  for (std::size_t i = 0; i < dirty_.size(); ++i) {
+    const WorkerIx ix = dirty_[i];
+    roster_.workers[ix].dirty = false;
+    if (roster_.workers[ix].live) pump(ix);
+  }
+  dirty_.clear();
+}
+
+void Machine::pump(WorkerIx ix) {
+  start_moves(ix);
+  Worker& worker = roster_.workers[ix];
+  if (worker.draining) return;
+  grant_from(worker.residents, ix, [&] { return worker.starting < kStartingMax; });
+  grant_from(worker.tasks, ix, [&] { return worker.tasks_held < worker.window; });
+  grant_from(worker.last_chances, ix, [&] { return worker.solo == kNone; });
+}
+
+void Machine::grant_from(std::deque<QueueItem>& queue, WorkerIx ix, const std::function<bool()>& has_room) {
+  while (!queue.empty()) {
+    const QueueItem item = queue.front();
+    if (valid(item, JobState::queued)) {
+      if (!has_room()) return;
+      queue.pop_front();
+      grant(item.slot, ix);
+    } else {
+      queue.pop_front();
+    }
+  }
+}
+
+bool Machine::valid(const QueueItem& item, JobState state) const {
+  const Slot& slot = table_.slots[item.slot];
+  return slot.live && slot.stamp == item.stamp && slot.state == state;
+}
+
+void Machine::grant(SlotId slot, WorkerIx ix) {
+  touch(slot);
+  Slot& entry = table_.slots[slot];
+  Worker& worker = roster_.workers[ix];
+  ASSERT(table_.placed[slot].holder == kNone || MUTANT(grant_before_release) || MUTANT(tasks_overlap));
+  Job& job = table_.head(slot);
+  table_.placed[slot].holder = ix;
+  entry.epoch = next_epoch();
+  ++worker.keys_held;
+  ++stats_.grants;
+  if (last_chance(job)) {
+    entry.solo = true;
+    worker.solo = slot;
+  }
+  if (entry.kind == JobKind::task) {
+    ++worker.tasks_held;
+    set_state(slot, JobState::running);
+  } else {
+    ++worker.starting;
+    set_state(slot, JobState::starting);
+    set_timer(slot, TimerKind::start_timeout, log_time_ms_ + config_.pending_job_ttl_ms);
+  }
+  const bool first = job.fresh;
+  if (job.fresh) {
+    job.fresh = false;
+    --queued_;
+  }
+  note(entry.epoch);
+  note(worker.age);
+  const bool checkpoint = job.extra && job.extra->has_checkpoint && !MUTANT(checkpoint_not_restored);
+  effects_->granted({tenure_ref(slot), entry.kind, first, job.say, checkpoint, std::uint32_t{job.attempts} + 1,
+                     job.ticket, job.payload, checkpoint ? BytesView(job.extra->checkpoint) : BytesView()});
+}
+
+void Machine::start_moves(WorkerIx ix) {
+  Worker& worker = roster_.workers[ix];
+  while (!worker.moves.empty() && worker.moving < kMovingMax) {
+    const QueueItem item = worker.moves.front();
+    worker.moves.pop_front();
+    if (!valid(item, JobState::running) || table_.placed[item.slot].target == ix) continue;
+    touch(item.slot);
+    ++worker.moving;
+    ++stats_.moves;
+    if (worker.solo == item.slot) worker.solo = kNone;
+    table_.slots[item.slot].solo = false;
+    set_state(item.slot, JobState::moving);
+    ask_stop(item.slot, StopReason::move);
+    if (MUTANT(grant_before_release)) {
+      set_state(item.slot, JobState::queued);
+      enqueue(item.slot);
+    }
+  }
+}
+
+// A new stamp outdates whatever refers to the state before; the timer of that state goes with it.
+void Machine::set_state(SlotId slot, JobState state) {
+  Slot& entry = table_.slots[slot];
+  if (entry.due_ms != 0) timers_.erase({entry.due_ms, entry.stamp, TimerKind::retry, slot});
+  entry.due_ms = 0;
+  entry.state = state;
+  entry.stamp = ++stamps_;
+  entry.since_ms = log_time_ms_;
+}
+
+void Machine::set_timer(SlotId slot, TimerKind kind, std::int64_t due_ms) {
+  Slot& entry = table_.slots[slot];
+  ASSERT(entry.due_ms == 0);
+  entry.due_ms = std::max<std::int64_t>(due_ms, 1);
+  timers_.insert({entry.due_ms, entry.stamp, kind, slot});
+}
+
+void Machine::ask_stop(SlotId slot, StopReason reason) { effects_->stop_asked(tenure_ref(slot), reason); }
+
+TenureRef Machine::tenure_ref(SlotId slot) const {
+  const WorkerIx holder = table_.placed[slot].holder;
+  const Slot& entry = table_.slots[slot];
+  if (holder == kNone) return {0, {}, entry.key, entry.epoch};
+  return {roster_.workers[holder].session, roster_.workers[holder].id, entry.key, entry.epoch};
+}
+
+}  // namespace tenure

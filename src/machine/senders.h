@@ -1,0 +1,36 @@
+#pragma once
+
+// Which batches have been applied: what makes an append whose answer was lost safe to send again.
+
+#include <cstdint>
+#include <map>
+
+#include "machine/limits.h"
+
+namespace tenure {
+
+struct Sender {
+  std::uint64_t last = 0;     // the largest sequence seen
+  std::uint64_t seen = 0;     // bit i: last - i was seen
+  std::int64_t used_ms = 0;   // log time of its last batch
+  std::uint64_t order = 0;    // of that batch, among all
+};
+
+class Senders {
+ public:
+  // True if the batch is new; it is then remembered. A sequence too far back to tell counts as seen.
+  bool accept(std::uint64_t sender, std::uint64_t sequence, std::int64_t log_time_ms);
+
+  const std::map<std::uint64_t, Sender>& all() const { return senders_; }
+  std::uint64_t orders() const { return orders_; }
+  void restore(std::map<std::uint64_t, Sender> senders, std::uint64_t orders);
+
+ private:
+  void forget_old(std::int64_t log_time_ms);
+
+  std::map<std::uint64_t, Sender> senders_;
+  std::map<std::uint64_t, std::uint64_t> by_order_;  // least recently heard first
+  std::uint64_t orders_ = 0;
+};
+
+}  // namespace tenure
