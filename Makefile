@@ -2,6 +2,7 @@
 
 SEEDS ?= 10000
 FUZZ_SECONDS ?= 60
+SIMULATOR := build/release/tests/sim/tenure_sim
 
 .DEFAULT_GOAL := help
 .PHONY: help test build release check format tidy asan tsan fuzz bench sim coverage demo clean
@@ -49,7 +50,8 @@ bench: release ## Run the benchmarks
 	@tools/bench
 
 sim: release ## Run the simulator over SEEDS (10000)
-	@build/release/tests/sim/tenure_sim --seeds $(SEEDS)
+	@[ -x $(SIMULATOR) ] || { echo "make sim: $(SIMULATOR) is not built yet"; exit 1; }
+	@$(SIMULATOR) --seeds $(SEEDS)
 
 coverage: ## Measure which lines the unit and conformance tests reach
 	@tools/bootstrap
