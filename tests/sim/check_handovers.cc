@@ -1,0 +1,91 @@
+// Promises m and n: what a holder is given, by clients and by the holder before it.
+
+#include <algorithm>
+
+#include "sim/log_fold.h"
+
+namespace tenure::sim {
+
+namespace {
+
+struct Place {
+  std::uint64_t job;
+  std::size_t number;  // from 1, in the order of acceptance
+};
+
+struct Course {
+  std::size_t last = 0;  // the last message of the present tenure
+  std::uint64_t epoch = 0;
+  std::size_t furthest = 0;  // over all tenures
+};
+
+// One tenure gets messages one after another; the next tenure may be given some again, but skips none.
+void follow(Course& course, const Delivered& delivered, std::size_t number, Time at, Verdict& verdict) {
+  const std::string name = "message " + std::to_string(number) + " to " + delivered.key + " epoch " +
+                           std::to_string(delivered.epoch) + " (process " + std::to_string(delivered.process) + ")";
+  if (course.epoch == delivered.epoch) {
+    if (number != course.last + 1) {
+      verdict.broken('m', at, name + " came after number " + std::to_string(course.last));
+    }
+  } else if (number > course.furthest + 1) {
+    verdict.broken('m', at, name + " came first, though " + std::to_string(course.furthest + 1) + " was never given");
+  }
+  course.epoch = delivered.epoch;
+  course.last = number;
+  course.furthest = std::max(course.furthest, number);
+}
+
+}  // namespace
+
+void check_messages(const History& history, Verdict& verdict) {
+  const AskedBy asked = asked_by_ticket(history);
+  Verdict ignored;
+  const Expectations unlimited{.queue_bound = UINT32_MAX};
+  LogFold fold(asked, unlimited, ignored);
+  const auto lines = log_lines(history);
+  for (const Event* event : lines.back().events) fold.apply(*event);
+
+  std::map<std::uint64_t, Place> places;
+  for (const auto& [ticket, job] : fold.jobs) {
+    for (std::size_t i = 0; i < job.messages.size(); ++i) places[job.messages[i]] = {ticket, i + 1};
+  }
+  std::map<std::uint64_t, Course> courses;
+  Time closed = kForever;
+  for (const Event& event : history) {
+    if (std::holds_alternative<Closed>(event.what)) closed = event.at;
+    const auto* delivered = std::get_if<Delivered>(&event.what);
+    if (delivered == nullptr) continue;
+    // What the log lost after it was delivered has no number to be judged by.
+    const auto place = places.find(delivered->ticket);
+    if (place == places.end()) continue;
+    follow(courses[place->second.job], *delivered, place->second.number, event.at, verdict);
+  }
+  if (closed == kForever) return;
+  for (const auto& [ticket, job] : fold.jobs) {
+    if (!job.live || job.messages.size() <= courses[ticket].furthest) continue;
+    verdict.broken('m', closed,
+                   "messages to " + job.asked->key + " from number " + std::to_string(courses[ticket].furthest + 1) +
+                       " on were never given");
+  }
+}
+
+void check_handovers(const History& history, const PastHolds& holds, Verdict& verdict) {
+  const AskedBy asked = asked_by_ticket(history);
+  Verdict ignored;
+  const Expectations unlimited{.queue_bound = UINT32_MAX};
+  std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> given;
+  for (const LogLine& line : log_lines(history)) {
+    LogFold fold(asked, unlimited, ignored);
+    for (const Event* event : line.events) fold.apply(*event);
+    given.insert(fold.given.begin(), fold.given.end());
+  }
+  for (const PastHold& hold : holds.all) {
+    const auto found = given.find({hold.key, hold.epoch});
+    if (found == given.end() || found->second == hold.given) continue;
+    verdict.broken('n', hold.began,
+                   "started with " + std::to_string(hold.given) + " where " + std::to_string(found->second) +
+                       " was the last checkpoint: " + hold.name());
+  }
+}
+
+}  // namespace tenure::sim

@@ -1,0 +1,88 @@
+// Promises j to l: the nodes agree, the pool recovers, and nothing grows without bound.
+
+#include <algorithm>
+
+#include "sim/log_fold.h"
+
+namespace tenure::sim {
+
+void check_agreement(const History& history, Verdict& verdict) {
+  std::map<std::uint64_t, Digest> first;
+  for (const Event& event : history) {
+    const auto* digest = std::get_if<Digest>(&event.what);
+    if (digest == nullptr) continue;
+    const auto [at, added] = first.try_emplace(digest->entry, *digest);
+    if (added || at->second.digest == digest->digest) continue;
+    const auto who = [](ProcessNumber process) {
+      return process == kOnlooker ? std::string("the onlooker") : "process " + std::to_string(process);
+    };
+    verdict.broken('j', event.at,
+                   who(digest->process) + " and " + who(at->second.process) + " differ after entry " +
+                       std::to_string(digest->entry));
+  }
+}
+
+namespace {
+
+// How many run the key with a lease at this moment.
+std::size_t holders(const PastHolds& holds, const std::string& key, Time at) {
+  const auto found = holds.by_key.find(key);
+  if (found == holds.by_key.end()) return 0;
+  return static_cast<std::size_t>(std::count_if(found->second.begin(), found->second.end(), [&](std::size_t index) {
+    const PastHold& hold = holds.all[index];
+    return hold.began <= at && at < hold.ended && holds.lease_valid(hold.session, at);
+  }));
+}
+
+bool held_within(const PastHolds& holds, const std::string& key, Time from, Time until) {
+  const auto found = holds.by_key.find(key);
+  if (found == holds.by_key.end()) return false;
+  return std::any_of(found->second.begin(), found->second.end(), [&](std::size_t index) {
+    const PastHold& hold = holds.all[index];
+    const Time began = std::max(hold.began, from);
+    return began <= until && began < hold.ended && holds.lease_valid(hold.session, began);
+  });
+}
+
+void check_held(const History& history, const PastHolds& holds, Time healed, Time closed, const Expectations& expected,
+                Verdict& verdict) {
+  const AskedBy asked = asked_by_ticket(history);
+  Verdict ignored;  // the fold's own findings are check_jobs' to report
+  LogFold fold(asked, expected, ignored);
+  const auto lines = log_lines(history);
+  for (const Event* event : lines.back().events) fold.apply(*event);
+  const Time due = healed + expected.recovery;
+  for (const auto& [ticket, job] : fold.jobs) {
+    if (!job.live || job.asked == nullptr || job.asked->ask != Ask::resident) continue;
+    const std::string name = job.asked->key + " (ticket " + std::to_string(ticket) + ")";
+    if (job.accepted_at <= healed && due <= closed && !held_within(holds, job.asked->key, healed, due)) {
+      verdict.broken('k', due, "not held " + seconds(expected.recovery) + " after all faults were over: " + name);
+    }
+    const std::size_t count = holders(holds, job.asked->key, closed);
+    if (count != 1 && job.accepted_at + expected.recovery <= closed) {
+      verdict.broken('k', closed, "held by " + std::to_string(count) + " in the end: " + name);
+    }
+  }
+}
+
+}  // namespace
+
+void check_recovery(const History& history, const PastHolds& holds, const Expectations& expected, Verdict& verdict) {
+  Time healed = kForever;
+  for (const Event& event : history) {
+    if (std::holds_alternative<Healed>(event.what)) healed = event.at;
+    const auto* closed = std::get_if<Closed>(&event.what);
+    if (closed == nullptr) continue;
+    if (healed != kForever) check_held(history, holds, healed, event.at, expected, verdict);
+    if (closed->bytes_since_snapshot > expected.bytes_since_snapshot_max) {
+      verdict.broken('l', event.at,
+                     std::to_string(closed->bytes_since_snapshot) + " bytes in the log since its snapshot of " +
+                         std::to_string(closed->snapshot_bytes));
+    }
+    if (closed->log_entries > expected.log_entries_max) {
+      verdict.broken('l', event.at, std::to_string(closed->log_entries) + " entries left in the log");
+    }
+  }
+}
+
+}  // namespace tenure::sim

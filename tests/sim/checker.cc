@@ -1,0 +1,58 @@
+#include "sim/checker.h"
+
+#include <algorithm>
+
+#include "sim/verdict.h"
+
+namespace tenure::sim {
+
+std::vector<LogLine> log_lines(const History& history) {
+  const auto position_of = [](const Event& event) -> std::uint64_t {
+    return std::visit(
+        [](const auto& what) -> std::uint64_t {
+          if constexpr (requires { what.position; }) {
+            return what.position;
+          } else {
+            return 0;
+          }
+        },
+        event.what);
+  };
+  std::vector<LogLine> lines;
+  LogLine current;
+  for (const Event& event : history) {
+    if (const auto* lost = std::get_if<LogLost>(&event.what)) {
+      const bool any = !current.events.empty() && position_of(*current.events.back()) > lost->kept;
+      if (any) lines.push_back(current);
+      while (!current.events.empty() && position_of(*current.events.back()) > lost->kept) current.events.pop_back();
+    } else if (position_of(event) != 0) {
+      current.events.push_back(&event);
+    }
+  }
+  current.final = true;
+  lines.push_back(std::move(current));
+  return lines;
+}
+
+std::vector<Violation> check(const History& history, const Expectations& expected) {
+  Verdict verdict;
+  const PastHolds holds(history);
+  check_overlaps(holds, verdict);
+  check_epochs(history, holds, verdict);
+  check_writes(history, holds, verdict);
+  check_deadlines(holds, expected, verdict);
+  check_jobs(history, expected, verdict);
+  check_agreement(history, verdict);
+  check_recovery(history, holds, expected, verdict);
+  check_messages(history, verdict);
+  check_handovers(history, holds, verdict);
+  auto found = verdict.take();
+  std::stable_sort(found.begin(), found.end(), [](const Violation& a, const Violation& b) { return a.at < b.at; });
+  return found;
+}
+
+std::string to_string(const Violation& violation) {
+  return std::string(1, violation.promise) + " at " + seconds(violation.at) + ": " + violation.text;
+}
+
+}  // namespace tenure::sim
