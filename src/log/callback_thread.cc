@@ -1,0 +1,92 @@
+#include "log/callback_thread.h"
+
+#include <pthread.h>
+
+#include <iterator>
+
+#include "base/assert.h"
+
+namespace tenure {
+namespace {
+
+// Calls taken per lock. Small enough that a beat's answer overtakes a flood of data's, large enough to make the lock
+// cost nothing.
+constexpr std::size_t kRunMax = 64;
+
+}  // namespace
+
+CallbackThread::CallbackThread() : thread_([this] { serve(); }) {
+  pthread_setname_np(thread_.native_handle(), "tenure-callback");
+}
+
+CallbackThread::~CallbackThread() { close(); }
+
+void CallbackThread::post(Lane lane, Call call) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!closed()) {
+      queues_[static_cast<std::size_t>(lane)].push_back(std::move(call));
+      waiting_.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  wake_.notify_one();
+}
+
+void CallbackThread::post(Lane lane, std::vector<Call>& calls) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!closed()) {
+      Queue& queue = queues_[static_cast<std::size_t>(lane)];
+      std::move(calls.begin(), calls.end(), std::back_inserter(queue));
+      waiting_.fetch_add(calls.size(), std::memory_order_relaxed);
+    }
+  }
+  calls.clear();
+  wake_.notify_one();
+}
+
+void CallbackThread::close() {
+  ASSERT(std::this_thread::get_id() != thread_.get_id());
+  std::call_once(closing_, [this] {
+    std::array<Queue, 2> unrun;  // destroyed outside the lock: a callback may own anything
+    {
+      std::lock_guard lock(mutex_);
+      closed_.store(true, std::memory_order_release);
+      queues_.swap(unrun);
+    }
+    wake_.notify_one();
+    thread_.join();
+  });
+}
+
+void CallbackThread::serve() {
+  std::vector<Call> run;
+  run.reserve(kRunMax);
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [this] { return closed() || !queues_[0].empty() || !queues_[1].empty(); });
+      if (closed()) return;
+      take(run);
+    }
+    for (Call& call : run) {
+      if (closed()) break;
+      call();
+      call = nullptr;  // what it captured may be released before the rest has run
+    }
+    run.clear();
+  }
+}
+
+void CallbackThread::take(std::vector<Call>& run) {
+  for (const Lane lane : {Lane::beat, Lane::data}) {
+    Queue& queue = queues_[static_cast<std::size_t>(lane)];
+    while (!queue.empty() && run.size() < kRunMax) {
+      run.push_back(std::move(queue.front()));
+      queue.pop_front();
+    }
+  }
+  waiting_.fetch_sub(run.size(), std::memory_order_relaxed);
+}
+
+}  // namespace tenure

@@ -1,0 +1,179 @@
+#include "log/memory/memory_log.h"
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/assert.h"
+#include "log/callback_thread.h"
+#include "log/memory/store.h"
+
+namespace tenure {
+namespace memory {
+namespace {
+
+// The stores by name. A store lives as long as a handle holds it, or until it is removed.
+class Registry {
+ public:
+  static Registry& instance() {
+    static Registry* const registry = new Registry;  // never destroyed: handles may outlive static destruction
+    return *registry;
+  }
+
+  Result<std::shared_ptr<Store>> find(std::string_view name, const LogOptions& options) {
+    std::lock_guard lock(mutex_);
+    std::erase_if(stores_, [](const auto& named) { return named.second.expired(); });
+    std::weak_ptr<Store>& known = stores_[std::string(name)];
+    std::shared_ptr<Store> store = known.lock();
+    if (store && !store->removed()) {
+      if (store->pool() == options.pool) return store;
+      return fail(Errc::refused, "memory open",
+                  "the log belongs to pool '" + store->pool() + "', not '" + options.pool + "'");
+    }
+    if (options.read_only) {
+      return fail(Errc::refused, "memory open", "no log has this name, and a read-only opener does not create it");
+    }
+    store = std::make_shared<Store>(options.pool);
+    known = store;
+    return store;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::weak_ptr<Store>> stores_;  // guarded by mutex_
+};
+
+using Done = std::function<void(Status)>;
+
+class MemorySnapshotWriter final : public SnapshotWriter {
+ public:
+  MemorySnapshotWriter(Cursor at, bool read_only, std::shared_ptr<Store> store,
+                       std::shared_ptr<CallbackThread> callbacks)
+      : read_only_(read_only), store_(std::move(store)), callbacks_(std::move(callbacks)) {
+    snapshot_.cursor = at;
+  }
+
+  void add(Bytes chunk) override {
+    oversized_ = oversized_ || chunk.size() > kEntryBytesMax;
+    snapshot_.chunks.push_back(std::move(chunk));
+  }
+
+  void commit(Done done) override {
+    callbacks_->post(Lane::data, [done = std::move(done), status = store()] { done(status); });
+  }
+
+ private:
+  Status store() {
+    if (read_only_) return fail(Errc::refused, "memory snapshot", "the log was opened read-only");
+    if (oversized_) return fail(Errc::invalid, "memory snapshot", "a chunk is larger than an entry may be");
+    return store_->store_snapshot(std::move(snapshot_));
+  }
+
+  const bool read_only_;
+  const std::shared_ptr<Store> store_;
+  const std::shared_ptr<CallbackThread> callbacks_;
+  Snapshot snapshot_;
+  bool oversized_ = false;
+};
+
+// An append takes effect within the call, so that beats never wait behind data; only its answer travels to the
+// callback thread. The pending read is touched by read() and by the callback thread in turn, never by both.
+class MemoryLog final : public Log, private Store::Waiter {
+ public:
+  MemoryLog(std::shared_ptr<Store> store, bool read_only) : store_(std::move(store)), read_only_(read_only) {}
+  ~MemoryLog() override { close(); }
+
+  void append(Lane lane, Bytes data, AppendDone done) override {
+    callbacks_->post(lane, [done = std::move(done), result = try_append(std::move(data))] { done(result); });
+  }
+
+  void read(Cursor after, ReadDone done) override {
+    std::lock_guard lock(mutex_);
+    if (callbacks_->closed()) return;
+    ASSERT(!read_done_);
+    read_after_ = after;
+    read_done_ = std::move(done);
+    entries_ready();
+  }
+
+  void load_snapshot(std::function<void(Result<Snapshot>)> done) override {
+    callbacks_->post(Lane::data, [this, done = std::move(done)] { done(store_->snapshot()); });
+  }
+
+  std::unique_ptr<SnapshotWriter> begin_snapshot(Cursor at) override {
+    return std::make_unique<MemorySnapshotWriter>(at, read_only_, store_, callbacks_);
+  }
+
+  void trim(Position before, Done done) override {
+    answer(std::move(done), [&] { return store_->trim(before); });
+  }
+
+  void remove(Done done) override {
+    answer(std::move(done), [&] {
+      store_->remove();
+      return Status();
+    });
+  }
+
+  void close() override {
+    callbacks_->close();
+    store_->forget(*this);
+    ReadDone unrun;  // destroyed outside the lock
+    std::lock_guard lock(mutex_);
+    unrun.swap(read_done_);
+  }
+
+ private:
+  Result<Position> try_append(Bytes data) {
+    if (read_only_) return fail(Errc::refused, "memory append", "the log was opened read-only");
+    if (data.size() > kEntryBytesMax) return fail(Errc::invalid, "memory append", "the entry is larger than 8 MiB");
+    if (callbacks_->closed()) return fail(Errc::closed, "memory append");
+    if (callbacks_->crowded()) return fail(Errc::unavailable, "memory append", "too many answers wait to be taken");
+    return store_->append(std::move(data));
+  }
+
+  template <class Act>
+  void answer(Done done, Act act) {
+    Status status = fail(Errc::refused, "memory log", "the log was opened read-only");
+    if (!read_only_) status = act();
+    callbacks_->post(Lane::data, [done = std::move(done), status = std::move(status)] { done(status); });
+  }
+
+  // Reads go ahead of the answers that wait: a node's own beats come back to it through them.
+  void entries_ready() override {
+    callbacks_->post(Lane::beat, [this] { serve_read(); });
+  }
+
+  void serve_read() {
+    ReadDone done;
+    Result<std::vector<Entry>> run;
+    {
+      std::lock_guard lock(mutex_);
+      run = store_->read(read_after_, *this);
+      if (run && run->empty()) return;  // entries_ready will be called
+      done.swap(read_done_);
+    }
+    done(std::move(run));
+  }
+
+  const std::shared_ptr<Store> store_;
+  const bool read_only_;
+  const std::shared_ptr<CallbackThread> callbacks_ = std::make_shared<CallbackThread>();
+
+  std::mutex mutex_;
+  Cursor read_after_;   // guarded by mutex_
+  ReadDone read_done_;  // guarded by mutex_; set while a read is outstanding
+};
+
+}  // namespace
+}  // namespace memory
+
+Result<std::unique_ptr<Log>> open_memory_log(std::string_view name, const LogOptions& options) {
+  if (name.empty()) return fail(Errc::invalid, "memory open", "the URL names no log: write memory:NAME");
+  auto store = memory::Registry::instance().find(name, options);
+  if (!store) return tl::unexpected(std::move(store.error()));
+  return std::make_unique<memory::MemoryLog>(std::move(*store), options.read_only);
+}
+
+}  // namespace tenure

@@ -1,0 +1,31 @@
+#include "log/open.h"
+
+#include "log/memory/memory_log.h"
+#ifdef TENURE_WITH_SQLITE
+#include "log/sqlite/sqlite_log.h"
+#endif
+
+namespace tenure {
+
+Result<std::unique_ptr<Log>> open_log(std::string_view url, const LogOptions& options) {
+  const std::size_t colon = url.find(':');
+  if (colon == std::string_view::npos) {
+    return fail(Errc::invalid, "open log",
+                "'" + std::string(url) + "' has no scheme: write memory:NAME or sqlite:PATH");
+  }
+  const std::string_view scheme = url.substr(0, colon);
+  const std::string_view location = url.substr(colon + 1);
+  if (options.pool.empty()) return fail(Errc::invalid, "open log", "the pool's name is empty");
+  if (scheme == "memory") return open_memory_log(location, options);
+  if (scheme == "sqlite") {
+#ifdef TENURE_WITH_SQLITE
+    return open_sqlite_log(location, options);
+#else
+    return fail(Errc::refused, "open log", "this build has no embedded engine: build with -DTENURE_SQLITE=ON");
+#endif
+  }
+  return fail(Errc::invalid, "open log",
+              "'" + std::string(scheme) + "' is no engine: write memory:NAME or sqlite:PATH");
+}
+
+}  // namespace tenure

@@ -1,0 +1,44 @@
+#include "log/sqlite/checkpointer.h"
+
+#include <pthread.h>
+
+namespace tenure::sqlite {
+
+void checkpoint(Connection& connection) {
+  sqlite3_wal_checkpoint_v2(connection.raw(), "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+}
+
+Checkpointer::Checkpointer(Connection connection) : connection_(std::move(connection)), thread_([this] { serve(); }) {
+  pthread_setname_np(thread_.native_handle(), "tenure-chkpt");
+}
+
+Checkpointer::~Checkpointer() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_one();
+  thread_.join();
+}
+
+void Checkpointer::due() {
+  {
+    std::lock_guard lock(mutex_);
+    due_ = true;
+  }
+  wake_.notify_one();
+}
+
+void Checkpointer::serve() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [this] { return stopping_ || due_; });
+    if (stopping_) return;
+    due_ = false;
+    lock.unlock();
+    checkpoint(connection_);
+    lock.lock();
+  }
+}
+
+}  // namespace tenure::sqlite

@@ -1,0 +1,132 @@
+#include "log/sqlite/connection.h"
+
+#include "base/assert.h"
+#include "log/sqlite/errors.h"
+
+namespace tenure::sqlite {
+namespace {
+
+// How long SQLite itself retries a lock. Writers of ours queue elsewhere (write_turn.h), so this is met only behind
+// a foreign program, or while another process recovers the WAL or closes it for good.
+constexpr int kBusyTimeoutMs = 1000;
+
+// Checkpoints are ours (checkpointer.h). The WAL file keeps its size up to this, since overwriting is cheaper to
+// sync than extending; what a long read made it grow beyond is given back.
+constexpr const char* kSettings =
+    "PRAGMA wal_autocheckpoint=0;"
+    "PRAGMA journal_size_limit=33554432;";
+
+}  // namespace
+
+void Statement::bind(int index, std::int64_t value) {
+  ASSERT(sqlite3_bind_int64(statement_.get(), index, value) == SQLITE_OK);
+}
+
+void Statement::bind(int index, BytesView blob) {
+  // A null pointer would bind NULL instead of an empty blob.
+  const char* data = blob.empty() ? "" : blob.data();
+  ASSERT(sqlite3_bind_blob64(statement_.get(), index, data, blob.size(), SQLITE_STATIC) == SQLITE_OK);
+}
+
+void Statement::bind_text(int index, std::string_view text) {
+  const auto size = static_cast<int>(text.size());
+  ASSERT(sqlite3_bind_text(statement_.get(), index, text.data(), size, SQLITE_TRANSIENT) == SQLITE_OK);
+}
+
+Result<bool> Statement::step() {
+  const int code = sqlite3_step(statement_.get());
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) {
+    reset();
+    return false;
+  }
+  Error error = last_error(sqlite3_db_handle(statement_.get()), "statement", *path_);
+  reset();
+  return tl::unexpected(std::move(error));
+}
+
+Status Statement::run() {
+  const Result<bool> row = step();
+  if (!row) return tl::unexpected(row.error());
+  if (*row) reset();
+  return {};
+}
+
+void Statement::reset() { sqlite3_reset(statement_.get()); }
+
+std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
+
+BytesView Statement::blob(int column) const {
+  const void* data = sqlite3_column_blob(statement_.get(), column);
+  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column));
+  return {static_cast<const char*>(data), size};
+}
+
+std::string Statement::text(int column) const { return std::string(blob(column)); }
+
+Result<Connection> Connection::open(const std::string& path, Mode mode) {
+  // NOMUTEX: a connection of ours is used by one thread at a time.
+  const int create = mode == Mode::create ? SQLITE_OPEN_CREATE : 0;
+  sqlite3* db = nullptr;
+  const int code = sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | create, nullptr);
+  Connection connection(db, path);
+  if (code != SQLITE_OK) return tl::unexpected(last_error(db, "open", path));
+  sqlite3_extended_result_codes(db, 0);
+  sqlite3_busy_timeout(db, kBusyTimeoutMs);
+  if (const Status set = connection.exec(kSettings); !set) return tl::unexpected(set.error());
+  return connection;
+}
+
+Result<Statement> Connection::prepare(std::string_view sql) {
+  sqlite3_stmt* statement = nullptr;
+  const int code = sqlite3_prepare_v3(db_.get(), sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT,
+                                      &statement, nullptr);
+  if (code != SQLITE_OK) return tl::unexpected(last_error(db_.get(), "prepare", path()));
+  return Statement(statement, path_.get());
+}
+
+Status Connection::exec(const char* sql) {
+  if (sqlite3_exec(db_.get(), sql, nullptr, nullptr, nullptr) == SQLITE_OK) return {};
+  return tl::unexpected(last_error(db_.get(), "statement", path()));
+}
+
+Result<std::int64_t> Connection::query_integer(std::string_view sql) {
+  auto statement = prepare(sql);
+  if (!statement) return tl::unexpected(statement.error());
+  const Result<bool> row = statement->step();
+  if (!row) return tl::unexpected(row.error());
+  return *row ? statement->integer(0) : 0;
+}
+
+Status Connection::begin() {
+  if (!begin_.statement_) {
+    auto begin = prepare("BEGIN IMMEDIATE");
+    auto commit = prepare("COMMIT");
+    auto rollback = prepare("ROLLBACK");
+    if (!begin || !commit || !rollback) return tl::unexpected(last_error(db_.get(), "prepare", path()));
+    begin_ = std::move(*begin);
+    commit_ = std::move(*commit);
+    rollback_ = std::move(*rollback);
+  }
+  return begin_.run();
+}
+
+Status Connection::commit() {
+  const int code = sqlite3_step(commit_.statement_.get());
+  if (code == SQLITE_DONE) {
+    commit_.reset();
+    return {};
+  }
+  Error error = commit_error(db_.get(), "commit", path());
+  commit_.reset();
+  rollback();
+  return tl::unexpected(std::move(error));
+}
+
+void Connection::rollback() {
+  // Some failures have already ended the transaction. One that cannot be rolled back was not committed either, and
+  // the next begin() reports what is wrong.
+  if (sqlite3_get_autocommit(db_.get()) == 0) (void)rollback_.run();
+}
+
+}  // namespace tenure::sqlite

@@ -1,0 +1,81 @@
+#include "log/sqlite/errors.h"
+
+#include <sqlite3.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace tenure::sqlite {
+namespace {
+
+struct Meaning {
+  Errc code;
+  std::string_view advice;
+};
+
+constexpr Meaning kNoRoom{Errc::full, "make room on the disk; nothing was written"};
+
+bool out_of_room(int error_number) { return error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG; }
+
+Meaning meaning_of(int code, int error_number) {
+  // SQLite reports only ENOSPC as SQLITE_FULL; a quota or a size limit is no other matter to a pool.
+  if (code == SQLITE_IOERR && out_of_room(error_number)) return kNoRoom;
+  switch (code) {
+    case SQLITE_FULL: return kNoRoom;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED: return {Errc::unavailable, "another program holds the database's lock; it will be tried again"};
+    case SQLITE_NOTADB:
+      return {Errc::corrupt, "the file is no SQLite database: name another path, or restore a backup"};
+    case SQLITE_CORRUPT: return {Errc::corrupt, "the database is damaged: stop the pool and restore a backup"};
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_AUTH: return {Errc::refused, "make the file and its directory writable for this user"};
+    case SQLITE_CANTOPEN: return {Errc::refused, "check that the directory exists and may be written by this user"};
+    case SQLITE_TOOBIG: return {Errc::invalid, "the entry is too large"};
+    case SQLITE_NOMEM: return {Errc::unavailable, "out of memory"};
+    default: return {Errc::unavailable, "check the disk and the system log"};
+  }
+}
+
+Error compose(Errc code, std::string_view operation, const std::string& path, std::string_view what,
+              std::string_view advice) {
+  std::string context = path;
+  context.append(": ").append(what).append("; ").append(advice);
+  return {code, std::string("sqlite ").append(operation), std::move(context)};
+}
+
+}  // namespace
+
+Error last_error(sqlite3* db, std::string_view operation, const std::string& path) {
+  const Meaning meaning = meaning_of(sqlite3_errcode(db), sqlite3_system_errno(db));
+  return compose(meaning.code, operation, path, sqlite3_errmsg(db), meaning.advice);
+}
+
+// A commit writes the transaction's pages to the end of the WAL, the one with the commit mark last, and syncs. Where a
+// write found no room, the mark was not written: nothing was committed. Where the sync failed, the mark may be on the
+// disk or not, and only a crash would tell.
+Error commit_error(sqlite3* db, std::string_view operation, const std::string& path) {
+  Error error = last_error(db, operation, path);
+  const int extended = sqlite3_extended_errcode(db);
+  const bool certain = error.code == Errc::full && extended != SQLITE_IOERR_FSYNC;
+  if (!certain) error.code = Errc::unknown;
+  return error;
+}
+
+Error system_error(int error_number, std::string_view operation, const std::string& path) {
+  const std::string what = std::system_category().message(error_number);
+  switch (error_number) {
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return compose(Errc::refused, operation, path, what, "make the file and its directory writable for this user");
+    case ENOENT:
+    case ENOTDIR: return compose(Errc::refused, operation, path, what, "create the directory first");
+    case EISDIR: return compose(Errc::refused, operation, path, what, "name a file in it");
+    default: break;
+  }
+  if (out_of_room(error_number)) return compose(kNoRoom.code, operation, path, what, kNoRoom.advice);
+  return compose(Errc::unavailable, operation, path, what, "check the disk and the system's limits");
+}
+
+}  // namespace tenure::sqlite

@@ -1,0 +1,57 @@
+#pragma once
+
+// A pool's file as this process has it open: its place on the disk, the wake file beside it, and the one writer.
+//
+// Fork is not supported: SQLite's connections and the threads here do not survive it. Start programs with exec.
+
+#include <sys/types.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "log/open.h"
+#include "log/sqlite/connection.h"
+#include "log/sqlite/settings.h"
+#include "log/sqlite/wake_file.h"
+#include "log/sqlite/writer.h"
+
+namespace tenure::sqlite {
+
+// Thread-safe. Shared by the writing handles of this process; a read-only handle has one of its own, without a writer.
+class PoolFile {
+ public:
+  static Result<std::shared_ptr<PoolFile>> open(const Settings& settings, const LogOptions& options);
+
+  // A connection for a reader.
+  Result<Connection> connect() const { return Connection::open(path_, Connection::Mode::existing); }
+
+  // Errc::lost_history once the path leads to another file, or to none.
+  Status still_there() const;
+
+  const std::string& pool() const { return pool_; }
+  WakeFile& wake() { return *wake_; }
+  Writer& writer() { return *writer_; }  // not for a read-only handle
+
+ private:
+  struct Identity {
+    dev_t device = 0;
+    ino_t inode = 0;
+    friend bool operator==(const Identity&, const Identity&) = default;
+  };
+  static std::optional<Identity> identity_of(const std::string& path);
+  static Result<std::shared_ptr<PoolFile>> open_for_reading(const Settings& settings, const std::string& pool);
+  static Result<std::shared_ptr<PoolFile>> open_for_writing(const Settings& settings, const std::string& pool);
+
+  PoolFile(std::string path, std::string pool, std::unique_ptr<WakeFile> wake, Identity identity)
+      : path_(std::move(path)), pool_(std::move(pool)), identity_(identity), wake_(std::move(wake)) {}
+  Status start_writer(Connection connection);
+
+  const std::string path_;
+  const std::string pool_;
+  const Identity identity_;
+  const std::unique_ptr<WakeFile> wake_;
+  std::unique_ptr<Writer> writer_;  // after wake_, which it uses
+};
+
+}  // namespace tenure::sqlite

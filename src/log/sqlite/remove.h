@@ -1,0 +1,14 @@
+#pragma once
+
+// Removes the pool's files. Whoever still has them open finds that the path leads elsewhere, and says lost_history.
+
+#include "log/sqlite/chore.h"
+
+namespace tenure::sqlite {
+
+class Remove final : public Chore {
+ public:
+  Result<bool> step(Connection& connection) override;
+};
+
+}  // namespace tenure::sqlite

@@ -1,0 +1,30 @@
+#pragma once
+
+// The tables of a pool's file, how they come to be, and how a file is recognised as ours.
+//
+//   meta(name, value)                       pool; boot_id and time_offset_ms (log_clock.h)
+//   entries(position, time_ms, data)        the log
+//   snapshots(id, position, hash, chunks)   chunks is NULL while the snapshot is being written
+//   snapshot_chunks(snapshot, number, data)
+//
+// Positions are given by the writer: the last one + 1, dense from 1. No AUTOINCREMENT is needed to keep them from being
+// given twice, because a trim never takes the last entry; and a first position above 1 tells of a trim by itself.
+
+#include <string>
+
+#include "base/result.h"
+#include "log/sqlite/connection.h"
+
+namespace tenure::sqlite {
+
+constexpr std::int64_t kApplicationId = 0x54654e75;  // "TeNu", in the file's header
+constexpr std::int64_t kSchemaVersion = 1;
+
+// Creates the tables in an empty file. Refuses a file of another program, a newer version or another pool, before
+// anything is written to it. To be called with the write turn held.
+Status create_or_check_schema(Connection& connection, const std::string& pool);
+
+// As above, for an opener that must not write.
+Status check_schema(Connection& connection, const std::string& pool);
+
+}  // namespace tenure::sqlite

@@ -1,0 +1,71 @@
+#include "log/sqlite/settings.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "log/sqlite/errors.h"
+
+namespace tenure::sqlite {
+namespace {
+
+constexpr std::string_view kOperation = "sqlite open";
+
+Result<Sync> parse_sync(std::string_view value) {
+  if (value == "full") return Sync::full;
+  if (value == "normal") return Sync::normal;
+  if (value == "off") return Sync::off;
+  return fail(Errc::invalid, std::string(kOperation),
+              "sync=" + std::string(value) + " is not known: write sync=full, sync=normal or sync=off");
+}
+
+Status parse_option(std::string_view option, Settings& settings) {
+  const std::size_t equals = option.find('=');
+  const std::string_view name = option.substr(0, equals);
+  if (name != "sync" || equals == std::string_view::npos) {
+    return fail(Errc::invalid, std::string(kOperation),
+                "'" + std::string(option) + "' is no option of this engine: it has only sync=full|normal|off");
+  }
+  const auto sync = parse_sync(option.substr(equals + 1));
+  if (!sync) return tl::unexpected(sync.error());
+  settings.sync = *sync;
+  return {};
+}
+
+Status resolve(std::string_view path, Settings& settings) {
+  namespace fs = std::filesystem;
+  if (path.empty() || path.find('\0') != std::string_view::npos) {
+    return fail(Errc::invalid, std::string(kOperation), "the URL names no file: write sqlite:PATH");
+  }
+  std::error_code error;
+  const fs::path canonical = fs::weakly_canonical(fs::absolute(fs::path(path), error), error);
+  if (error) return tl::unexpected(system_error(error.value(), "open", std::string(path)));
+  if (fs::is_directory(canonical, error)) return tl::unexpected(system_error(EISDIR, "open", canonical));
+  if (!fs::is_directory(canonical.parent_path(), error)) {
+    return tl::unexpected(system_error(ENOENT, "open", canonical.parent_path()));
+  }
+  settings.path = canonical.string();
+  return {};
+}
+
+}  // namespace
+
+Result<Settings> parse_settings(std::string_view location) {
+  Settings settings;
+  const std::size_t question = location.find('?');
+  if (question != std::string_view::npos) {
+    std::string_view options = location.substr(question + 1);
+    while (!options.empty()) {
+      const std::size_t end = std::min(options.find('&'), options.size());
+      if (const Status parsed = parse_option(options.substr(0, end), settings); !parsed) {
+        return tl::unexpected(parsed.error());
+      }
+      options.remove_prefix(std::min(end + 1, options.size()));
+    }
+  }
+  if (const Status resolved = resolve(location.substr(0, question), settings); !resolved) {
+    return tl::unexpected(resolved.error());
+  }
+  return settings;
+}
+
+}  // namespace tenure::sqlite

@@ -1,0 +1,27 @@
+#pragma once
+
+// What a `sqlite:` URL says: PATH[?sync=full|normal|off].
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace tenure::sqlite {
+
+// What an acknowledged append survives. Ordered from the weakest to the strictest; the values are SQLite's own.
+enum class Sync : std::uint8_t {
+  off = 0,     // a crash of a process
+  normal = 1,  // the same; and after a loss of power the log is a prefix of what was acknowledged
+  full = 2,    // a loss of power
+};
+
+struct Settings {
+  std::string path;  // absolute, with symbolic links resolved: the same file has the same path
+  Sync sync = Sync::full;
+};
+
+Result<Settings> parse_settings(std::string_view location);
+
+}  // namespace tenure::sqlite

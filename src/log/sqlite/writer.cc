@@ -1,0 +1,262 @@
+#include "log/sqlite/writer.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+
+namespace tenure::sqlite {
+namespace {
+
+// A transaction ends at whichever comes first, so that a beat behind it waits some milliseconds at most. One entry is
+// always taken, however large.
+constexpr std::size_t kBatchEntriesMax = 4096;
+constexpr std::size_t kBatchBytesMax = 4U << 20;
+
+int note_wal_pages(void* pages, sqlite3* /*db*/, const char* /*name*/, int count) {
+  *static_cast<int*>(pages) = count;
+  return SQLITE_OK;
+}
+
+Status outcome(const Result<bool>& finished) {
+  if (finished) return {};
+  return tl::unexpected(finished.error());
+}
+
+}  // namespace
+
+Writer::Writer(Connection connection, EntryWriter entries, Connection checkpoints, WakeFile& wake,
+               StillThere still_there)
+    : still_there_(std::move(still_there)),
+      wake_(wake),
+      turn_(wake),
+      connection_(std::move(connection)),
+      entries_(std::move(entries)),
+      checkpointer_(std::move(checkpoints)) {
+  sqlite3_wal_hook(connection_.raw(), note_wal_pages, &wal_pages_);
+  thread_ = std::thread([this] { serve(); });
+  pthread_setname_np(thread_.native_handle(), "tenure-writer");
+}
+
+Writer::~Writer() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  work_.notify_one();
+  turn_.interrupt();
+  thread_.join();
+}
+
+void Writer::require(Sync sync) {
+  Sync wanted = sync_wanted_.load();
+  while (wanted < sync && !sync_wanted_.compare_exchange_weak(wanted, sync)) {
+  }
+}
+
+void Writer::append(Lane lane, Bytes data, Log::AppendDone done, Callbacks callbacks) {
+  {
+    std::lock_guard lock(mutex_);
+    Queue& queue = lanes_[static_cast<std::size_t>(lane)];
+    if (queue.bytes + data.size() <= kLaneBytesMax && queue.appends.size() < kLaneEntriesMax) {
+      queue.bytes += data.size();
+      queue.appends.push_back({std::move(data), std::move(done), std::move(callbacks)});
+    }
+  }
+  if (!callbacks) {  // it went into the queue
+    work_.notify_one();
+    return;
+  }
+  callbacks->post(lane, [done = std::move(done)] {
+    done(fail(Errc::unavailable, "sqlite append", "too many appends of this process wait for the disk"));
+  });
+}
+
+void Writer::run(std::unique_ptr<Chore> chore, ChoreDone done, Callbacks callbacks) {
+  {
+    std::lock_guard lock(mutex_);
+    errands_.push_back({std::move(chore), std::move(done), std::move(callbacks)});
+  }
+  work_.notify_one();
+}
+
+void Writer::forget(const CallbackThread& callbacks) {
+  std::vector<Append> dropped;  // destroyed outside the lock: a callback may own anything
+  std::vector<ChoreDone> chores_dropped;
+  std::lock_guard lock(mutex_);
+  const auto of_handle = [&](const auto& item) { return item.callbacks.get() == &callbacks; };
+  for (Queue& queue : lanes_) {
+    for (Append& append : queue.appends) {
+      if (!of_handle(append)) continue;
+      queue.bytes -= append.data.size();
+      dropped.push_back(std::move(append));
+      append.callbacks = nullptr;
+    }
+    std::erase_if(queue.appends, [](const Append& append) { return append.callbacks == nullptr; });
+  }
+  for (Append& append : batch_) {
+    if (!of_handle(append)) continue;
+    dropped.push_back({{}, std::move(append.done), std::move(append.callbacks)});
+    append.callbacks = nullptr;
+  }
+  for (Errand& errand : errands_) {
+    if (!of_handle(errand)) continue;
+    chores_dropped.push_back(std::move(errand.done));
+    errand.callbacks = nullptr;
+  }
+}
+
+void Writer::serve() {
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      work_.wait(lock, [this] { return stopping_ || !idle(); });
+      if (stopping_) return;
+    }
+    // The turn comes first and the batch is taken under it: what arrives while others write joins the same commit.
+    if (const Status turn = turn_.acquire(); !turn) {
+      fail_waiting(turn.error());
+      continue;
+    }
+    take_turn();
+  }
+}
+
+bool Writer::idle() const { return lanes_[0].appends.empty() && lanes_[1].appends.empty() && errands_.empty(); }
+
+void Writer::take_turn() {
+  take_batch();
+  const Result<Position> first = write_batch();
+  const Result<bool> finished = step_chore();
+  bound_wal();
+  turn_.release();
+  answer_batch(first);
+  answer_chore(finished);
+}
+
+void Writer::fail_waiting(const Error& error) {
+  std::array<Queue, 2> lanes;
+  std::deque<Errand> errands;
+  {
+    std::lock_guard lock(mutex_);
+    lanes.swap(lanes_);
+    errands.swap(errands_);
+  }
+  for (const Lane lane : {Lane::beat, Lane::data}) {
+    for (Append& append : lanes[static_cast<std::size_t>(lane)].appends) {
+      append.callbacks->post(lane, [done = std::move(append.done), error] { done(tl::unexpected(error)); });
+    }
+  }
+  for (Errand& errand : errands) {
+    if (!errand.callbacks) continue;
+    errand.callbacks->post(Lane::data, [done = std::move(errand.done), error] { done(tl::unexpected(error)); });
+  }
+}
+
+void Writer::take_batch() {
+  std::lock_guard lock(mutex_);
+  std::size_t bytes = 0;
+  for (const Lane lane : {Lane::beat, Lane::data}) {
+    Queue& queue = lanes_[static_cast<std::size_t>(lane)];
+    while (!queue.appends.empty() && batch_.size() < kBatchEntriesMax) {
+      const std::size_t size = queue.appends.front().data.size();
+      if (!batch_.empty() && bytes + size > kBatchBytesMax) break;
+      bytes += size;
+      queue.bytes -= size;
+      batch_.push_back(std::move(queue.appends.front()));
+      queue.appends.pop_front();
+    }
+    if (lane == Lane::beat) batch_beats_ = batch_.size();
+  }
+}
+
+// The position of the batch's first entry; the others follow it without gaps.
+Result<Position> Writer::write_batch() {
+  if (batch_.empty()) return 0;
+  if (const Status ready = prepare_transaction(); !ready) return tl::unexpected(ready.error());
+  Position first = 0;
+  const Status written = transact(connection_, [&]() -> Status {
+    if (Status started = entries_.start(); !started) return started;
+    for (const Append& append : batch_) {
+      const Result<Position> position = entries_.append(append.data);
+      if (!position) return tl::unexpected(position.error());
+      if (first == 0) first = *position;
+    }
+    return {};
+  });
+  if (!written) return tl::unexpected(written.error());
+  wake_.announce();
+  return first;
+}
+
+void Writer::answer_batch(const Result<Position>& first) {
+  if (batch_.empty()) return;
+  {
+    std::lock_guard lock(mutex_);
+    post_answers(Lane::beat, 0, batch_beats_, first);
+    post_answers(Lane::data, batch_beats_, batch_.size(), first);
+    batch_.swap(spent_);
+  }
+  spent_.clear();  // the data is freed outside the lock
+}
+
+// Answers travel to each handle in as few hand-overs as its appends lie in runs.
+void Writer::post_answers(Lane lane, std::size_t begin, std::size_t end, const Result<Position>& first) {
+  CallbackThread* receiver = nullptr;
+  for (std::size_t i = begin; i < end; ++i) {
+    Append& append = batch_[i];
+    if (!append.callbacks) continue;
+    if (receiver != nullptr && receiver != append.callbacks.get()) receiver->post(lane, answers_);
+    receiver = append.callbacks.get();
+    if (first) {
+      answers_.emplace_back([done = std::move(append.done), position = *first + i] { done(position); });
+    } else {
+      answers_.emplace_back([done = std::move(append.done), error = first.error()] { done(tl::unexpected(error)); });
+    }
+  }
+  if (receiver != nullptr) receiver->post(lane, answers_);
+}
+
+// True when the first chore is finished, so never where there is none.
+Result<bool> Writer::step_chore() {
+  Chore* chore = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    if (errands_.empty()) return false;
+    if (!errands_.front().callbacks) return true;  // its handle is gone
+    chore = errands_.front().chore.get();
+  }
+  if (const Status ready = prepare_transaction(); !ready) return tl::unexpected(ready.error());
+  const Result<bool> finished = chore->step(connection_);
+  // A log that was removed or trimmed is news to those who wait.
+  if (finished && *finished) wake_.announce();
+  return finished;
+}
+
+void Writer::answer_chore(const Result<bool>& finished) {
+  if (finished && !*finished) return;
+  Errand spent;  // a snapshot may be large: it is freed outside the lock
+  std::lock_guard lock(mutex_);
+  spent = std::move(errands_.front());
+  errands_.pop_front();
+  if (!spent.callbacks) return;
+  spent.callbacks->post(Lane::data, [done = std::move(spent.done), status = outcome(finished)] { done(status); });
+}
+
+Status Writer::prepare_transaction() {
+  if (Status there = still_there_(); !there) return there;
+  const Sync wanted = sync_wanted_.load();
+  if (wanted == sync_set_) return {};
+  const std::string pragma = "PRAGMA synchronous=" + std::to_string(static_cast<int>(wanted));
+  if (Status set = connection_.exec(pragma.c_str()); !set) return set;
+  sync_set_ = wanted;
+  return {};
+}
+
+void Writer::bound_wal() {
+  if (wal_pages_ >= kWalPagesMax)
+    checkpoint(connection_);
+  else if (wal_pages_ >= kWalPagesDue)
+    checkpointer_.due();
+}
+
+}  // namespace tenure::sqlite

@@ -1,0 +1,119 @@
+#pragma once
+
+// The one writer of a file in this process: a thread that puts everything that waits into one transaction (group
+// commit), beats first. All Log handles of the file share it.
+//
+//   append() ─▶ lanes ─▶ take the write turn ─▶ batch ─▶ BEGIN … COMMIT ─▶ wake readers ─▶ give the turn back ─▶
+//   answers run()    ─▶ chores ──────────────────────────▶ one step, in transactions of its own ──────┘
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "log/callback_thread.h"
+#include "log/log.h"
+#include "log/sqlite/checkpointer.h"
+#include "log/sqlite/chore.h"
+#include "log/sqlite/connection.h"
+#include "log/sqlite/entries.h"
+#include "log/sqlite/settings.h"
+#include "log/sqlite/write_turn.h"
+
+namespace tenure::sqlite {
+
+// Thread-safe. Answers go to the callback thread of the handle that asked.
+class Writer {
+ public:
+  using Callbacks = std::shared_ptr<CallbackThread>;
+  using ChoreDone = std::function<void(Status)>;
+  // Whether the path still leads to the file that was opened; asked under the write turn.
+  using StillThere = std::function<Status()>;
+
+  // What may wait in a lane. Above it an append fails with Errc::unavailable. Each lane has its own bound, so that a
+  // flood of data does not take the beats' room.
+  static constexpr std::size_t kLaneBytesMax = 64U << 20;
+  static constexpr std::size_t kLaneEntriesMax = 1U << 18;
+
+  Writer(Connection connection, EntryWriter entries, Connection checkpoints, WakeFile& wake, StillThere still_there);
+  ~Writer();
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+
+  // A stricter setting than before takes effect with the next transaction, a weaker one never: handles that share
+  // the file share its strictest promise.
+  void require(Sync sync);
+
+  void append(Lane lane, Bytes data, Log::AppendDone done, Callbacks callbacks);
+  void run(std::unique_ptr<Chore> chore, ChoreDone done, Callbacks callbacks);
+
+  // When it returns, the handle's callbacks are destroyed and what it had waiting is dropped. What was already in a
+  // transaction may still be written.
+  void forget(const CallbackThread& callbacks);
+
+ private:
+  struct Append {
+    Bytes data;
+    Log::AppendDone done;
+    Callbacks callbacks;
+  };
+  struct Queue {
+    std::deque<Append> appends;
+    std::size_t bytes = 0;
+  };
+  struct Errand {
+    std::unique_ptr<Chore> chore;
+    ChoreDone done;
+    Callbacks callbacks;  // null once its handle is gone
+  };
+
+  void serve();
+  bool idle() const;
+  void take_turn();
+  void fail_waiting(const Error& error);
+
+  void take_batch();
+  Result<Position> write_batch();
+  void answer_batch(const Result<Position>& first);
+  void post_answers(Lane lane, std::size_t begin, std::size_t end, const Result<Position>& first);
+
+  Result<bool> step_chore();
+  void answer_chore(const Result<bool>& finished);
+
+  Status prepare_transaction();
+  void bound_wal();
+
+  const StillThere still_there_;
+  WakeFile& wake_;
+  WriteTurn turn_;
+  std::atomic<Sync> sync_wanted_ = Sync::off;
+
+  // Owned by the thread.
+  Connection connection_;
+  EntryWriter entries_;
+  std::optional<Sync> sync_set_;
+  int wal_pages_ = 0;
+  std::vector<CallbackThread::Call> answers_;
+
+  Checkpointer checkpointer_;
+
+  std::mutex mutex_;
+  std::condition_variable work_;
+  std::array<Queue, 2> lanes_;  // guarded by mutex_
+  std::deque<Errand> errands_;  // guarded by mutex_; the first one's chore is used by the thread without it
+  // The appends of the transaction at hand, beats first. Filled and emptied by the thread under mutex_. In between the
+  // thread reads `data` without it, and forget() takes `done` away under it.
+  std::vector<Append> batch_;
+  std::vector<Append> spent_;    // owned by the thread; the capacity of the batch before
+  std::size_t batch_beats_ = 0;  // owned by the thread
+  bool stopping_ = false;        // guarded by mutex_
+  std::thread thread_;           // last: it uses all of the above
+};
+
+}  // namespace tenure::sqlite

@@ -1,0 +1,78 @@
+#include "log_conformance/engine.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/assert.h"
+
+namespace tenure::conformance {
+namespace {
+
+// A log in memory lives while a handle is open, and tests close all of theirs in between: the place keeps one.
+class MemoryPlace final : public Place {
+ public:
+  MemoryPlace() : keeper_(open_log(url(), {}).value()) {}
+  std::string url() const override { return "memory:conformance-" + std::to_string(number_); }
+
+ private:
+  static inline std::atomic<int> places_ = 0;
+  const int number_ = ++places_;
+  const std::unique_ptr<Log> keeper_;
+};
+
+class SqlitePlace final : public Place {
+ public:
+  std::string url() const override { return "sqlite:" + directory_.path() + "/pool.db"; }
+
+ private:
+  const TemporaryDirectory directory_;
+};
+
+template <class Kind>
+std::unique_ptr<Place> make() {
+  return std::make_unique<Kind>();
+}
+
+}  // namespace
+
+std::vector<Engine> engines() {
+  std::vector<Engine> all;
+  all.push_back({.name = "memory", .across_processes = false, .make_place = make<MemoryPlace>});
+#ifdef TENURE_WITH_SQLITE
+  all.push_back({.name = "sqlite", .across_processes = true, .make_place = make<SqlitePlace>});
+#endif
+  return all;
+}
+
+std::vector<Engine> engines_across_processes() {
+  std::vector<Engine> some = engines();
+  std::erase_if(some, [](const Engine& engine) { return !engine.across_processes; });
+  return some;
+}
+
+std::unique_ptr<Log> LogConformance::open(bool read_only) const {
+  auto log = open_log(url(), {.pool = "default", .read_only = read_only});
+  EXPECT_TRUE(log) << log.error().message();
+  return log ? std::move(*log) : nullptr;
+}
+
+TemporaryDirectory::TemporaryDirectory() : path_(testing::TempDir() + "tenure-log-XXXXXX") {
+  ASSERT(mkdtemp(path_.data()) != nullptr);
+}
+
+TemporaryDirectory::~TemporaryDirectory() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::string name_of(const testing::TestParamInfo<Engine>& tested) { return tested.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(Engines, LogConformance, testing::ValuesIn(engines()), name_of);
+INSTANTIATE_TEST_SUITE_P(Engines, LogAcrossProcesses, testing::ValuesIn(engines_across_processes()), name_of);
+// A build without SQLite has no such engine.
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LogAcrossProcesses);
+
+}  // namespace tenure::conformance
