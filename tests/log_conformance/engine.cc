@@ -1,12 +1,8 @@
 #include "log_conformance/engine.h"
 
-#include <unistd.h>
-
 #include <atomic>
-#include <cstdlib>
-#include <filesystem>
 
-#include "base/assert.h"
+#include "log_conformance/temporary_directory.h"
 
 namespace tenure::conformance {
 namespace {
@@ -57,15 +53,6 @@ std::unique_ptr<Log> LogConformance::open(bool read_only) const {
   auto log = open_log(url(), {.pool = "default", .read_only = read_only});
   EXPECT_TRUE(log) << log.error().message();
   return log ? std::move(*log) : nullptr;
-}
-
-TemporaryDirectory::TemporaryDirectory() : path_(testing::TempDir() + "tenure-log-XXXXXX") {
-  ASSERT(mkdtemp(path_.data()) != nullptr);
-}
-
-TemporaryDirectory::~TemporaryDirectory() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
 }
 
 std::string name_of(const testing::TestParamInfo<Engine>& tested) { return tested.param.name; }

@@ -46,18 +46,4 @@ class LogConformance : public testing::TestWithParam<Engine> {
 // The same, for the engines whose logs processes share.
 class LogAcrossProcesses : public LogConformance {};
 
-// A fresh directory, removed with everything in it.
-class TemporaryDirectory {
- public:
-  TemporaryDirectory();
-  ~TemporaryDirectory();
-  TemporaryDirectory(const TemporaryDirectory&) = delete;
-  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
-
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 }  // namespace tenure::conformance

@@ -17,9 +17,22 @@ constexpr Meaning kNoRoom{Errc::full, "make room on the disk; nothing was writte
 
 bool out_of_room(int error_number) { return error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG; }
 
-Meaning meaning_of(int code, int error_number) {
+// The errno of a failed write. SQLite notes it for a statement, but for a COMMIT only with the WAL's file.
+int errno_of(sqlite3* db) {
+  int error_number = sqlite3_system_errno(db);
+  if (sqlite3_extended_errcode(db) != SQLITE_IOERR_WRITE) return error_number;
+  sqlite3_file* wal = nullptr;
+  sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal);
+  if (wal != nullptr && wal->pMethods != nullptr) {
+    wal->pMethods->xFileControl(wal, SQLITE_FCNTL_LAST_ERRNO, &error_number);
+  }
+  return error_number;
+}
+
+Meaning meaning_of(sqlite3* db) {
+  const int code = sqlite3_errcode(db);
   // SQLite reports only ENOSPC as SQLITE_FULL; a quota or a size limit is no other matter to a pool.
-  if (code == SQLITE_IOERR && out_of_room(error_number)) return kNoRoom;
+  if (code == SQLITE_IOERR && out_of_room(errno_of(db))) return kNoRoom;
   switch (code) {
     case SQLITE_FULL: return kNoRoom;
     case SQLITE_BUSY:
@@ -47,17 +60,17 @@ Error compose(Errc code, std::string_view operation, const std::string& path, st
 }  // namespace
 
 Error last_error(sqlite3* db, std::string_view operation, const std::string& path) {
-  const Meaning meaning = meaning_of(sqlite3_errcode(db), sqlite3_system_errno(db));
+  const Meaning meaning = meaning_of(db);
   return compose(meaning.code, operation, path, sqlite3_errmsg(db), meaning.advice);
 }
 
 // A commit writes the transaction's pages to the end of the WAL, the one with the commit mark last, and syncs. Where a
-// write found no room, the mark was not written: nothing was committed. Where the sync failed, the mark may be on the
+// write failed, the mark was not written whole: nothing was committed. Where the sync failed, the mark may be on the
 // disk or not, and only a crash would tell.
 Error commit_error(sqlite3* db, std::string_view operation, const std::string& path) {
   Error error = last_error(db, operation, path);
   const int extended = sqlite3_extended_errcode(db);
-  const bool certain = error.code == Errc::full && extended != SQLITE_IOERR_FSYNC;
+  const bool certain = extended == SQLITE_FULL || extended == SQLITE_IOERR_WRITE;
   if (!certain) error.code = Errc::unknown;
   return error;
 }

@@ -1,0 +1,171 @@
+// What happens to a SQLite pool's file while it is in use: replaced, tampered with, full, locked by a frozen process.
+
+#include <signal.h>
+
+#include <deque>
+
+#include "log_conformance/child.h"
+#include "log_conformance/sqlite_place.h"
+
+namespace tenure::conformance {
+namespace {
+
+using namespace std::chrono_literals;
+using SqliteUse = SqliteFile;
+
+Cursor last_of(Log& log, std::size_t count) {
+  Cursor cursor;
+  EXPECT_TRUE(read_on(log, cursor, count));
+  return cursor;
+}
+
+// The entry is inserted without a wake-up, as by a writer that died right after its commit.
+TEST_F(SqliteUse, AReaderNoticesACommitWhoseWakeUpWasLost) {
+  make_pool(1);
+  const auto log = open();
+  Answer<Result<std::vector<Entry>>> waiting;
+  log->read(last_of(*log, 1), waiting.callback());
+  EXPECT_FALSE(waiting.ready_within(20ms));
+  tamper("INSERT INTO entries SELECT position + 1, time_ms, 'unannounced' FROM entries");
+  const auto run = waiting.get();
+  ASSERT_TRUE(run) << run.error().message();
+  EXPECT_EQ(run->front().data, "unannounced");
+}
+
+TEST_F(SqliteUse, AnEntryThatWasChangedIsLostHistory) {
+  make_pool(3);
+  const auto log = open();
+  const Cursor cursor = last_of(*log, 3);
+  tamper("UPDATE entries SET data='changed' WHERE position=3");
+  EXPECT_EQ(code_of(read(*log, cursor)), Errc::lost_history);
+}
+
+// The pool was stopped, an older copy put in its place, and the pool has grown to the same length again.
+TEST_F(SqliteUse, ARestoredOlderBackupIsLostHistory) {
+  make_pool(2);
+  std::filesystem::copy_file(path(), directory() + "/backup.db");
+  Cursor cursor;
+  {
+    const auto log = open();
+    ASSERT_TRUE(append(*log, "acknowledged, then lost"));
+    cursor = last_of(*log, 3);
+  }
+  std::filesystem::rename(directory() + "/backup.db", path());
+  const auto log = open();
+  EXPECT_EQ(code_of(read(*log, cursor)), Errc::lost_history);
+  ASSERT_TRUE(append(*log, "another third entry"));
+  EXPECT_EQ(code_of(read(*log, cursor)), Errc::lost_history);
+}
+
+// The same under a pool that runs: both the waiting reader and the next append find out.
+TEST_F(SqliteUse, AFileReplacedUnderARunningPoolIsLostHistory) {
+  make_pool(2);
+  std::filesystem::copy_file(path(), directory() + "/backup.db");
+  const auto log = open();
+  Answer<Result<std::vector<Entry>>> waiting;
+  log->read(last_of(*log, 2), waiting.callback());
+  std::filesystem::remove(path() + "-wal");
+  std::filesystem::remove(path() + "-shm");
+  std::filesystem::rename(directory() + "/backup.db", path());
+  EXPECT_EQ(code_of(waiting.get()), Errc::lost_history);
+  EXPECT_EQ(code_of(append(*log, "x")), Errc::lost_history);
+
+  const auto anew = open();
+  ASSERT_TRUE(append(*anew, "goes into the new file"));
+  EXPECT_EQ(code_of(append(*log, "x")), Errc::lost_history);
+}
+
+TEST_F(SqliteUse, RemovingThePoolLeavesNoFiles) {
+  {
+    const auto log = open();
+    ASSERT_TRUE(append(*log, "x"));
+    ASSERT_TRUE(remove(*log));
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(directory()));
+}
+
+TEST_F(SqliteUse, AFullDiskFailsTheAppendWholeAndRoomHealsIt) {
+  Child child(TENURE_SQLITE_ACTOR, {"fill", path(), "1000000"});
+  const auto first = child.line();
+  ASSERT_TRUE(first);
+  ASSERT_TRUE(first->starts_with("full ")) << *first;
+  EXPECT_EQ(child.line(), "again ok");
+  EXPECT_EQ(child.wait(), 0);
+  const auto fitted = static_cast<std::size_t>(std::stoi(first->substr(5)));
+  EXPECT_GT(fitted, 0U);
+  const auto log = open();
+  Cursor cursor;
+  const auto entries = read_on(*log, cursor, fitted + 1);
+  ASSERT_TRUE(entries) << entries.error().message();
+  EXPECT_EQ(entries->size(), fitted + 1);
+  EXPECT_EQ(entries->back().data, "room again");
+}
+
+// A process that is stopped inside its commit keeps the turn. The append says whose it is, closing does not wait for
+// it, and when the process is gone the turn is free.
+TEST_F(SqliteUse, AFrozenHolderOfTheWriteTurnIsNamed) {
+  const auto log = open();
+  {
+    Child holder(TENURE_SQLITE_ACTOR, {"hold-turn", path()});
+    ASSERT_EQ(holder.line(), "held");
+    holder.signal(SIGSTOP);
+    const auto blocked = append(*log, "x");
+    ASSERT_EQ(code_of(blocked), Errc::unavailable);
+    EXPECT_NE(blocked.error().context.find("process " + std::to_string(holder.pid())), std::string::npos);
+
+    auto other = open_log("sqlite:" + path(), {});
+    ASSERT_TRUE(other) << other.error().message();
+    Answer<Result<Position>> waiting;
+    (*other)->append(Lane::beat, "never written", waiting.callback());
+    EXPECT_FALSE(waiting.ready_within(20ms));
+    const auto started = std::chrono::steady_clock::now();
+    other->reset();
+    EXPECT_LT(std::chrono::steady_clock::now() - started, 500ms);
+    EXPECT_EQ(code_of(waiting.get()), Errc::closed);
+  }
+  EXPECT_TRUE(append(*log, "y"));
+}
+
+// The last handle takes the writer with it, also while that waits for its turn.
+TEST_F(SqliteUse, TheLastHandleClosesPromptlyBehindAFrozenHolder) {
+  auto log = open();
+  Child holder(TENURE_SQLITE_ACTOR, {"hold-turn", path()});
+  ASSERT_EQ(holder.line(), "held");
+  log->append(Lane::data, "never written", [](Result<Position>) {});
+  const auto started = std::chrono::steady_clock::now();
+  log.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - started, 500ms);
+}
+
+// What a writer left unfinished when it was killed is not seen, and is swept by the next snapshot.
+TEST_F(SqliteUse, AnUnfinishedSnapshotIsSwept) {
+  make_pool(2);
+  tamper(
+      "INSERT INTO snapshots VALUES(77, 1, 0, NULL);"
+      "INSERT INTO snapshot_chunks VALUES(77, 0, 'half');"
+      "INSERT INTO snapshot_chunks VALUES(78, 0, 'headless')");
+  const auto log = open();
+  const auto before = load_snapshot(*log);
+  ASSERT_TRUE(before) << before.error().message();
+  EXPECT_TRUE(before->chunks.empty());
+  ASSERT_TRUE(store_snapshot(*log, last_of(*log, 2), {"whole"}));
+  tamper("CREATE TABLE only_one(x CHECK(x = 1)); INSERT INTO only_one SELECT count(*) FROM snapshot_chunks");
+}
+
+// The log outgrows the WAL's bound several times over; the WAL does not.
+TEST_F(SqliteUse, TheWriteAheadLogStaysBounded) {
+  const auto log = open("?sync=off");
+  std::deque<Answer<Result<Position>>> outstanding;
+  for (int i = 0; i < 1600; ++i) {
+    log->append(Lane::data, Bytes(100'000, 'x'), outstanding.emplace_back().callback());
+    if (outstanding.size() < 100) continue;
+    ASSERT_TRUE(outstanding.front().get());
+    outstanding.pop_front();
+  }
+  for (auto& answer : outstanding) ASSERT_TRUE(answer.get());
+  EXPECT_LT(std::filesystem::file_size(path() + "-wal"), 64U << 20);
+  EXPECT_GT(std::filesystem::file_size(path()), 100U << 20);
+}
+
+}  // namespace
+}  // namespace tenure::conformance
