@@ -37,8 +37,8 @@ struct TenureRef {
 struct Grant {
   TenureRef tenure;
   JobKind kind;
-  bool first;           // the job has never been held before
-  bool say;             // the holder's records are to name the ticket
+  bool first;  // the job has never been held before
+  bool say;    // the holder's records are to name the ticket
   bool has_checkpoint;
   std::uint32_t attempt;  // from 1
   std::uint64_t ticket;
@@ -52,10 +52,10 @@ enum class TicketState : std::uint8_t { accepted, refused, started, done, failed
 struct Settlement {
   std::uint64_t ticket;
   TicketState state;
-  Errc code;         // only if refused
+  Errc code;  // only if refused
   std::uint64_t epoch;
   BytesView worker;
-  BytesView text;    // the result if done, the error if failed
+  BytesView text;  // the result if done, the error if failed
 };
 
 enum class SessionEnd : std::uint8_t { left, fenced, crashed, expired };
@@ -89,6 +89,8 @@ class Effects {
   // Under chosen assignment: this key waits for a choice; or the workers changed, so that every choice is due again.
   virtual void choice_due(BytesView /*key*/) {}
   virtual void choices_due() {}
+
+  virtual void saved(std::uint64_t /*position*/) {}
 
   virtual void shutdown_began() {}
   // Nothing is left to do in a pool that is shutting down: members are to leave.

@@ -31,9 +31,9 @@ using WorkerIx = std::uint32_t;
 // The end of the holder's session takes starting, running and moving back to queued (or to quarantined), and
 // stopping to gone. A task is running as soon as it is granted.
 enum class JobState : std::uint8_t {
-  idle,         // the key has delayed tasks only
-  queued,       // wants a holder
-  starting,     // granted; the handler has not said yet that it runs
+  idle,      // the key has delayed tasks only
+  queued,    // wants a holder
+  starting,  // granted; the handler has not said yet that it runs
   running,
   stopping,     // the holder was asked to stop it for good
   moving,       // the holder was asked to stop it so that the key can be granted anew
@@ -51,7 +51,7 @@ struct Message {
 struct JobExtra {
   bool has_checkpoint = false;
   Bytes checkpoint;
-  std::deque<Message> messages;  // not yet handled by the holder
+  std::deque<Message> messages;   // not yet handled by the holder
   std::size_t message_bytes = 0;  // of messages
   std::uint64_t last_message = 0;
   std::vector<std::uint64_t> stop_tickets;  // to be told when it has stopped
@@ -80,19 +80,19 @@ struct Job {
 
 struct Slot {
   Bytes key;
-  std::uint64_t epoch = 0;     // of the present or last tenure
-  std::uint64_t stamp = 0;     // of the present state: outdates queue items and timers of earlier ones
-  std::int64_t since_ms = 0;   // log time of the last change of state
-  std::int64_t due_ms = 0;     // of its timer, if it has one
+  std::uint64_t epoch = 0;    // of the present or last tenure
+  std::uint64_t stamp = 0;    // of the present state: outdates queue items and timers of earlier ones
+  std::int64_t since_ms = 0;  // log time of the last change of state
+  std::int64_t due_ms = 0;    // of its timer, if it has one
   JobId head = kNone;
   JobId tail = kNone;
-  JobId delayed = kNone;       // tasks that join the list later
-  std::uint32_t saved = 0;     // the snapshot that has it already
+  JobId delayed = kNone;    // tasks that join the list later
+  std::uint32_t saved = 0;  // the snapshot that has it already
   JobState state = JobState::idle;
   JobKind kind = JobKind::resident;
   bool live = false;
-  bool stop_wanted = false;    // stop as soon as it has started
-  bool solo = false;           // holds its worker's lane for last chances
+  bool stop_wanted = false;  // stop as soon as it has started
+  bool solo = false;         // holds its worker's lane for last chances
 };
 
 // What a change of membership looks at for every key, packed so that a million are scanned in a few milliseconds.

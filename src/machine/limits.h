@@ -33,9 +33,9 @@ constexpr std::uint32_t kMovingMax = 64;
 // Messages a job keeps until its holder has handled them.
 constexpr std::size_t kMessagesMax = 1024;
 constexpr std::size_t kMessagesBytesMax = 1U << 20;
-constexpr std::size_t kUnansweredMax = 1U << 16; // beyond it the oldest is left to the dispatcher's own fold
-constexpr std::size_t kDeadTasksMax = 10'000;    // beyond it the oldest dead task is dropped, and counted
-constexpr std::size_t kTimersPerEntryMax = 4096; // the rest fires with the next entry
+constexpr std::size_t kUnansweredMax = 1U << 16;  // beyond it the oldest is left to the dispatcher's own fold
+constexpr std::size_t kDeadTasksMax = 10'000;     // beyond it the oldest dead task is dropped, and counted
+constexpr std::size_t kTimersPerEntryMax = 4096;  // the rest fires with the next entry
 
 // A step of log time counts for at most this much, so that an hour in which nobody appended anything, or a jump of
 // the engine's clock, does not make every timer fire at once.

@@ -64,6 +64,7 @@ void Machine::apply_record(const v1::Record& record) {
     case v1::Record::kConfigure: return configure(record.configure());
     case v1::Record::kSwitchVersion: return on(record.switch_version());
     case v1::Record::kShutdown: return on_shutdown();
+    case v1::Record::kSaved: return effects_->saved(record.saved().position());
     case v1::Record::KIND_NOT_SET: ++stats_.records_unknown; return;
   }
 }
@@ -106,8 +107,7 @@ void Machine::fire(const MachineTimer& timer) {
   touch(slot);
   table_.slots[slot].due_ms = 0;
   switch (timer.kind) {
-    case TimerKind::start_timeout:
-      return time_out_start(slot);
+    case TimerKind::start_timeout: return time_out_start(slot);
     case TimerKind::retry:
       set_state(slot, JobState::queued);
       enqueue(slot);
@@ -143,7 +143,9 @@ void Machine::time_out_start(SlotId slot) {
 // Epochs only grow, and no two grants share one. Starting from the engine's time in microseconds makes them go on
 // above all earlier ones when the log itself lost its tail, or was removed and made anew.
 std::uint64_t Machine::next_epoch() {
-  const std::uint64_t floor = MUTANT(epoch_from_position) ? position_ : static_cast<std::uint64_t>(std::max<std::int64_t>(engine_ms_, 0)) * 1000;
+  const std::uint64_t floor = MUTANT(epoch_from_position)
+                                  ? position_
+                                  : static_cast<std::uint64_t>(std::max<std::int64_t>(engine_ms_, 0)) * 1000;
   epoch_ = std::max(epoch_ + 1, floor);
   return epoch_;
 }
@@ -214,6 +216,12 @@ SlotId Machine::each_job(SlotId from, const std::function<bool(const JobInfo&)>&
     if (!visit(info)) return id + 1;
   }
   return kNone;
+}
+
+void Machine::each_ticket(const std::function<void(std::uint64_t)>& visit) const {
+  for (JobId id = 0; id < table_.jobs.end(); ++id) {
+    if (table_.jobs[id].ticket != 0) visit(table_.jobs[id].ticket);
+  }
 }
 
 void Machine::each_message(BytesView key, const std::function<void(std::uint64_t, BytesView)>& visit) const {

@@ -108,7 +108,7 @@ struct JobInfo {
 
 struct MachineStats {
   std::uint64_t entries = 0;
-  std::uint64_t entries_skipped = 0;   // broken, foreign, or of an unknown format
+  std::uint64_t entries_skipped = 0;  // broken, foreign, or of an unknown format
   std::uint64_t batches_repeated = 0;
   std::uint64_t records = 0;
   std::uint64_t records_unknown = 0;
@@ -149,7 +149,8 @@ class Machine {
   const Roster& roster() const { return roster_; }
   const MachineStats& stats() const { return stats_; }
   const std::map<std::uint64_t, DeadLetter>& dead() const { return dead_; }
-  const std::map<std::uint64_t, DueAnswer>& answers() const { return answers_; }
+  const std::map<std::uint64_t, DueAnswer>& answers() const { return answers_; }                // by ticket
+  const std::map<std::uint64_t, std::uint64_t>& answer_order() const { return answer_order_; }  // order -> ticket
   std::uint32_t queued() const { return queued_; }
   std::uint32_t keys() const { return table_.slots.live(); }
   bool configured() const { return configured_; }
@@ -162,6 +163,8 @@ class Machine {
   SlotId each_job(SlotId from, const std::function<bool(const JobInfo&)>& visit) const;
   // What the job's holder has not handled yet.
   void each_message(BytesView key, const std::function<void(std::uint64_t, BytesView)>& visit) const;
+  // The tickets of all jobs, waiting, held and dead.
+  void each_ticket(const std::function<void(std::uint64_t)>& visit) const;
   BytesView dead_payload(const DeadLetter& letter) const { return table_.jobs[letter.job].payload; }
   // The bytes that keys, payloads, checkpoints and messages take, roughly: what a snapshot would weigh.
   std::uint64_t state_bytes() const { return state_bytes_ + std::uint64_t{table_.slots.live()} * 64; }
@@ -289,14 +292,14 @@ class Machine {
   std::map<std::uint64_t, DeadLetter> dead_;
   std::uint64_t dead_ids_ = 0;
   std::uint64_t dead_tasks_ = 0;
-  std::map<std::uint64_t, DueAnswer> answers_;                  // by ticket
-  std::map<std::uint64_t, std::uint64_t> answer_order_;         // order -> ticket
+  std::map<std::uint64_t, DueAnswer> answers_;           // by ticket
+  std::map<std::uint64_t, std::uint64_t> answer_order_;  // order -> ticket
   std::uint64_t answer_orders_ = 0;
 
   // Derived, or about this process only.
-  std::vector<WorkerIx> open_;        // open workers, eldest first
-  std::vector<Place> open_places_;    // the same
-  std::vector<WorkerIx> dirty_;       // empty between records
+  std::vector<WorkerIx> open_;      // open workers, eldest first
+  std::vector<Place> open_places_;  // the same
+  std::vector<WorkerIx> dirty_;     // empty between records
   std::uint64_t state_bytes_ = 0;
   MachineStats stats_;
   SnapshotSource* snapshot_ = nullptr;

@@ -14,8 +14,8 @@ void Machine::tell(std::uint64_t ticket, bool say, const Settlement& settlement)
   const auto [at, added] = answers_.try_emplace(ticket);
   DueAnswer& due = at->second;
   if (!added) answer_order_.erase(due.order);
-  due = {++answer_orders_, settlement.state, settlement.code, settlement.epoch, Bytes(settlement.worker),
-         Bytes(settlement.text)};
+  due = {++answer_orders_, settlement.state,         settlement.code,
+         settlement.epoch, Bytes(settlement.worker), Bytes(settlement.text)};
   answer_order_.emplace(due.order, ticket);
   if (answers_.size() > kUnansweredMax) {
     answers_.erase(answer_order_.begin()->second);
@@ -27,8 +27,12 @@ void Machine::tell(std::uint64_t ticket, bool say, const Settlement& settlement)
 void Machine::accept(std::uint64_t ticket, bool say, SlotId slot) {
   const WorkerIx holder = table_.placed[slot].holder;
   tell(ticket, say,
-       {ticket, TicketState::accepted, Errc{}, table_.slots[slot].epoch,
-        holder == kNone ? BytesView() : BytesView(roster_.workers[holder].id), {}});
+       {ticket,
+        TicketState::accepted,
+        Errc{},
+        table_.slots[slot].epoch,
+        holder == kNone ? BytesView() : BytesView(roster_.workers[holder].id),
+        {}});
 }
 
 void Machine::refuse(std::uint64_t ticket, bool say, Errc code) {

@@ -128,9 +128,7 @@ void Machine::stop_job(SlotId slot, std::uint64_t ticket, bool say) {
   Job& job = table_.head(slot);
   (say ? job.extras().stop_says : job.extras().stop_tickets).push_back(ticket);
   switch (table_.slots[slot].state) {
-    case JobState::starting:
-      table_.slots[slot].stop_wanted = true;
-      return;
+    case JobState::starting: table_.slots[slot].stop_wanted = true; return;
     case JobState::running:
       set_state(slot, JobState::stopping);
       ask_stop(slot, StopReason::stop);

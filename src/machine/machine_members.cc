@@ -91,9 +91,8 @@ void Machine::on(const v1::AddWorker& record) {
                      record.weight() <= kWeightMax && record.window() <= kWindowMax &&
                      record.replaces().size() <= kIdBytesMax &&
                      static_cast<std::size_t>(record.serves_size()) <= kServedPerWorkerMax &&
-                     std::all_of(record.serves().begin(), record.serves().end(), [](const Bytes& key) {
-                       return !key.empty() && key.size() <= kKeyBytesMax;
-                     });
+                     std::all_of(record.serves().begin(), record.serves().end(),
+                                 [](const Bytes& key) { return !key.empty() && key.size() <= kKeyBytesMax; });
   if (session == nullptr) return refuse_record();
   if (!sound || roster_.worker(record.worker()) != kNone || roster_.by_age.size() >= kWorkersMax) {
     refuse_record();

@@ -116,9 +116,9 @@ void Machine::enqueue(SlotId slot) {
   if (ix == kNone) return;
   Worker& worker = roster_.workers[ix];
   const Slot& entry = table_.slots[slot];
-  std::deque<QueueItem>& queue = last_chance(table_.head(slot))   ? worker.last_chances
-                                 : entry.kind == JobKind::task ? worker.tasks
-                                                               : worker.residents;
+  std::deque<QueueItem>& queue = last_chance(table_.head(slot)) ? worker.last_chances
+                                 : entry.kind == JobKind::task  ? worker.tasks
+                                                                : worker.residents;
   queue.push_back({slot, entry.stamp});
   mark(ix);
 }

@@ -138,8 +138,8 @@ bool Machine::load_rest(const v1::Rest& rest) {
   config_.assignment = static_cast<Assignment>(config.assignment());
 
   for (const v1::SessionState& state : rest.sessions()) {
-    Session session{state.id(),  state.node(),   state.host(), state.pid(),         state.lease_ms(),
-                    state.speaks(), state.age(), state.last_beat(), state.beat_number(), state.joined_ms()};
+    Session session{state.id(),     state.node(), state.host(),      state.pid(),         state.lease_ms(),
+                    state.speaks(), state.age(),  state.last_beat(), state.beat_number(), state.joined_ms()};
     roster_.sessions.emplace(state.id(), std::move(session));
   }
   if (rest.slots_end() > kSlotsMax || rest.jobs_end() > kSlotsMax) return false;
@@ -201,7 +201,7 @@ bool Machine::load_rest(const v1::Rest& rest) {
   }
   for (const v1::DeadState& state : rest.dead()) {
     DeadLetter& letter = dead_[state.id()];
-    letter = {state.key(), JobKind::task,    state.quarantined(), down(state.job()),
+    letter = {state.key(),   JobKind::task,    state.quarantined(), down(state.job()),
               state.epoch(), state.since_ms(), state.error()};
     if (!load_enum(state.kind(), JobKind::task, letter.kind) || letter.job >= rest.jobs_end()) return false;
     dead_tasks_ += letter.kind == JobKind::task ? 1 : 0;
@@ -209,8 +209,8 @@ bool Machine::load_rest(const v1::Rest& rest) {
   dead_ids_ = rest.dead_ids();
   for (const v1::AnswerState& state : rest.answers()) {
     DueAnswer& due = answers_[state.ticket()];
-    due = {state.order(), TicketState::accepted, static_cast<Errc>(state.code()), state.epoch(), state.worker(),
-           state.text()};
+    due = {state.order(), TicketState::accepted, static_cast<Errc>(state.code()),
+           state.epoch(), state.worker(),        state.text()};
     if (!load_enum(state.state(), TicketState::stopped, due.state)) return false;
     if (!answer_order_.emplace(state.order(), state.ticket()).second) return false;
   }

@@ -152,8 +152,13 @@ void Machine::bury(SlotId slot, bool quarantined, BytesView error) {
   tell_failed(job, table_.slots[slot].epoch, error);
   effects_->buried(table_.slots[slot].key, letter, quarantined);
   settle_stop(job);
-  dead_[letter] = {table_.slots[slot].key, table_.slots[slot].kind, quarantined,  id,
-                   table_.slots[slot].epoch, log_time_ms_,          Bytes(error)};
+  dead_[letter] = {table_.slots[slot].key,
+                   table_.slots[slot].kind,
+                   quarantined,
+                   id,
+                   table_.slots[slot].epoch,
+                   log_time_ms_,
+                   Bytes(error)};
   if (table_.slots[slot].kind == JobKind::resident) {
     set_state(slot, quarantined ? JobState::quarantined : JobState::dead);
     if (shutting_down_) {
@@ -247,8 +252,8 @@ bool Machine::blame(SlotId slot, bool solo_only) {
   const Slot& entry = table_.slots[slot];
   Job& job = table_.head(slot);
   if (solo_only && !entry.solo) return false;
-  const bool settled = entry.kind == JobKind::resident && entry.state != JobState::starting &&
-                       log_time_ms_ - entry.since_ms >= kYouthMs;
+  const bool settled =
+      entry.kind == JobKind::resident && entry.state != JobState::starting && log_time_ms_ - entry.since_ms >= kYouthMs;
   if (settled) {
     job.crashes = 0;
     return false;

@@ -21,10 +21,10 @@ struct Session {
   std::uint32_t pid = 0;
   std::uint32_t lease_ms = 0;
   std::uint32_t speaks = 0;
-  std::uint64_t age = 0;          // smaller is elder
-  std::uint64_t last_beat = 0;    // the position of its last beat, or of its join
+  std::uint64_t age = 0;        // smaller is elder
+  std::uint64_t last_beat = 0;  // the position of its last beat, or of its join
   std::uint64_t beat_number = 0;
-  std::int64_t joined_ms = 0;     // log time
+  std::int64_t joined_ms = 0;  // log time
 };
 
 // A key that waits in a worker's queue. Void once the slot's stamp has moved on.
@@ -50,12 +50,12 @@ struct Worker {
   std::deque<QueueItem> last_chances;
   std::deque<QueueItem> moves;
 
-  std::uint32_t starting = 0;       // residents granted and not yet started
+  std::uint32_t starting = 0;  // residents granted and not yet started
   std::uint32_t tasks_held = 0;
   std::uint32_t moving = 0;
   std::uint64_t keys_held = 0;
-  SlotId solo = kNone;              // the job on its last chance that it runs now
-  bool dirty = false;               // its queues are to be looked at; never set between records
+  SlotId solo = kNone;  // the job on its last chance that it runs now
+  bool dirty = false;   // its queues are to be looked at; never set between records
 
   bool open() const { return live && !draining; }
 };
@@ -63,8 +63,8 @@ struct Worker {
 class Roster {
  public:
   std::map<std::uint64_t, Session> sessions;
-  std::vector<Worker> workers;           // by WorkerIx; not all are live
-  std::vector<WorkerIx> by_age;          // live workers, eldest first
+  std::vector<Worker> workers;   // by WorkerIx; not all are live
+  std::vector<WorkerIx> by_age;  // live workers, eldest first
   std::uint64_t ages = 0;
 
   Session* session(std::uint64_t id) {

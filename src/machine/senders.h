@@ -10,10 +10,10 @@
 namespace tenure {
 
 struct Sender {
-  std::uint64_t last = 0;     // the largest sequence seen
-  std::uint64_t seen = 0;     // bit i: last - i was seen
-  std::int64_t used_ms = 0;   // log time of its last batch
-  std::uint64_t order = 0;    // of that batch, among all
+  std::uint64_t last = 0;    // the largest sequence seen
+  std::uint64_t seen = 0;    // bit i: last - i was seen
+  std::int64_t used_ms = 0;  // log time of its last batch
+  std::uint64_t order = 0;   // of that batch, among all
 };
 
 class Senders {

@@ -43,7 +43,7 @@ class Slab {
     return blocks_[id / kBlock][id % kBlock];
   }
 
-  std::uint32_t end() const { return end_; }    // one past the largest number ever given
+  std::uint32_t end() const { return end_; }  // one past the largest number ever given
   std::uint32_t live() const { return live_; }
   const std::vector<std::uint32_t>& free_list() const { return free_; }
 

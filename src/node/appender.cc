@@ -1,0 +1,123 @@
+#include "node/appender.h"
+
+#include "base/mutant.h"
+#include "machine/decode.h"
+#include "machine/limits.h"
+#include "tenure/v1/record.pb.h"
+
+namespace tenure {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr Nanos kResendBase = milliseconds(5);
+constexpr Nanos kResendCap = milliseconds(500);
+
+// Appends the record as an element of Batch.records, so that batches are put together without encoding twice.
+void encode(const v1::Record& record, Bytes& into) {
+  constexpr char kTag = (v1::Batch::kRecordsFieldNumber << 3) | 2;
+  into.push_back(kTag);
+  for (std::size_t size = record.ByteSizeLong();; size >>= 7) {
+    if (size < 0x80) {
+      into.push_back(static_cast<char>(size));
+      break;
+    }
+    into.push_back(static_cast<char>((size & 0x7F) | 0x80));
+  }
+  record.AppendToString(&into);
+}
+
+}  // namespace
+
+Appender::Appender(Log& log, Loop& loop, const Clock& clock, Entropy& entropy, AppenderEvents& events)
+    : log_(log),
+      loop_(loop),
+      clock_(clock),
+      events_(events),
+      backoff_(kResendBase, kResendCap, entropy),
+      sender_(entropy.id()),
+      retry_(loop) {}
+
+void Appender::offer(const v1::Record& record, Milestones milestones) {
+  if (waiting_.empty() || waiting_.back().records.size() >= kBatchBytes || waiting_.back().marked) {
+    waiting_.emplace_back();
+  }
+  Gathered& last = waiting_.back();
+  const std::size_t before = last.records.size();
+  encode(record, last.records);
+  waiting_bytes_ += last.records.size() - before;
+  if (milestones.sent || milestones.appended) {
+    last.marked = true;
+    last.milestones = std::move(milestones);
+  }
+  schedule();
+}
+
+Status Appender::try_offer(const v1::Record& record) {
+  if (waiting_bytes_ >= kUnsentBytesMax) {
+    return fail(Errc::busy, "append", "too much is waiting to be sent; try again shortly");
+  }
+  offer(record);
+  return {};
+}
+
+// Everything that is offered in one turn of the loop goes together.
+void Appender::schedule() {
+  if (under_way_ || scheduled_) return;
+  scheduled_ = true;
+  loop_.post(token_.guard([this] {
+    scheduled_ = false;
+    send_next();
+  }));
+}
+
+void Appender::send_next() {
+  if (under_way_ || waiting_.empty()) return;
+  Gathered next = std::move(waiting_.front());
+  waiting_.pop_front();
+  waiting_bytes_ -= next.records.size();
+
+  v1::Batch head;
+  head.set_format(kBatchFormat);
+  head.set_sender(sender_);
+  head.set_sequence(++sequence_);
+  head.set_wall_ms(clock_.wall_ms());
+  batch_ = head.SerializeAsString();
+  batch_ += next.records;
+  under_way_ = true;
+  in_doubt_ = false;
+  first_sent_ = loop_.now();
+  appended_ = std::move(next.milestones.appended);
+  if (next.milestones.sent) next.milestones.sent(first_sent_);
+  transmit();
+}
+
+void Appender::transmit() {
+  auto done = token_.guard([this](Result<Position> answer) { answered(std::move(answer)); });
+  log_.append(Lane::data, batch_, [loop = &loop_, done = std::move(done)](Result<Position> answer) mutable {
+    loop->post([done = std::move(done), answer = std::move(answer)]() mutable { done(std::move(answer)); });
+  });
+}
+
+void Appender::answered(Result<Position> answer) {
+  if (answer) {
+    backoff_.reset();
+    under_way_ = false;
+    if (appended_) std::exchange(appended_, nullptr)(*answer);
+    return send_next();
+  }
+  const Errc code = answer.error().code;
+  if (code != Errc::unknown && code != Errc::unavailable && code != Errc::full) {
+    return events_.append_refused(answer.error());
+  }
+  in_doubt_ = in_doubt_ || code == Errc::unknown;
+  const bool too_late = in_doubt_ && loop_.now() - first_sent_ > milliseconds(kResendMsMax);
+  if (too_late || (in_doubt_ && MUTANT(unsent_forgotten))) {
+    under_way_ = false;
+    if (too_late) events_.append_gave_up();
+    return send_next();
+  }
+  retry_.arm(loop_.now() + backoff_.next(), [this] { transmit(); });
+}
+
+}  // namespace tenure

@@ -1,0 +1,86 @@
+#pragma once
+
+// Sends a node's records, in order, as few batches: while one batch is under way the next one gathers. One at a
+// time is what keeps the order when an answer is lost and the batch must be sent again; under load a batch carries
+// hundreds of records, so that the log is asked seldom.
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+
+#include "base/backoff.h"
+#include "base/clock.h"
+#include "base/entropy.h"
+#include "base/loop.h"
+#include "log/log.h"
+#include "node/token.h"
+
+namespace tenure {
+
+namespace v1 {
+class Record;
+}  // namespace v1
+
+constexpr std::size_t kUnsentBytesMax = 16U << 20;
+constexpr std::size_t kBatchBytes = 256U << 10;  // a batch is cut after the record that reaches this
+
+class AppenderEvents {
+ public:
+  virtual ~AppenderEvents() = default;
+  // A batch was given up after kResendMsMax of lost answers: it may or may not be in the log.
+  virtual void append_gave_up() = 0;
+  // The engine will take no more; what was not yet acknowledged may or may not be in the log.
+  virtual void append_refused(const Error& error) = 0;
+};
+
+// Called on the loop, with the record's batch: at the moment it is handed to the log for the first time, and once
+// it is known to lie at this position. Everything offered earlier has then been sent, or is in the log, too.
+struct Milestones {
+  std::function<void(Instant)> sent;
+  std::function<void(Position)> appended;
+};
+
+// Belongs to the node's loop.
+class Appender {
+ public:
+  Appender(Log& log, Loop& loop, const Clock& clock, Entropy& entropy, AppenderEvents& events);
+
+  // The protocol's own records: always taken, since they are bounded by what the node holds.
+  void offer(const v1::Record& record, Milestones milestones = {});
+  // Users' records: refused with Errc::busy while kUnsentBytesMax wait to be sent.
+  Status try_offer(const v1::Record& record);
+
+ private:
+  struct Gathered {
+    Bytes records;  // encoded, ready to follow a batch's head
+    Milestones milestones;
+    bool marked = false;
+  };
+
+  void schedule();
+  void send_next();
+  void transmit();
+  void answered(Result<Position> answer);
+
+  Log& log_;
+  Loop& loop_;
+  const Clock& clock_;
+  AppenderEvents& events_;
+  Backoff backoff_;
+  std::uint64_t sender_;
+  std::uint64_t sequence_ = 0;
+
+  std::deque<Gathered> waiting_;
+  std::size_t waiting_bytes_ = 0;
+  bool scheduled_ = false;
+
+  bool under_way_ = false;
+  Bytes batch_;  // what is under way, for sending it again
+  Instant first_sent_;
+  std::function<void(Position)> appended_;
+  bool in_doubt_ = false;  // some answer to it was lost
+  Timer retry_;
+  Token token_;
+};
+
+}  // namespace tenure

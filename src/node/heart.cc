@@ -1,0 +1,123 @@
+#include "node/heart.h"
+
+#include <algorithm>
+
+#include "base/mutant.h"
+#include "machine/decode.h"
+#include "machine/limits.h"
+#include "tenure/v1/record.pb.h"
+
+namespace tenure {
+namespace {
+
+constexpr std::size_t kUnconfirmedMax = 64;
+constexpr Nanos kMarginMin = std::chrono::milliseconds(5);
+
+}  // namespace
+
+LeaseTimes LeaseTimes::of(Nanos lease) { return {lease, lease / 5, std::max(lease / 20, kMarginMin), lease / 10}; }
+
+Heart::Heart(Log& log, Loop& loop, const Clock& clock, Entropy& entropy, Host* host, HeartEvents& events)
+    : log_(log),
+      loop_(loop),
+      clock_(clock),
+      entropy_(entropy),
+      host_(host),
+      events_(events),
+      beat_timer_(loop),
+      watchdog_(loop) {}
+
+void Heart::begin(std::uint64_t session, Nanos lease, Instant sent) {
+  session_ = session;
+  sender_ = entropy_.id();
+  sequence_ = 0;
+  times_ = LeaseTimes::of(lease);
+  number_ = 0;
+  sent_.assign(1, {0, sent});
+  fenced_ = false;
+  until_.store(0, std::memory_order_release);
+  watchdog_.cancel();
+  beat_timer_.arm(loop_.now() + times_.beat, [this] { beat(); });
+}
+
+void Heart::end(std::uint64_t session) {
+  if (session != session_) return;
+  session_ = 0;
+  until_.store(0, std::memory_order_release);
+  beat_timer_.cancel();
+  watchdog_.cancel();
+}
+
+void Heart::beat_now() {
+  if (session_ != 0) beat();
+}
+
+void Heart::beat() {
+  v1::Batch batch;
+  batch.set_format(kBatchFormat);
+  batch.set_sender(sender_);
+  batch.set_sequence(++sequence_);
+  batch.set_wall_ms(clock_.wall_ms());
+  v1::Beat& record = *batch.add_records()->mutable_beat();
+  record.set_session(session_);
+  record.set_number(++number_);
+  record.set_speaks(kMachineVersion);
+  record.set_digest_position(std::exchange(digest_position_, 0));
+  record.set_digest(digest_);
+
+  sent_.push_back({number_, loop_.now()});
+  if (sent_.size() > kUnconfirmedMax) sent_.pop_front();
+  beat_timer_.arm(loop_.now() + times_.beat, [this] { beat(); });
+  // A beat is not sent again: the next one says more. Only where it is sure to be lost does it come sooner.
+  auto failed = token_.guard([this, session = session_] {
+    const Instant soon = loop_.now() + times_.beat / 4;
+    if (session == session_ && beat_timer_.armed() && beat_timer_.when() > soon) {
+      beat_timer_.arm(soon, [this] { beat(); });
+    }
+  });
+  log_.append(Lane::beat, batch.SerializeAsString(), [loop = &loop_, failed](Result<Position> answer) {
+    if (!answer && answer.error().code != Errc::closed) loop->post(failed);
+  });
+}
+
+void Heart::confirmed(std::uint64_t session, std::uint64_t number) {
+  if (session != session_ || fenced_) return;
+  while (!sent_.empty() && sent_.front().number < number) sent_.pop_front();
+  if (sent_.empty() || sent_.front().number != number) return;
+  const Instant from = MUTANT(deadline_from_confirm) ? loop_.now() : sent_.front().at;
+  sent_.pop_front();
+  const Instant until = from + times_.lease - times_.margin;
+  // A process that was frozen may read of its beats before its watchdog has run: what is over is over.
+  const Instant fenced_from = (until_ == 0 ? until : Instant{Nanos(until_)}) - times_.grace;
+  if (loop_.now() >= fenced_from && !MUTANT(watchdog_off)) return fence();
+  if (until.since_boot.count() <= until_.load(std::memory_order_relaxed)) return;
+  until_.store(until.since_boot.count(), std::memory_order_release);
+  events_.lease_until(session_, until);
+  arm();
+}
+
+void Heart::note_digest(Position position, std::uint64_t digest) {
+  digest_position_ = position;
+  digest_ = digest;
+}
+
+void Heart::arm() {
+  const Instant until{Nanos(until_.load(std::memory_order_relaxed))};
+  watchdog_.arm(until - times_.grace, [this] { fence(); });
+}
+
+// Nothing of this session can be renewed any more from here on: a beat that still comes back is ignored, since the
+// handlers have been told to stop.
+void Heart::fence() {
+  if (MUTANT(watchdog_off)) return;
+  fenced_ = true;
+  beat_timer_.cancel();
+  if (host_ != nullptr) host_->fence(session_);
+  const Instant until{Nanos(until_.load(std::memory_order_relaxed))};
+  watchdog_.arm(until, [this] {
+    if (host_ != nullptr) host_->kill(session_);
+  });
+  events_.lease_lost(session_);
+}
+
+}  // namespace tenure

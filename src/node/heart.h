@@ -1,0 +1,98 @@
+#pragma once
+
+// Keeps a session alive, and ends it in time. The heart beats by appending, in a lane of its own, and counts the
+// lease from the moment at which the last confirmed beat was first sent. When no newer beat is confirmed in time it
+// fences: first the handlers' stop tokens, then, at the deadline, whatever still runs.
+//
+//     sent(b)                                soft             until             sent(b) + lease
+//       ├──────────── lease is sure ───────────┼── stop tokens ──┼──── margin ────┤
+//                                              fence()           kill()           others may hold the keys
+//
+// The margin covers the drift of two monotonic clocks over one lease. In production the heart has a loop, and so a
+// thread, of its own: a stuck node or handler cannot hold it up.
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+
+#include "base/clock.h"
+#include "base/entropy.h"
+#include "base/loop.h"
+#include "log/log.h"
+#include "node/host.h"
+#include "node/token.h"
+
+namespace tenure {
+
+struct LeaseTimes {
+  Nanos lease{};
+  Nanos beat{};    // a fifth of the lease: a single lost beat is not death
+  Nanos margin{};  // a twentieth, at least kMarginMin
+  Nanos grace{};   // from stop tokens to killing: a tenth
+
+  static LeaseTimes of(Nanos lease);
+};
+
+class HeartEvents {
+ public:
+  virtual ~HeartEvents() = default;
+  // On the heart's loop. The own deadline has moved.
+  virtual void lease_until(std::uint64_t /*session*/, Instant /*until*/) {}
+  // On the heart's loop. The lease is about to run out unconfirmed; the host has been fenced.
+  virtual void lease_lost(std::uint64_t session) = 0;
+};
+
+// Belongs to the heart's loop, except until().
+class Heart {
+ public:
+  Heart(Log& log, Loop& loop, const Clock& clock, Entropy& entropy, Host* host, HeartEvents& events);
+
+  // The session's join was first sent at `sent`: it counts as the first beat once it is confirmed.
+  void begin(std::uint64_t session, Nanos lease, Instant sent);
+  // This beat of the session has come back through the log. The join is number zero.
+  void confirmed(std::uint64_t session, std::uint64_t number);
+  // A deliberate bug, for the simulator.
+  void confirm_newest(std::uint64_t session) { confirmed(session, number_); }
+  void note_digest(Position position, std::uint64_t digest);
+  // Beats now, for a node that must know whether it is in touch.
+  void beat_now();
+  // The session is over: no more beats, no more fencing.
+  void end(std::uint64_t session);
+
+  // The moment up to which the lease is sure, as nanoseconds since boot; zero if there is none. Any thread.
+  std::int64_t until() const { return until_.load(std::memory_order_acquire); }
+
+ private:
+  struct Sent {
+    std::uint64_t number;
+    Instant at;
+  };
+
+  void beat();
+  void arm();
+  void fence();
+
+  Log& log_;
+  Loop& loop_;
+  const Clock& clock_;
+  Entropy& entropy_;
+  Host* host_;
+  HeartEvents& events_;
+
+  std::uint64_t session_ = 0;
+  std::uint64_t sender_ = 0;
+  std::uint64_t sequence_ = 0;
+  LeaseTimes times_;
+  std::uint64_t number_ = 0;
+  std::deque<Sent> sent_;  // not yet confirmed, oldest first; bounded
+  Position digest_position_ = 0;
+  std::uint64_t digest_ = 0;
+  bool fenced_ = false;
+  std::atomic<std::int64_t> until_{0};
+  Timer beat_timer_;
+  Timer watchdog_;
+  Token token_;
+};
+
+}  // namespace tenure

@@ -1,0 +1,192 @@
+#include "node/node.h"
+
+#include "base/assert.h"
+#include "node/heart_side.h"
+#include "tenure/v1/record.pb.h"
+
+namespace tenure {
+namespace {
+
+void set_config(const PoolConfig& config, v1::Configure& into) {
+  into.set_max_queued_jobs(config.max_queued_jobs);
+  into.set_max_attempts(config.max_attempts);
+  into.set_pending_job_ttl_ms(static_cast<std::uint64_t>(config.pending_job_ttl_ms));
+  into.set_worker_shutdown_ttl_ms(static_cast<std::uint64_t>(config.worker_shutdown_ttl_ms));
+  into.set_assignment(static_cast<v1::Configure::Assignment>(config.assignment));
+  into.set_quarantine_after_plus_one(config.quarantine_after + 1);
+  into.set_backoff_base_ms(static_cast<std::uint64_t>(config.backoff_base_ms));
+  into.set_backoff_cap_ms(static_cast<std::uint64_t>(config.backoff_cap_ms));
+}
+
+tl::unexpected<Error> bad(const char* operation, std::string context) {
+  return fail(Errc::invalid, operation, std::move(context));
+}
+
+Status check_key(const char* operation, BytesView key) {
+  if (key.empty()) return bad(operation, "the key is empty");
+  if (key.size() > kKeyBytesMax) {
+    return bad(operation, "the key has " + std::to_string(key.size()) + " bytes; at most " +
+                              std::to_string(kKeyBytesMax) + " are allowed");
+  }
+  return {};
+}
+
+}  // namespace
+
+Node::Node(const NodeWorld& world, NodeOptions options, NodeEvents& events)
+    : world_(world),
+      options_(std::move(options)),
+      events_(events),
+      appender_(world.log, world.loop, world.clock, world.entropy, *this),
+      replica_(world.log, world.loop, world.entropy, options_.replica, *this),
+      runtime_(world.host == nullptr ? nullptr : std::make_unique<Runtime>(world.loop, *world.host, appender_)),
+      heart_side_(std::make_shared<HeartSide>(world, events,
+                                              HeartSide::NodeSide{
+                                                  token_.guard([this](std::uint64_t session) { lease_armed(session); }),
+                                                  token_.guard([this](std::uint64_t session) {
+                                                    if (session == session_) fence(FenceReason::lease_lost);
+                                                  }),
+                                              })),
+      observer_(world.loop, replica_, *this),
+      steward_(world.loop, appender_, options_.choose),
+      close_deadline_(world.loop),
+      retry_workers_(world.loop) {}
+
+// The heart belongs to its own loop, and ends there.
+Node::~Node() {
+  world_.heart_loop.post([side = std::move(heart_side_)]() mutable { side.reset(); });
+}
+
+std::int64_t Node::lease_until() const { return heart_side_->heart().until(); }
+
+void Node::post_to_heart(std::function<void(Heart&)> work) {
+  world_.heart_loop.post([side = std::weak_ptr<HeartSide>(heart_side_), work = std::move(work)] {
+    if (const auto alive = side.lock()) work(alive->heart());
+  });
+}
+
+void Node::start() {
+  replica_.start();
+  seek_end();
+}
+
+void Node::add_worker(WorkerOptions options) {
+  ASSERT(runtime_ != nullptr);
+  const Bytes id = options.id;
+  workers_[id] = {std::move(options)};
+  if (phase_ == Phase::outside) join();
+  if (phase_ == Phase::member) offer_worker(workers_[id]);
+}
+
+void Node::remove_worker(BytesView id) {
+  const auto found = workers_.find(id);
+  if (found == workers_.end()) return;
+  found->second.removing = true;
+  if (phase_ == Phase::member && found->second.added) drain(id);
+}
+
+void Node::serve(BytesView worker, std::vector<Bytes> add, std::vector<Bytes> remove) {
+  const auto found = workers_.find(worker);
+  if (found == workers_.end()) return;
+  std::vector<Bytes>& serves = found->second.options.serves;
+  for (const Bytes& key : remove) std::erase(serves, key);
+  serves.insert(serves.end(), add.begin(), add.end());
+  if (!found->second.added) return;
+  v1::Record record;
+  record.mutable_serve()->set_session(session_);
+  record.mutable_serve()->set_worker(Bytes(worker));
+  for (Bytes& key : add) record.mutable_serve()->add_add(std::move(key));
+  for (Bytes& key : remove) record.mutable_serve()->add_remove(std::move(key));
+  appender_.offer(record);
+}
+
+Result<std::uint64_t> Node::dispatch(const DispatchRequest& request) {
+  if (Status sound = check_key("dispatch", request.key); !sound) return tl::unexpected(sound.error());
+  if (request.payload.size() > kPayloadBytesMax) {
+    return bad("dispatch", "the payload has " + std::to_string(request.payload.size()) + " bytes; at most " +
+                               std::to_string(kPayloadBytesMax) + " are allowed");
+  }
+  const std::int64_t delay_ms = to_ms(request.delay);
+  if (delay_ms < 0 || static_cast<std::uint64_t>(delay_ms) > kDelayMsMax)
+    return bad("dispatch", "the delay is out of range");
+  v1::Record record;
+  v1::Dispatch& dispatch = *record.mutable_dispatch();
+  dispatch.set_ticket(world_.entropy.id());
+  dispatch.set_kind(request.kind == JobKind::task ? v1::TASK : v1::RESIDENT);
+  dispatch.set_key(request.key);
+  dispatch.set_payload(request.payload);
+  dispatch.set_delay_ms(static_cast<std::uint64_t>(delay_ms));
+  dispatch.set_max_attempts(request.max_attempts);
+  return give(record, dispatch.ticket(), false);
+}
+
+Result<std::uint64_t> Node::notify(BytesView key, BytesView message) {
+  if (Status sound = check_key("notify", key); !sound) return tl::unexpected(sound.error());
+  if (message.size() > kMessageBytesMax) {
+    return bad("notify", "the message has " + std::to_string(message.size()) + " bytes; at most " +
+                             std::to_string(kMessageBytesMax) + " are allowed");
+  }
+  v1::Record record;
+  record.mutable_notify()->set_ticket(world_.entropy.id());
+  record.mutable_notify()->set_key(Bytes(key));
+  record.mutable_notify()->set_message(Bytes(message));
+  return give(record, record.notify().ticket(), true);
+}
+
+Result<std::uint64_t> Node::stop(BytesView key) {
+  if (Status sound = check_key("stop", key); !sound) return tl::unexpected(sound.error());
+  v1::Record record;
+  record.mutable_stop()->set_ticket(world_.entropy.id());
+  record.mutable_stop()->set_key(Bytes(key));
+  return give(record, record.stop().ticket(), false);
+}
+
+Result<std::uint64_t> Node::retry_dead(std::uint64_t id) {
+  v1::Record record;
+  record.mutable_retry_dead()->set_ticket(world_.entropy.id());
+  record.mutable_retry_dead()->set_id(id);
+  return give(record, record.retry_dead().ticket(), true);
+}
+
+Result<std::uint64_t> Node::drop_dead(std::uint64_t id) {
+  v1::Record record;
+  record.mutable_drop_dead()->set_ticket(world_.entropy.id());
+  record.mutable_drop_dead()->set_id(id);
+  return give(record, record.drop_dead().ticket(), true);
+}
+
+Result<std::uint64_t> Node::give(const v1::Record& record, std::uint64_t ticket, bool single) {
+  if (phase_ == Phase::over || failure_) return fail(Errc::closed, "append", "the node has stopped");
+  if (Status taken = appender_.try_offer(record); !taken) return tl::unexpected(taken.error());
+  tickets_[ticket] = {false, single, histories_};
+  return ticket;
+}
+
+void Node::drain(BytesView worker) {
+  v1::Record record;
+  record.mutable_drain()->set_worker(Bytes(worker));
+  appender_.offer(record);
+}
+
+void Node::shut_down() {
+  v1::Record record;
+  record.mutable_shutdown();
+  appender_.offer(record);
+}
+
+void Node::append_gave_up() {
+  std::vector<std::uint64_t> lost;
+  for (const auto& [ticket, given] : tickets_) {
+    if (!given.accepted) lost.push_back(ticket);
+  }
+  for (const std::uint64_t ticket : lost) {
+    tickets_.erase(ticket);
+    events_.ticket_lost(ticket);
+  }
+}
+
+void Node::append_refused(const Error& error) { break_down(error); }
+
+void Node::fill_config(v1::Configure& into) const { set_config(options_.config, into); }
+
+}  // namespace tenure

@@ -1,0 +1,251 @@
+#pragma once
+
+// A process's part in a pool: it follows the log, and, if it has workers, is a member of the pool and holds keys.
+// It is driven through its loops, clock, log and host alone, so that the simulator can run it unchanged.
+//
+//   loading ─▶ (joining ─▶ member ─▶ fenced ─▶ joining …) ─▶ closing ─▶ closed
+//
+// A node without workers and without a wish for any stays outside the roster: it reads, dispatches and waits.
+//
+// Everything belongs to the node's loop, except what HeartEvents says of the heart's.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/entropy.h"
+#include "base/loop.h"
+#include "log/log.h"
+#include "node/appender.h"
+#include "node/heart.h"
+#include "node/host.h"
+#include "node/observer.h"
+#include "node/replica.h"
+#include "node/runtime.h"
+#include "node/steward.h"
+
+namespace tenure {
+
+namespace v1 {
+class Configure;
+}  // namespace v1
+
+struct WorkerOptions {
+  Bytes id;
+  std::uint32_t weight = kWeightDefault;
+  std::uint32_t window = kWindowDefault;
+  Bytes replaces;
+  std::vector<Bytes> serves;
+};
+
+struct NodeOptions {
+  Bytes name;
+  Bytes host;
+  std::uint32_t pid = 0;
+  Nanos lease = std::chrono::seconds(10);
+  PoolConfig config;    // of a pool that this node creates
+  ChooseWorker choose;  // for chosen assignment
+  ReplicaOptions replica;
+};
+
+// Where everything a node touches comes from. All must outlive it.
+struct NodeWorld {
+  Log& log;
+  Loop& loop;
+  Loop& heart_loop;
+  const Clock& clock;
+  Entropy& entropy;
+  Host* host;  // null: the node has no workers
+};
+
+enum class FenceReason : std::uint8_t {
+  lease_lost,    // no beat was confirmed in time
+  expired,       // others declared this session dead
+  history_lost,  // the log lost what had been applied
+  diverged,      // the others' state differs from this node's
+  broken,        // the log cannot be followed any more
+};
+
+class NodeEvents {
+ public:
+  virtual ~NodeEvents() = default;
+
+  // The log has been read up to where it stood when the node was started.
+  virtual void caught_up() {}
+  virtual void joined(std::uint64_t /*session*/) {}
+  virtual void worker_added(BytesView /*worker*/) {}
+  virtual void worker_refused(BytesView /*worker*/, Errc) {}
+  virtual void worker_removed(BytesView /*worker*/) {}
+  virtual void fenced(std::uint64_t /*session*/, FenceReason) {}
+  // What became of a ticket that this node gave out. A lost one: the log lost it, or nobody can say.
+  virtual void settled(const Settlement&) {}
+  virtual void ticket_lost(std::uint64_t /*ticket*/) {}
+  // Everything the machine says, for those who want to watch; called before the node itself acts on it.
+  virtual Effects* watcher() { return nullptr; }
+  virtual void applied(const Machine&) {}
+  // On the heart's loop.
+  virtual void lease_until(std::uint64_t /*session*/, Instant /*until*/) {}
+  virtual void closed() {}
+  // The node has stopped for good; nothing of it runs any more.
+  virtual void broken(const Error&) {}
+  virtual void pool_gone() {}
+};
+
+struct DispatchRequest {
+  Bytes key;
+  Bytes payload;
+  JobKind kind = JobKind::resident;
+  Nanos delay{};
+  std::uint32_t max_attempts = 0;
+};
+
+class Node final : private ReplicaEvents, private AppenderEvents, private ObserverEvents {
+ public:
+  Node(const NodeWorld& world, NodeOptions options, NodeEvents& events);
+  ~Node() override;
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  void start();
+
+  // Workers are added again under a new session after a fence. Removing hands over what the worker holds.
+  void add_worker(WorkerOptions options);
+  void remove_worker(BytesView id);
+  void serve(BytesView worker, std::vector<Bytes> add, std::vector<Bytes> remove);
+
+  // Each gives a ticket, whose fate NodeEvents::settled tells. Refused at once: what is over a bound (Errc::invalid),
+  // and what finds the way to the log full (Errc::busy).
+  Result<std::uint64_t> dispatch(const DispatchRequest& request);
+  Result<std::uint64_t> notify(BytesView key, BytesView message);
+  Result<std::uint64_t> stop(BytesView key);
+  Result<std::uint64_t> retry_dead(std::uint64_t id);
+  Result<std::uint64_t> drop_dead(std::uint64_t id);
+
+  void drain(BytesView worker);
+  // Ends the whole pool.
+  void shut_down();
+  // Hands over what this node holds, leaves, and says closed(). The jobs have the pool's worker_shutdown_ttl for it.
+  void close();
+
+  HoldReports& reports() { return *runtime_; }  // only with a host
+  const Machine& machine() const { return replica_.machine(); }
+  bool member() const { return phase_ == Phase::member; }
+  std::uint64_t session() const { return session_; }
+  // Nanoseconds since boot up to which the lease is sure. Any thread.
+  std::int64_t lease_until() const;
+
+ private:
+  class HeartSide;
+  enum class Phase : std::uint8_t { loading, outside, joining, member, fenced, leaving, over };
+
+  struct OwnWorker {
+    WorkerOptions options;
+    bool added = false;  // in the roster, under the present session
+    bool removing = false;
+    bool removed = false;  // its RemoveWorker was offered
+  };
+  struct Given {
+    bool accepted = false;
+    bool single = false;          // acceptance is all there is to say
+    std::uint64_t histories = 0;  // how often history had been lost when it was given out
+  };
+
+  // Joining and leaving.
+  void seek_end();
+  void reach_end();
+  void start_over();
+  void join();
+  void check_join();
+  void lease_armed(std::uint64_t session);
+  void add_workers();
+  void offer_worker(const OwnWorker& worker);
+  void fence(FenceReason reason);
+  void all_stopped(std::uint64_t session, FenceReason reason);
+  void check_leaving();
+  void leave();
+  void finish();
+  void break_down(const Error& error);
+
+  // Tickets.
+  Result<std::uint64_t> give(const v1::Record& record, std::uint64_t ticket, bool single);
+  void find_lost_tickets();
+
+  // ReplicaEvents.
+  void granted(const Grant& grant) override;
+  void started(const TenureRef& tenure) override;
+  void stop_asked(const TenureRef& tenure, StopReason reason) override;
+  void message(const TenureRef& tenure, std::uint64_t number, BytesView text) override;
+  void ended(const TenureRef& tenure, TenureEnd why) override;
+  void buried(BytesView key, std::uint64_t id, bool quarantined) override;
+  void settled(const Settlement& settlement) override;
+  void answer_due(const Settlement& settlement) override;
+  void joined(std::uint64_t session) override;
+  void beaten(std::uint64_t session, std::uint64_t number, std::uint64_t digest_position,
+              std::uint64_t digest) override;
+  void session_ended(std::uint64_t session, SessionEnd how) override;
+  void worker_added(std::uint64_t session, BytesView worker) override;
+  void worker_refused(std::uint64_t session, BytesView worker, Errc why) override;
+  void worker_removed(std::uint64_t session, BytesView worker) override;
+  void choice_due(BytesView key) override;
+  void choices_due() override;
+  void saved(std::uint64_t position) override;
+  void shutdown_began() override;
+  void shutdown_drained() override;
+  void pool_gone() override;
+  void applied() override;
+  void reloaded() override;
+  void history_lost() override;
+  void broken(const Error& error) override;
+  void snapshot_stored(Position position) override;
+
+  // AppenderEvents.
+  void append_gave_up() override;
+  void append_refused(const Error& error) override;
+
+  // ObserverEvents.
+  void suspect(std::uint64_t session, Position last_beat) override;
+  void touch_wanted() override;
+
+  void compare_digest(std::uint64_t session, Position position, std::uint64_t digest);
+  void post_to_heart(std::function<void(Heart&)> work);
+  void fill_config(v1::Configure& into) const;
+
+  NodeWorld world_;
+  NodeOptions options_;
+  NodeEvents& events_;
+  Appender appender_;
+  Replica replica_;
+  std::unique_ptr<Runtime> runtime_;  // null without a host
+  std::shared_ptr<HeartSide> heart_side_;
+  Observer observer_;
+  Steward steward_;
+
+  Phase phase_ = Phase::loading;
+  std::uint64_t session_ = 0;
+  bool seen_join_ = false;                 // the session's join was applied
+  std::optional<Position> join_position_;  // where it lies, once that is known
+  std::optional<Position> end_position_;   // where the log's end was when it was last sought
+  std::optional<Error> failure_;           // why the node is stopping for good
+  bool closing_ = false;
+  bool drain_sent_ = false;
+  bool ended_pool_ = false;  // this node's leaving was the pool's end
+  bool digest_due_ = false;
+  bool roster_changed_ = true;
+  std::uint64_t histories_ = 0;
+  std::uint64_t epoch_seen_ = 0;
+  std::uint64_t own_beats_ = 0;
+  std::map<Bytes, OwnWorker, std::less<>> workers_;
+  std::map<std::uint64_t, Given> tickets_;  // not finally settled
+  std::map<std::uint64_t, bool> digests_;   // by session: whether its last digest agreed with ours
+  Timer close_deadline_;
+  Timer retry_workers_;
+  Token token_;
+};
+
+}  // namespace tenure

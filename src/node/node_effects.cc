@@ -1,0 +1,255 @@
+// What a node does as the log's entries are applied.
+
+#include "base/mutant.h"
+#include "node/heart_side.h"
+#include "node/node.h"
+#include "tenure/v1/record.pb.h"
+
+namespace tenure {
+namespace {
+
+constexpr std::uint64_t kBeatsPerDigest = 5;
+
+}  // namespace
+
+void Node::granted(const Grant& grant) {
+  epoch_seen_ = std::max(epoch_seen_, grant.tenure.epoch);
+  if (Effects* watcher = events_.watcher()) watcher->granted(grant);
+  if (runtime_) runtime_->granted(grant);
+}
+
+void Node::started(const TenureRef& tenure) {
+  if (Effects* watcher = events_.watcher()) watcher->started(tenure);
+}
+
+void Node::stop_asked(const TenureRef& tenure, StopReason reason) {
+  if (Effects* watcher = events_.watcher()) watcher->stop_asked(tenure, reason);
+  const Nanos patience = std::chrono::milliseconds(machine().config().worker_shutdown_ttl_ms);
+  if (runtime_) runtime_->stop_asked(tenure, reason, patience);
+}
+
+void Node::message(const TenureRef& tenure, std::uint64_t number, BytesView text) {
+  if (Effects* watcher = events_.watcher()) watcher->message(tenure, number, text);
+  if (runtime_) runtime_->message(tenure, number, text);
+}
+
+void Node::ended(const TenureRef& tenure, TenureEnd why) {
+  if (Effects* watcher = events_.watcher()) watcher->ended(tenure, why);
+  if (runtime_) runtime_->ended(tenure);
+}
+
+void Node::buried(BytesView key, std::uint64_t id, bool quarantined) {
+  if (Effects* watcher = events_.watcher()) watcher->buried(key, id, quarantined);
+}
+
+void Node::settled(const Settlement& settlement) {
+  if (Effects* watcher = events_.watcher()) watcher->settled(settlement);
+  const auto given = tickets_.find(settlement.ticket);
+  if (given == tickets_.end()) return;
+  const bool accepted = settlement.state == TicketState::accepted;
+  const bool going_on = settlement.state == TicketState::started || (accepted && !given->second.single);
+  given->second.accepted = true;
+  if (!going_on) tickets_.erase(given);
+  events_.settled(settlement);
+}
+
+void Node::answer_due(const Settlement& settlement) {
+  if (Effects* watcher = events_.watcher()) watcher->answer_due(settlement);
+}
+
+void Node::joined(std::uint64_t session) {
+  if (Effects* watcher = events_.watcher()) watcher->joined(session);
+  roster_changed_ = true;
+  if (session != session_) return observer_.heard(session, machine().position());
+  seen_join_ = true;
+  post_to_heart([session](Heart& heart) { heart.confirmed(session, 0); });
+}
+
+void Node::beaten(std::uint64_t session, std::uint64_t number, std::uint64_t digest_position, std::uint64_t digest) {
+  if (Effects* watcher = events_.watcher()) watcher->beaten(session, number, digest_position, digest);
+  if (session == session_) {
+    post_to_heart([session, number](Heart& heart) { heart.confirmed(session, number); });
+    observer_.in_touch();
+    digest_due_ = ++own_beats_ % kBeatsPerDigest == 0;
+    return;
+  }
+  if (MUTANT(beat_confirms_any)) post_to_heart([own = session_](Heart& heart) { heart.confirm_newest(own); });
+  observer_.heard(session, machine().position());
+  if (digest_position != 0) compare_digest(session, digest_position, digest);
+}
+
+void Node::session_ended(std::uint64_t session, SessionEnd how) {
+  if (Effects* watcher = events_.watcher()) watcher->session_ended(session, how);
+  roster_changed_ = true;
+  observer_.forget(session);
+  digests_.erase(session);
+  if (session != session_) return;
+  if (phase_ == Phase::leaving && how == SessionEnd::left) return finish();
+  fence(FenceReason::expired);
+}
+
+void Node::worker_added(std::uint64_t session, BytesView worker) {
+  if (Effects* watcher = events_.watcher()) watcher->worker_added(session, worker);
+  const auto own = workers_.find(worker);
+  if (session != session_ || own == workers_.end()) return;
+  own->second.added = true;
+  events_.worker_added(worker);
+  if (own->second.removing || closing_) drain(worker);
+}
+
+// The id is still another's: a worker that was killed and came back finds its former life not yet expired.
+void Node::worker_refused(std::uint64_t session, BytesView worker, Errc why) {
+  if (Effects* watcher = events_.watcher()) watcher->worker_refused(session, worker, why);
+  if (session != session_) return;
+  events_.worker_refused(worker, why);
+  if (why == Errc::key_exists && !retry_workers_.armed()) {
+    retry_workers_.arm(world_.loop.now() + options_.lease / 10, [this] {
+      if (phase_ == Phase::member && !closing_) add_workers();
+    });
+  }
+}
+
+void Node::worker_removed(std::uint64_t session, BytesView worker) {
+  if (Effects* watcher = events_.watcher()) watcher->worker_removed(session, worker);
+  const auto own = workers_.find(worker);
+  if (own == workers_.end()) return;
+  if (session == session_) {
+    own->second.added = false;
+    events_.worker_removed(worker);
+    if (own->second.removing) workers_.erase(own);
+  } else if (phase_ == Phase::member && !closing_ && !own->second.added) {
+    offer_worker(own->second);
+  }
+}
+
+void Node::choice_due(BytesView key) { steward_.choice_due(key); }
+
+void Node::choices_due() { steward_.choices_due(); }
+
+void Node::saved(std::uint64_t position) { replica_.note_saved(position); }
+
+void Node::shutdown_began() {
+  if (Effects* watcher = events_.watcher()) watcher->shutdown_began();
+}
+
+void Node::shutdown_drained() {
+  if (Effects* watcher = events_.watcher()) watcher->shutdown_drained();
+  if (runtime_) closing_ = true;
+}
+
+void Node::pool_gone() {
+  if (Effects* watcher = events_.watcher()) watcher->pool_gone();
+  // The member that left last removes the data. One that merely looks on is told.
+  if (runtime_ && session_ != 0) {
+    ended_pool_ = machine().roster().sessions.empty() && phase_ == Phase::over;
+  } else {
+    events_.pool_gone();
+  }
+}
+
+void Node::applied() {
+  if (std::exchange(roster_changed_, false)) {
+    const Session* own = machine().roster().session(session_);
+    if (own != nullptr) replica_.set_rank(machine().roster().rank(*own));
+  }
+  if (std::exchange(digest_due_, false)) {
+    post_to_heart([position = replica_.position(), digest = machine().digest()](Heart& heart) {
+      heart.note_digest(position, digest);
+    });
+  }
+  events_.applied(machine());
+  if (phase_ == Phase::loading && end_position_ && replica_.position() >= *end_position_) return reach_end();
+  check_join();
+  steward_.look(machine(), phase_ == Phase::member ? session_ : 0, replica_.applied_at());
+  const bool removing =
+      std::any_of(workers_.begin(), workers_.end(), [](const auto& entry) { return entry.second.removing; });
+  if (closing_ || removing) check_leaving();
+}
+
+void Node::reloaded() {
+  roster_changed_ = true;
+  digests_.clear();
+  observer_.reset();
+  steward_.reset();
+  epoch_seen_ = std::max(epoch_seen_, machine().epoch_last());
+  if (phase_ != Phase::member && phase_ != Phase::leaving) return;
+  // This node had fallen behind what the log keeps. Its session may have ended meanwhile.
+  if (machine().roster().session(session_) == nullptr) return fence(FenceReason::expired);
+  runtime_->reconcile(machine());
+}
+
+void Node::history_lost() {
+  ++histories_;
+  end_position_.reset();
+  if (phase_ == Phase::member || phase_ == Phase::joining || phase_ == Phase::leaving) {
+    return fence(FenceReason::history_lost);
+  }
+  if (phase_ == Phase::fenced || phase_ == Phase::over) return;
+  phase_ = Phase::loading;
+  replica_.resume();
+  seek_end();
+}
+
+void Node::broken(const Error& error) { break_down(error); }
+
+void Node::snapshot_stored(Position position) {
+  v1::Record record;
+  record.mutable_saved()->set_position(position);
+  appender_.offer(record);
+}
+
+void Node::suspect(std::uint64_t session, Position last_beat) {
+  v1::Record record;
+  record.mutable_expire()->set_session(session);
+  record.mutable_expire()->set_last_beat(last_beat);
+  appender_.offer(record);
+}
+
+void Node::touch_wanted() {
+  post_to_heart([](Heart& heart) { heart.beat_now(); });
+}
+
+// Nodes that have applied the same entries must agree. If most others differ from this node, it is this node that
+// is wrong; where two sides are equal, the eldest is taken to be right.
+void Node::compare_digest(std::uint64_t session, Position position, std::uint64_t digest) {
+  const std::optional<std::uint64_t> own = replica_.digest_at(position);
+  if (!own) return;
+  digests_[session] = *own == digest;
+  if (*own == digest || phase_ != Phase::member) return;
+
+  std::size_t with = 1;
+  std::size_t against = 0;
+  bool eldest_with = machine().roster().eldest()->id == session_;
+  for (const auto& [other, agrees] : digests_) {
+    ++(agrees ? with : against);
+    if (agrees && machine().roster().eldest()->id == other) eldest_with = true;
+  }
+  if (against > with || (against == with && !eldest_with)) {
+    failure_ = Error{Errc::corrupt, "compare state",
+                     "this node's state differs from the others' at position " + std::to_string(position) +
+                         ": it has stopped; restart it, and report this"};
+    fence(FenceReason::diverged);
+  }
+}
+
+// After history was lost: a job that this node's user was told was accepted, and that is nowhere in what is left.
+void Node::find_lost_tickets() {
+  std::map<std::uint64_t, bool> old;
+  for (const auto& [ticket, given] : tickets_) {
+    if (given.histories < histories_) old[ticket] = false;
+  }
+  if (old.empty()) return;
+  machine().each_ticket([&](std::uint64_t ticket) {
+    if (const auto found = old.find(ticket); found != old.end()) found->second = true;
+  });
+  for (const auto& [ticket, there] : old) {
+    if (there) {
+      tickets_[ticket].histories = histories_;
+      continue;
+    }
+    tickets_.erase(ticket);
+    events_.ticket_lost(ticket);
+  }
+}
+
+}  // namespace tenure

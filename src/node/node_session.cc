@@ -1,0 +1,216 @@
+// How a node becomes a member, stops being one, and becomes one again.
+
+#include <algorithm>
+
+#include "node/heart_side.h"
+#include "node/node.h"
+#include "tenure/v1/record.pb.h"
+
+namespace tenure {
+
+// An own record marks where the log's end is now: once it has been applied, everything before it has been.
+void Node::seek_end() {
+  end_position_.reset();
+  v1::Record record;
+  record.mutable_tick();
+  const std::uint64_t histories = histories_;
+  appender_.offer(record, {nullptr, [this, histories](Position position) {
+                             if (histories != histories_) return;
+                             end_position_ = position;
+                             if (phase_ == Phase::loading && replica_.position() >= position) reach_end();
+                           }});
+}
+
+void Node::reach_end() {
+  if (machine().gone()) return start_over();
+  phase_ = Phase::outside;
+  find_lost_tickets();
+  events_.caught_up();
+  if (closing_) return finish();
+  if (!workers_.empty()) join();
+}
+
+// The pool was shut down, and whoever should have removed its data did not get to it.
+void Node::start_over() {
+  auto done = token_.guard([this](Status) {
+    ++histories_;
+    replica_.resume();
+    seek_end();
+  });
+  world_.log.remove([loop = &world_.loop, done = std::move(done)](Status status) mutable {
+    loop->post([done = std::move(done), status = std::move(status)]() mutable { done(std::move(status)); });
+  });
+}
+
+void Node::join() {
+  phase_ = Phase::joining;
+  session_ = world_.entropy.id();
+  seen_join_ = false;
+  join_position_.reset();
+  v1::Record record;
+  v1::Join& join = *record.mutable_join();
+  join.set_session(session_);
+  join.set_node(options_.name);
+  join.set_host(options_.host);
+  join.set_pid(options_.pid);
+  join.set_lease_ms(static_cast<std::uint32_t>(to_ms(options_.lease)));
+  join.set_speaks(kMachineVersion);
+  join.set_epoch_floor(epoch_seen_);
+  fill_config(*join.mutable_configure());
+  const std::uint64_t session = session_;
+  appender_.offer(record, {[this, session](Instant sent) {
+                             post_to_heart([session, lease = options_.lease, sent](Heart& heart) {
+                               heart.begin(session, lease, sent);
+                             });
+                           },
+                           [this, session](Position position) {
+                             if (session != session_) return;
+                             join_position_ = position;
+                             check_join();
+                           }});
+}
+
+// A join that the machine did not take: the pool has rules that this program does not speak, or is full, or ends.
+void Node::check_join() {
+  if (phase_ != Phase::joining || seen_join_ || !join_position_ || replica_.position() < *join_position_) return;
+  if (machine().gone()) return start_over();
+  break_down({Errc::refused, "join",
+              machine().version() > kMachineVersion
+                  ? "the pool speaks machine version " + std::to_string(machine().version()) + ": use a newer program"
+                  : "the pool did not take this node (lease out of range, or too many members)"});
+}
+
+// The join came back, and the heart watches over the lease: from here on keys may be held.
+void Node::lease_armed(std::uint64_t session) {
+  if (session != session_ || phase_ != Phase::joining) return;
+  phase_ = Phase::member;
+  runtime_->begin(session_, [this] { return lease_until(); });
+  observer_.set_own(session_, options_.lease);
+  events_.joined(session_);
+  if (closing_) return check_leaving();
+  add_workers();
+}
+
+void Node::add_workers() {
+  for (auto& [id, worker] : workers_) {
+    if (!worker.added) offer_worker(worker);
+  }
+}
+
+void Node::offer_worker(const OwnWorker& worker) {
+  v1::Record record;
+  v1::AddWorker& add = *record.mutable_add_worker();
+  add.set_session(session_);
+  add.set_worker(worker.options.id);
+  add.set_weight(worker.options.weight);
+  add.set_window(worker.options.window);
+  add.set_replaces(worker.options.replaces);
+  for (const Bytes& key : worker.options.serves) add.add_serves(key);
+  appender_.offer(record);
+}
+
+// Everything this session holds is stopped before anything else is done.
+void Node::fence(FenceReason reason) {
+  if (phase_ != Phase::member && phase_ != Phase::joining && phase_ != Phase::leaving) return;
+  phase_ = Phase::fenced;
+  observer_.set_own(0, {});
+  steward_.reset();
+  retry_workers_.cancel();
+  for (auto& [id, worker] : workers_) worker.added = false;
+  events_.fenced(session_, reason);
+  runtime_->fence([this, session = session_, reason] { all_stopped(session, reason); });
+}
+
+void Node::all_stopped(std::uint64_t session, FenceReason reason) {
+  post_to_heart([session](Heart& heart) { heart.end(session); });
+  if (failure_) return finish();
+  std::erase_if(workers_, [](const auto& entry) { return entry.second.removing; });
+  if (reason == FenceReason::history_lost) {
+    phase_ = Phase::loading;
+    replica_.resume();
+    return seek_end();
+  }
+  // Nothing runs any more, so that others need not wait for the lease.
+  if (reason == FenceReason::lease_lost) {
+    v1::Record record;
+    record.mutable_end()->set_session(session);
+    record.mutable_end()->set_reason(v1::End::FENCED);
+    appender_.offer(record);
+  }
+  phase_ = Phase::outside;
+  if (closing_ || machine().drained()) return finish();
+  if (!workers_.empty()) join();
+}
+
+void Node::close() {
+  if (closing_) return;
+  closing_ = true;
+  if (phase_ == Phase::outside) return finish();
+  if (phase_ == Phase::member) check_leaving();
+}
+
+// While closing, or removing workers: hands over step by step, as the machine lets go of what is held.
+void Node::check_leaving() {
+  if (phase_ != Phase::member) return;
+  if (closing_ && !drain_sent_) {
+    drain_sent_ = true;
+    for (const auto& [id, worker] : workers_) drain(id);
+    runtime_->give_back_waiting();
+    const Nanos patience = std::chrono::milliseconds(machine().config().worker_shutdown_ttl_ms);
+    close_deadline_.arm(world_.loop.now() + patience, [this] { runtime_->stop_all(world_.loop.now()); });
+  }
+  bool holding = runtime_->running() != 0;
+  for (auto& [id, worker] : workers_) {
+    const WorkerIx ix = machine().roster().worker(id);
+    if (ix == kNone || machine().roster().workers[ix].session != session_) continue;
+    const Worker& state = machine().roster().workers[ix];
+    const bool empty = state.draining && state.keys_held == 0;
+    holding = holding || !empty;
+    if (worker.removing && empty && !std::exchange(worker.removed, true)) {
+      v1::Record record;
+      record.mutable_remove_worker()->set_session(session_);
+      record.mutable_remove_worker()->set_worker(id);
+      appender_.offer(record);
+    }
+  }
+  if (closing_ && !holding) leave();
+}
+
+void Node::leave() {
+  phase_ = Phase::leaving;
+  v1::Record record;
+  record.mutable_end()->set_session(session_);
+  record.mutable_end()->set_reason(v1::End::LEFT);
+  appender_.offer(record);
+}
+
+// Later, and not in the middle of an entry: the owner may destroy the node when it hears of it.
+void Node::finish() {
+  if (phase_ == Phase::over) return;
+  phase_ = Phase::over;
+  close_deadline_.cancel();
+  post_to_heart([session = session_](Heart& heart) { heart.end(session); });
+  auto tell = token_.guard([this](Status) {
+    if (failure_) return events_.broken(*failure_);
+    if (ended_pool_) events_.pool_gone();
+    events_.closed();
+  });
+  if (!ended_pool_) {
+    world_.loop.post([tell = std::move(tell)]() mutable { tell(Status{}); });
+    return;
+  }
+  world_.log.remove([loop = &world_.loop, tell = std::move(tell)](Status status) mutable {
+    loop->post([tell = std::move(tell), status = std::move(status)]() mutable { tell(std::move(status)); });
+  });
+}
+
+void Node::break_down(const Error& error) {
+  if (failure_ || phase_ == Phase::over) return;
+  failure_ = error;
+  if (phase_ == Phase::member || phase_ == Phase::joining || phase_ == Phase::leaving) {
+    return fence(FenceReason::broken);
+  }
+  if (phase_ != Phase::fenced) finish();
+}
+
+}  // namespace tenure

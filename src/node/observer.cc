@@ -1,0 +1,84 @@
+#include "node/observer.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/mutant.h"
+
+namespace tenure {
+
+Observer::Observer(Loop& loop, const Replica& replica, ObserverEvents& events)
+    : loop_(loop), replica_(replica), events_(events), timer_(loop) {}
+
+void Observer::set_own(std::uint64_t session, Nanos lease) {
+  own_ = session;
+  own_lease_ = lease;
+  last_touch_ = loop_.now();
+  arm();
+}
+
+void Observer::heard(std::uint64_t session, Position at) {
+  if (session == own_) return;
+  heard_[session] = {at, touch_clock(), false};
+  if (!timer_.armed()) arm();
+}
+
+// Between two own beats that came back close to one another, the node was in touch all the while.
+void Observer::in_touch() {
+  const Instant now = loop_.now();
+  const Nanos since = now - last_touch_;
+  if (since <= own_lease_ / 2 || MUTANT(observer_counts_outage)) touch_ += since;
+  last_touch_ = now;
+  judge();
+  arm();
+}
+
+void Observer::reset() {
+  heard_.clear();
+  for (const auto& [id, session] : roster().sessions) heard(id, session.last_beat);
+}
+
+Nanos Observer::touch_clock() const { return touch_ + (loop_.now() - last_touch_); }
+
+// A lease, and a little more for each session that is elder than this node's and not itself the one in question.
+Nanos Observer::patience(std::uint64_t session) const {
+  const Session* other = roster().session(session);
+  const Session* own = roster().session(own_);
+  if (other == nullptr || own == nullptr) return Nanos::max();
+  Nanos lease = std::chrono::milliseconds(other->lease_ms);
+  if (MUTANT(observer_lease_short)) lease /= 2;
+  std::size_t rank = roster().rank(*own);
+  if (other->age < own->age) --rank;
+  return lease + lease / 20 * static_cast<std::int64_t>(std::min<std::size_t>(rank, 10));
+}
+
+void Observer::judge() {
+  if (own_ == 0) return;
+  for (auto& [session, heard] : heard_) {
+    if (heard.claimed || patience(session) == Nanos::max()) continue;
+    if (touch_ - heard.touch < patience(session)) continue;
+    heard.claimed = true;
+    events_.suspect(session, heard.at);
+  }
+}
+
+void Observer::arm() {
+  if (own_ == 0) return timer_.cancel();
+  std::optional<Nanos> soonest;
+  for (const auto& [session, heard] : heard_) {
+    const Nanos patience = this->patience(session);
+    if (heard.claimed || patience == Nanos::max()) continue;
+    const Nanos left = patience - (touch_clock() - heard.touch);
+    if (!soonest || left < *soonest) soonest = left;
+  }
+  if (!soonest) return timer_.cancel();
+  // At that moment an own beat is sent; once it is back, judge() knows. The floor keeps beats from being asked for
+  // in a row while the answer is under way.
+  const Nanos wait = std::max<Nanos>(*soonest, std::max<Nanos>(own_lease_ / 50, std::chrono::milliseconds(1)));
+  timer_.arm(loop_.now() + wait, [this] {
+    events_.touch_wanted();
+    arm();
+  });
+}
+
+}  // namespace tenure

@@ -1,0 +1,101 @@
+#pragma once
+
+// A machine that follows a log: loads the newest snapshot, applies every entry after it, and says when history was
+// lost. Also writes snapshots, a piece at a time between entries, when the log since the last one outweighs the
+// state: so the cost per record stays constant.
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/backoff.h"
+#include "base/entropy.h"
+#include "base/loop.h"
+#include "log/log.h"
+#include "machine/machine.h"
+#include "node/token.h"
+
+namespace tenure {
+
+class ReplicaEvents : public Effects {
+ public:
+  // An entry has been applied, and the machine may be read.
+  virtual void applied() {}
+  // The state was replaced: at first, or because this reader had fallen behind a trim.
+  virtual void reloaded() {}
+  // Entries that had been applied are gone or different. The replica reloads once resume() is called.
+  virtual void history_lost() = 0;
+  // The log cannot be followed any further, now or ever.
+  virtual void broken(const Error& error) = 0;
+  // A snapshot is stored.
+  virtual void snapshot_stored(Position /*position*/) {}
+};
+
+struct ReplicaOptions {
+  bool snapshots = true;                        // whether this replica may write any
+  std::uint64_t snapshot_bytes_min = 1U << 20;  // less of a log than this is not worth a snapshot
+  std::uint64_t retain_bytes = 0;               // history kept before a snapshot, for `explain`
+};
+
+// Belongs to the node's loop.
+class Replica {
+ public:
+  Replica(Log& log, Loop& loop, Entropy& entropy, ReplicaOptions options, ReplicaEvents& events);
+
+  void start();
+  // Begins anew from the newest snapshot, after history_lost().
+  void resume();
+
+  const Machine& machine() const { return *machine_; }
+  Position position() const { return cursor_.position; }
+  // The digest right after the entry at this position, if that is not too long ago.
+  std::optional<std::uint64_t> digest_at(Position position) const;
+  std::uint64_t log_bytes() const { return bytes_since_; }
+  // A node that speaks later writes later: zero for the eldest.
+  void set_rank(std::size_t rank) { rank_ = rank; }
+  // Somebody has stored a snapshot as of this position.
+  void note_saved(Position position);
+  // When the last entry was applied, on this loop's clock.
+  Instant applied_at() const { return applied_at_; }
+
+ private:
+  struct Weighed {
+    Position position;
+    std::uint64_t bytes;
+  };
+
+  void load();
+  void loaded(Result<Snapshot> snapshot);
+  void read();
+  void take(Result<std::vector<Entry>> entries);
+  void retry(void (Replica::*step)());
+  bool apply(const Entry& entry);
+  void maybe_snapshot();
+  void write_snapshot();
+  void end_snapshot(Status stored);
+
+  Log& log_;
+  Loop& loop_;
+  ReplicaOptions options_;
+  ReplicaEvents& events_;
+  std::unique_ptr<Machine> machine_;
+  Cursor cursor_;
+  Instant applied_at_;
+  Backoff backoff_;
+  Timer retry_;
+  std::uint64_t generation_ = 0;  // outdates reads and snapshots that were under way at a reload
+
+  std::deque<std::pair<Position, std::uint64_t>> digests_;
+  std::deque<Weighed> weighed_;  // entries since the last snapshot, for what is to be retained
+  std::uint64_t bytes_since_ = 0;
+  std::uint64_t not_before_ = 0;  // of bytes_since_, after a snapshot that could not be stored
+  std::size_t rank_ = 0;
+  std::unique_ptr<SnapshotSource> source_;
+  std::unique_ptr<SnapshotWriter> writer_;
+  Cursor snapshot_at_;
+  Token token_;
+};
+
+}  // namespace tenure

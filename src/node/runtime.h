@@ -1,0 +1,78 @@
+#pragma once
+
+// Turns what the machine decides for this node's session into calls on the host, and what the host reports into
+// records. It knows which tenures this node holds, and when the last of them has ended.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+
+#include "base/clock.h"
+#include "base/loop.h"
+#include "machine/machine.h"
+#include "node/appender.h"
+#include "node/host.h"
+#include "node/token.h"
+
+namespace tenure {
+
+// Belongs to the node's loop; the reports may come from any thread.
+class Runtime final : public HoldReports {
+ public:
+  Runtime(Loop& loop, Host& host, Appender& appender);
+
+  // The session whose tenures are to be held, and until when its lease is sure (nanoseconds since boot).
+  void begin(std::uint64_t session, std::function<std::int64_t()> lease_until);
+  // Nothing of the session is reported any more, and what still runs is being ended: `stopped` is called once
+  // nothing runs.
+  void fence(std::function<void()> stopped);
+  bool fenced() const { return session_ == 0; }
+  // Tenures that the host is not done with.
+  std::size_t running() const;
+
+  // What the machine says of this session's tenures.
+  void granted(const Grant& grant);
+  void stop_asked(const TenureRef& tenure, StopReason reason, Nanos patience);
+  void message(const TenureRef& tenure, std::uint64_t number, BytesView text);
+  void ended(const TenureRef& tenure);
+  // After a reload the tenures are whatever the new state says.
+  void reconcile(const Machine& machine);
+  // The node is closing: whatever has not ended by then is stopped.
+  void stop_all(Instant deadline);
+  void give_back_waiting() { host_.give_back_waiting(); }
+
+  void started(const Hold& hold) override;
+  void finished(const Hold& hold, Bytes result) override;
+  void failed(const Hold& hold, Next next, Bytes error, Nanos delay) override;
+  void released(const Hold& hold) override;
+  void released(const Hold& hold, Bytes blob) override;
+  void checkpoint(const Hold& hold, Bytes data) override;
+  void handled(const Hold& hold, std::uint64_t message_number) override;
+
+ private:
+  struct Held {
+    Bytes key;
+    std::uint64_t session = 0;
+    std::uint64_t ticket = 0;  // to be named in records, if the dispatcher asked for it
+    std::uint64_t last_message = 0;
+    bool stopping = false;
+    bool over = false;       // the machine has ended the tenure; the host is not done with it
+    bool concluded = false;  // the host is done with it; the machine has not heard yet
+  };
+
+  // Runs on the loop: the tenure's entry, or null if its records would be refused anyway.
+  void report(const Hold& hold, std::function<void(const Held&)> say);
+  void conclude(const Hold& hold, std::function<void(const Held&)> say);
+  void check_stopped();
+
+  Loop& loop_;
+  Host& host_;
+  Appender& appender_;
+  std::uint64_t session_ = 0;
+  std::function<std::int64_t()> lease_until_;
+  std::map<std::uint64_t, Held> holds_;  // by epoch; until both the host and the machine are done with it
+  std::function<void()> stopped_;
+  Token token_;
+};
+
+}  // namespace tenure
