@@ -107,9 +107,10 @@ void Appender::answered(Result<Position> answer) {
     return send_next();
   }
   const Errc code = answer.error().code;
-  if (code != Errc::unknown && code != Errc::unavailable && code != Errc::full) {
-    return events_.append_refused(answer.error());
-  }
+  // After lost history the engine takes appends again once the replica has reloaded.
+  const bool passing =
+      code == Errc::unknown || code == Errc::unavailable || code == Errc::full || code == Errc::lost_history;
+  if (!passing) return events_.append_refused(answer.error());
   in_doubt_ = in_doubt_ || code == Errc::unknown;
   const bool too_late = in_doubt_ && loop_.now() - first_sent_ > milliseconds(kResendMsMax);
   if (too_late || (in_doubt_ && MUTANT(unsent_forgotten))) {

@@ -216,6 +216,7 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   void post_to_heart(std::function<void(Heart&)> work);
   void fill_config(v1::Configure& into) const;
 
+  Token token_;  // first: the others' callbacks are guarded by it
   NodeWorld world_;
   NodeOptions options_;
   NodeEvents& events_;
@@ -245,7 +246,6 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   std::map<std::uint64_t, bool> digests_;   // by session: whether its last digest agreed with ours
   Timer close_deadline_;
   Timer retry_workers_;
-  Token token_;
 };
 
 }  // namespace tenure

@@ -190,18 +190,17 @@ void Node::finish() {
   phase_ = Phase::over;
   close_deadline_.cancel();
   post_to_heart([session = session_](Heart& heart) { heart.end(session); });
-  auto tell = token_.guard([this](Status) {
-    if (failure_) return events_.broken(*failure_);
-    if (ended_pool_) events_.pool_gone();
-    events_.closed();
-  });
-  if (!ended_pool_) {
-    world_.loop.post([tell = std::move(tell)]() mutable { tell(Status{}); });
-    return;
-  }
-  world_.log.remove([loop = &world_.loop, tell = std::move(tell)](Status status) mutable {
-    loop->post([tell = std::move(tell), status = std::move(status)]() mutable { tell(std::move(status)); });
-  });
+  world_.loop.post(token_.guard([this] {
+    auto tell = token_.guard([this](const Status&) {
+      if (failure_) return events_.broken(*failure_);
+      if (ended_pool_) events_.pool_gone();
+      events_.closed();
+    });
+    if (!ended_pool_) return tell(Status{});
+    world_.log.remove([loop = &world_.loop, tell = std::move(tell)](const Status& status) {
+      loop->post([tell, status]() mutable { tell(status); });
+    });
+  }));
 }
 
 void Node::break_down(const Error& error) {
