@@ -7,12 +7,19 @@
 
 namespace tenure {
 
+namespace {
+
+tl::unexpected<Error> no_engine(std::string_view what) {
+  std::string context(what);
+  context += " names no engine: write memory:NAME or sqlite:PATH";
+  return fail(Errc::invalid, "open log", std::move(context));
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Log>> open_log(std::string_view url, const LogOptions& options) {
   const std::size_t colon = url.find(':');
-  if (colon == std::string_view::npos) {
-    return fail(Errc::invalid, "open log",
-                "'" + std::string(url) + "' has no scheme: write memory:NAME or sqlite:PATH");
-  }
+  if (colon == std::string_view::npos) return no_engine(url);
   const std::string_view scheme = url.substr(0, colon);
   const std::string_view location = url.substr(colon + 1);
   if (options.pool.empty()) return fail(Errc::invalid, "open log", "the pool's name is empty");
@@ -24,8 +31,7 @@ Result<std::unique_ptr<Log>> open_log(std::string_view url, const LogOptions& op
     return fail(Errc::refused, "open log", "this build has no embedded engine: build with -DTENURE_SQLITE=ON");
 #endif
   }
-  return fail(Errc::invalid, "open log",
-              "'" + std::string(scheme) + "' is no engine: write memory:NAME or sqlite:PATH");
+  return no_engine(url);
 }
 
 }  // namespace tenure

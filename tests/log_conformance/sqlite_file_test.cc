@@ -75,6 +75,21 @@ TEST_F(SqliteUse, AFileReplacedUnderARunningPoolIsLostHistory) {
   EXPECT_EQ(code_of(append(*log, "x")), Errc::lost_history);
 }
 
+// The file comes from another boot, on which the wall clock was an hour ahead of what it is now.
+TEST_F(SqliteUse, TimesGoOnFromTheLastEntryAfterAReboot) {
+  make_pool(1);
+  tamper(
+      "UPDATE entries SET time_ms = time_ms + 3600000;"
+      "UPDATE meta SET value='another boot' WHERE name='boot_id'");
+  const auto log = open();
+  ASSERT_TRUE(append(*log, "after the reboot"));
+  Cursor cursor;
+  const auto entries = read_on(*log, cursor, 2);
+  ASSERT_TRUE(entries) << entries.error().message();
+  EXPECT_GE(entries->at(1).time_ms, entries->at(0).time_ms);
+  EXPECT_LT(entries->at(1).time_ms, entries->at(0).time_ms + 60'000);
+}
+
 TEST_F(SqliteUse, RemovingThePoolLeavesNoFiles) {
   {
     const auto log = open();

@@ -60,6 +60,7 @@ class MemorySnapshotWriter final : public SnapshotWriter {
   }
 
   void commit(Done done) override {
+    if (callbacks_->closed()) return;
     callbacks_->post(Lane::data, [done = std::move(done), status = store()] { done(status); });
   }
 
@@ -135,6 +136,7 @@ class MemoryLog final : public Log, private Store::Waiter {
 
   template <class Act>
   void answer(Done done, Act act) {
+    if (callbacks_->closed()) return;
     Status status = fail(Errc::refused, "memory log", "the log was opened read-only");
     if (!read_only_) status = act();
     callbacks_->post(Lane::data, [done = std::move(done), status = std::move(status)] { done(status); });

@@ -14,8 +14,8 @@
 
 namespace tenure::sqlite {
 
-constexpr int kWalPagesDue = 1024;  // 4 MiB: a checkpoint is due
-constexpr int kWalPagesMax = 6144;  // 24 MiB: it is overdue
+constexpr int kWalPagesStep = 2048;  // 8 MiB: a checkpoint is due each time the WAL has grown by this
+constexpr int kWalPagesMax = 8192;   // 32 MiB: it is overdue
 
 // A passive checkpoint of what can be moved now. A failure leaves the WAL longer and is tried again with the next.
 void checkpoint(Connection& connection);

@@ -14,7 +14,7 @@ constexpr int kBusyTimeoutMs = 1000;
 // sync than extending; what a long read made it grow beyond is given back.
 constexpr const char* kSettings =
     "PRAGMA wal_autocheckpoint=0;"
-    "PRAGMA journal_size_limit=33554432;";
+    "PRAGMA journal_size_limit=67108864;";
 
 }  // namespace
 
@@ -23,9 +23,11 @@ void Statement::bind(int index, std::int64_t value) {
 }
 
 void Statement::bind(int index, BytesView blob) {
-  // A null pointer would bind NULL instead of an empty blob.
-  const char* data = blob.empty() ? "" : blob.data();
-  ASSERT(sqlite3_bind_blob64(statement_.get(), index, data, blob.size(), SQLITE_STATIC) == SQLITE_OK);
+  if (blob.empty()) {  // its pointer may be null, which would bind NULL
+    ASSERT(sqlite3_bind_zeroblob(statement_.get(), index, 0) == SQLITE_OK);
+  } else {
+    ASSERT(sqlite3_bind_blob64(statement_.get(), index, blob.data(), blob.size(), SQLITE_STATIC) == SQLITE_OK);
+  }
 }
 
 void Statement::bind_text(int index, std::string_view text) {

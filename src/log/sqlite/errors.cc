@@ -22,7 +22,7 @@ int errno_of(sqlite3* db) {
   int error_number = sqlite3_system_errno(db);
   if (sqlite3_extended_errcode(db) != SQLITE_IOERR_WRITE) return error_number;
   sqlite3_file* wal = nullptr;
-  sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal);
+  sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, static_cast<void*>(&wal));
   if (wal != nullptr && wal->pMethods != nullptr) {
     wal->pMethods->xFileControl(wal, SQLITE_FCNTL_LAST_ERRNO, &error_number);
   }

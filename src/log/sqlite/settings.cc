@@ -8,22 +8,24 @@
 namespace tenure::sqlite {
 namespace {
 
-constexpr std::string_view kOperation = "sqlite open";
+tl::unexpected<Error> invalid(std::string_view what, std::string_view advice) {
+  std::string context(what);
+  context.append(": ").append(advice);
+  return fail(Errc::invalid, "sqlite open", std::move(context));
+}
 
 Result<Sync> parse_sync(std::string_view value) {
   if (value == "full") return Sync::full;
   if (value == "normal") return Sync::normal;
   if (value == "off") return Sync::off;
-  return fail(Errc::invalid, std::string(kOperation),
-              "sync=" + std::string(value) + " is not known: write sync=full, sync=normal or sync=off");
+  return invalid(value, "not known to sync: write sync=full, sync=normal or sync=off");
 }
 
 Status parse_option(std::string_view option, Settings& settings) {
   const std::size_t equals = option.find('=');
   const std::string_view name = option.substr(0, equals);
   if (name != "sync" || equals == std::string_view::npos) {
-    return fail(Errc::invalid, std::string(kOperation),
-                "'" + std::string(option) + "' is no option of this engine: it has only sync=full|normal|off");
+    return invalid(option, "no option of this engine: it has only sync=full|normal|off");
   }
   const auto sync = parse_sync(option.substr(equals + 1));
   if (!sync) return tl::unexpected(sync.error());
@@ -34,7 +36,7 @@ Status parse_option(std::string_view option, Settings& settings) {
 Status resolve(std::string_view path, Settings& settings) {
   namespace fs = std::filesystem;
   if (path.empty() || path.find('\0') != std::string_view::npos) {
-    return fail(Errc::invalid, std::string(kOperation), "the URL names no file: write sqlite:PATH");
+    return invalid(path, "the URL names no file: write sqlite:PATH");
   }
   std::error_code error;
   const fs::path canonical = fs::weakly_canonical(fs::absolute(fs::path(path), error), error);

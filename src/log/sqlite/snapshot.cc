@@ -101,7 +101,7 @@ Status StoreSnapshot::write(Connection& connection) {
 }
 
 Status StoreSnapshot::publish(Connection& connection) {
-  const Status completed = run(connection, "UPDATE snapshots SET chunks=?2 WHERE id=?1", id_, snapshot_.chunks.size());
+  Status completed = run(connection, "UPDATE snapshots SET chunks=?2 WHERE id=?1", id_, snapshot_.chunks.size());
   if (!completed) return completed;
   return run(connection, "DELETE FROM snapshots WHERE position <= ?2 AND id <> ?1", id_, snapshot_.cursor.position);
 }

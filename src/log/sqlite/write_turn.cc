@@ -80,10 +80,10 @@ void WriteTurn::let_pass() {
 }
 
 Error WriteTurn::blocked() const {
-  const std::uint32_t holder = wake_.words().holder_pid.load(std::memory_order_relaxed);
-  std::string context = wake_.path() + ": process " + std::to_string(holder) +
-                        " has had the write lock for too long; if it is stopped, continue it (kill -CONT " +
-                        std::to_string(holder) + ") or end it";
+  const std::string holder = std::to_string(wake_.words().holder_pid.load(std::memory_order_relaxed));
+  std::string context = wake_.path();
+  context.append(": process ").append(holder).append(" has had the write lock for too long; if it is stopped, ");
+  context.append("continue it (kill -CONT ").append(holder).append(") or end it");
   return {Errc::unavailable, "sqlite write turn", std::move(context)};
 }
 

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace tenure::sqlite {
 namespace {
@@ -54,18 +55,16 @@ void Writer::require(Sync sync) {
 }
 
 void Writer::append(Lane lane, Bytes data, Log::AppendDone done, Callbacks callbacks) {
-  {
-    std::lock_guard lock(mutex_);
-    Queue& queue = lanes_[static_cast<std::size_t>(lane)];
-    if (queue.bytes + data.size() <= kLaneBytesMax && queue.appends.size() < kLaneEntriesMax) {
-      queue.bytes += data.size();
-      queue.appends.push_back({std::move(data), std::move(done), std::move(callbacks)});
-    }
-  }
-  if (!callbacks) {  // it went into the queue
+  std::unique_lock lock(mutex_);
+  Queue& queue = lanes_[static_cast<std::size_t>(lane)];
+  if (queue.bytes + data.size() <= kLaneBytesMax && queue.appends.size() < kLaneEntriesMax) {
+    queue.bytes += data.size();
+    queue.appends.push_back({std::move(data), std::move(done), std::move(callbacks)});
+    lock.unlock();
     work_.notify_one();
     return;
   }
+  lock.unlock();
   callbacks->post(lane, [done = std::move(done)] {
     done(fail(Errc::unavailable, "sqlite append", "too many appends of this process wait for the disk"));
   });
@@ -88,19 +87,17 @@ void Writer::forget(const CallbackThread& callbacks) {
     for (Append& append : queue.appends) {
       if (!of_handle(append)) continue;
       queue.bytes -= append.data.size();
-      dropped.push_back(std::move(append));
-      append.callbacks = nullptr;
+      dropped.push_back(std::exchange(append, {}));
     }
     std::erase_if(queue.appends, [](const Append& append) { return append.callbacks == nullptr; });
   }
   for (Append& append : batch_) {
     if (!of_handle(append)) continue;
-    dropped.push_back({{}, std::move(append.done), std::move(append.callbacks)});
-    append.callbacks = nullptr;
+    dropped.push_back({{}, std::exchange(append.done, nullptr), std::exchange(append.callbacks, nullptr)});
   }
   for (Errand& errand : errands_) {
     if (!of_handle(errand)) continue;
-    chores_dropped.push_back(std::move(errand.done));
+    chores_dropped.push_back(std::exchange(errand.done, nullptr));
     errand.callbacks = nullptr;
   }
 }
@@ -253,10 +250,17 @@ Status Writer::prepare_transaction() {
 }
 
 void Writer::bound_wal() {
-  if (wal_pages_ >= kWalPagesMax)
+  if (wal_pages_ < checkpoint_due_) {
+    // Either not yet, or the WAL has started over.
+    checkpoint_due_ = std::min(checkpoint_due_, (wal_pages_ / kWalPagesStep + 1) * kWalPagesStep);
+    return;
+  }
+  if (wal_pages_ >= kWalPagesMax) {
     checkpoint(connection_);
-  else if (wal_pages_ >= kWalPagesDue)
+  } else {
     checkpointer_.due();
+  }
+  checkpoint_due_ = wal_pages_ + kWalPagesStep;
 }
 
 }  // namespace tenure::sqlite

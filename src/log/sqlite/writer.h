@@ -99,6 +99,7 @@ class Writer {
   EntryWriter entries_;
   std::optional<Sync> sync_set_;
   int wal_pages_ = 0;
+  int checkpoint_due_ = kWalPagesStep;  // once the WAL has this many pages
   std::vector<CallbackThread::Call> answers_;
 
   Checkpointer checkpointer_;
