@@ -31,8 +31,8 @@ void Statement::bind(int index, BytesView blob) {
 }
 
 void Statement::bind_text(int index, std::string_view text) {
-  const auto size = static_cast<int>(text.size());
-  ASSERT(sqlite3_bind_text(statement_.get(), index, text.data(), size, SQLITE_TRANSIENT) == SQLITE_OK);
+  ASSERT(sqlite3_bind_text64(statement_.get(), index, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8) ==
+         SQLITE_OK);
 }
 
 Result<bool> Statement::step() {
