@@ -39,26 +39,20 @@ Appender::Appender(Log& log, Loop& loop, const Clock& clock, Entropy& entropy, A
       retry_(loop) {}
 
 void Appender::offer(const v1::Record& record, Milestones milestones) {
-  if (waiting_.empty() || waiting_.back().records.size() >= kBatchBytes || waiting_.back().marked) {
+  if (waiting_.empty() || waiting_.back().records.size() >= kBatchBytes) {
     waiting_.emplace_back();
   }
   Gathered& last = waiting_.back();
   const std::size_t before = last.records.size();
   encode(record, last.records);
   waiting_bytes_ += last.records.size() - before;
-  if (milestones.sent || milestones.appended) {
-    last.marked = true;
-    last.milestones = std::move(milestones);
-  }
+  if (milestones.sent || milestones.appended) last.milestones.push_back(std::move(milestones));
   schedule();
 }
 
-Status Appender::try_offer(const v1::Record& record) {
-  if (waiting_bytes_ >= kUnsentBytesMax) {
-    return fail(Errc::busy, "append", "too much is waiting to be sent; try again shortly");
-  }
-  offer(record);
-  return {};
+Status Appender::has_room() const {
+  if (waiting_bytes_ < kUnsentBytesMax) return {};
+  return fail(Errc::busy, "append", "too much is waiting to be sent; try again shortly");
 }
 
 // Everything that is offered in one turn of the loop goes together.
@@ -87,8 +81,10 @@ void Appender::send_next() {
   under_way_ = true;
   in_doubt_ = false;
   first_sent_ = loop_.now();
-  appended_ = std::move(next.milestones.appended);
-  if (next.milestones.sent) next.milestones.sent(first_sent_);
+  milestones_ = std::move(next.milestones);
+  for (const Milestones& milestone : milestones_) {
+    if (milestone.sent) milestone.sent(first_sent_);
+  }
   transmit();
 }
 
@@ -103,7 +99,12 @@ void Appender::answered(Result<Position> answer) {
   if (answer) {
     backoff_.reset();
     under_way_ = false;
-    if (appended_) std::exchange(appended_, nullptr)(*answer);
+    if (!milestones_.empty()) {
+      const Cursor at{*answer, hash_bytes(batch_)};
+      for (const Milestones& milestone : std::exchange(milestones_, {})) {
+        if (milestone.appended) milestone.appended(at);
+      }
+    }
     return send_next();
   }
   const Errc code = answer.error().code;

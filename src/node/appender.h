@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <vector>
 
 #include "base/backoff.h"
 #include "base/clock.h"
@@ -34,10 +35,10 @@ class AppenderEvents {
 };
 
 // Called on the loop, with the record's batch: at the moment it is handed to the log for the first time, and once
-// it is known to lie at this position. Everything offered earlier has then been sent, or is in the log, too.
+// it is known to lie in the log, and where. Everything offered earlier has then been sent, or is in the log, too.
 struct Milestones {
   std::function<void(Instant)> sent;
-  std::function<void(Position)> appended;
+  std::function<void(const Cursor&)> appended;
 };
 
 // Belongs to the node's loop.
@@ -47,14 +48,13 @@ class Appender {
 
   // The protocol's own records: always taken, since they are bounded by what the node holds.
   void offer(const v1::Record& record, Milestones milestones = {});
-  // Users' records: refused with Errc::busy while kUnsentBytesMax wait to be sent.
-  Status try_offer(const v1::Record& record);
+  // For users' records, to be asked before offering one: Errc::busy while kUnsentBytesMax wait to be sent.
+  Status has_room() const;
 
  private:
   struct Gathered {
     Bytes records;  // encoded, ready to follow a batch's head
-    Milestones milestones;
-    bool marked = false;
+    std::vector<Milestones> milestones;
   };
 
   void schedule();
@@ -77,8 +77,8 @@ class Appender {
   bool under_way_ = false;
   Bytes batch_;  // what is under way, for sending it again
   Instant first_sent_;
-  std::function<void(Position)> appended_;
-  bool in_doubt_ = false;  // some answer to it was lost
+  std::vector<Milestones> milestones_;  // of what is under way
+  bool in_doubt_ = false;               // some answer to it was lost
   Timer retry_;
   Token token_;
 };

@@ -157,7 +157,8 @@ Result<std::uint64_t> Node::drop_dead(std::uint64_t id) {
 
 Result<std::uint64_t> Node::give(const v1::Record& record, std::uint64_t ticket, bool single) {
   if (phase_ == Phase::over || failure_) return fail(Errc::closed, "append", "the node has stopped");
-  if (Status taken = appender_.try_offer(record); !taken) return tl::unexpected(taken.error());
+  if (Status room = appender_.has_room(); !room) return tl::unexpected(room.error());
+  appender_.offer(record);
   tickets_[ticket] = {false, single, histories_};
   return ticket;
 }

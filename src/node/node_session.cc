@@ -14,10 +14,10 @@ void Node::seek_end() {
   v1::Record record;
   record.mutable_tick();
   const std::uint64_t histories = histories_;
-  appender_.offer(record, {nullptr, [this, histories](Position position) {
+  appender_.offer(record, {nullptr, [this, histories](const Cursor& end) {
                              if (histories != histories_) return;
-                             end_position_ = position;
-                             if (phase_ == Phase::loading && replica_.position() >= position) reach_end();
+                             end_position_ = end.position;
+                             if (phase_ == Phase::loading && replica_.position() >= end.position) reach_end();
                            }});
 }
 
@@ -32,14 +32,12 @@ void Node::reach_end() {
 
 // The pool was shut down, and whoever should have removed its data did not get to it.
 void Node::start_over() {
-  auto done = token_.guard([this](Status) {
+  auto done = token_.guard([this] {
     ++histories_;
     replica_.resume();
     seek_end();
   });
-  world_.log.remove([loop = &world_.loop, done = std::move(done)](Status status) mutable {
-    loop->post([done = std::move(done), status = std::move(status)]() mutable { done(std::move(status)); });
-  });
+  world_.log.remove([loop = &world_.loop, done = std::move(done)](const Status&) { loop->post(done); });
 }
 
 void Node::join() {
@@ -63,9 +61,9 @@ void Node::join() {
                                heart.begin(session, lease, sent);
                              });
                            },
-                           [this, session](Position position) {
+                           [this, session](const Cursor& joined) {
                              if (session != session_) return;
-                             join_position_ = position;
+                             join_position_ = joined.position;
                              check_join();
                            }});
 }
@@ -191,15 +189,14 @@ void Node::finish() {
   close_deadline_.cancel();
   post_to_heart([session = session_](Heart& heart) { heart.end(session); });
   world_.loop.post(token_.guard([this] {
-    auto tell = token_.guard([this](const Status&) {
+    auto tell = token_.guard([this] {
       if (failure_) return events_.broken(*failure_);
       if (ended_pool_) events_.pool_gone();
       events_.closed();
     });
-    if (!ended_pool_) return tell(Status{});
-    world_.log.remove([loop = &world_.loop, tell = std::move(tell)](const Status& status) {
-      loop->post([tell, status]() mutable { tell(status); });
-    });
+    if (!ended_pool_) return tell();
+    // Whether or not it could be removed: the state says that the pool is gone, and the next opener tries again.
+    world_.log.remove([loop = &world_.loop, tell = std::move(tell)](const Status&) { loop->post(tell); });
   }));
 }
 

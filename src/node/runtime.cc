@@ -141,7 +141,10 @@ void Runtime::started(const Hold& hold) {
     v1::Record record;
     record.mutable_started()->set_key(held.key);
     record.mutable_started()->set_epoch(epoch);
-    record.mutable_started()->set_ticket(held.ticket);
+    if (held.ticket != 0) {
+      record.mutable_started()->set_ticket(held.ticket);
+      record.mutable_started()->set_session(held.session);
+    }
     appender_.offer(record);
   });
 }
@@ -152,7 +155,10 @@ void Runtime::finished(const Hold& hold, Bytes result) {
     record.mutable_done()->set_key(held.key);
     record.mutable_done()->set_epoch(epoch);
     record.mutable_done()->set_result(result.substr(0, kResultBytesMax));
-    record.mutable_done()->set_ticket(held.ticket);
+    if (held.ticket != 0) {
+      record.mutable_done()->set_ticket(held.ticket);
+      record.mutable_done()->set_session(held.session);
+    }
     appender_.offer(record);
   });
 }
