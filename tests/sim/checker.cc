@@ -1,6 +1,7 @@
 #include "sim/checker.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "sim/verdict.h"
 
@@ -47,7 +48,9 @@ std::vector<Violation> check(const History& history, const Expectations& expecte
   check_messages(history, verdict);
   check_handovers(history, holds, verdict);
   auto found = verdict.take();
-  std::stable_sort(found.begin(), found.end(), [](const Violation& a, const Violation& b) { return a.at < b.at; });
+  std::sort(found.begin(), found.end(), [](const Violation& a, const Violation& b) {
+    return std::tie(a.at, a.promise, a.text) < std::tie(b.at, b.promise, b.text);
+  });
   return found;
 }
 

@@ -125,6 +125,9 @@ struct Digest {
 };
 
 // The run.
+struct Note {  // for a person who reads the history; the checker does not
+  std::string text;
+};
 struct Healed {};  // no fault is active from here on
 struct Closed {    // the end, and what the log looks like then
   std::uint64_t log_entries;
@@ -134,7 +137,7 @@ struct Closed {    // the end, and what the log looks like then
 
 using What =
     std::variant<ProcessCrashed, ProcessPaused, ProcessResumed, Leased, HoldBegan, HoldEnded, Wrote, Delivered, Asked,
-                 Answered, LogSettled, LogGranted, LogEnded, LogBuried, LogBlob, LogLost, Digest, Healed, Closed>;
+                 Answered, LogSettled, LogGranted, LogEnded, LogBuried, LogBlob, LogLost, Digest, Note, Healed, Closed>;
 
 struct Event {
   Time at;

@@ -20,6 +20,7 @@ SimLoop& Process::add_loop(const std::string& name, LoopSpeed speed) {
 void Process::crash() {
   if (!alive_) return;
   alive_ = false;
+  if (on_crash) std::exchange(on_crash, nullptr)();
   if (world_.running() == this) {
     world_.at(world_.now(), [this] { reap(); });
   } else {
@@ -48,6 +49,23 @@ void Process::resume() {
 }
 
 void Process::stall(SimLoop& loop, Time span) { loop.stall_until(world_.now() + span); }
+
+void Process::doom() {
+  doomed_in_ = static_cast<int>(dice_.between(1, 8));
+  doomed_after_ = dice_.chance(0.5);
+}
+
+bool Process::leaving() {
+  if (doomed_in_ > 0 && --doomed_in_ == 0) {
+    if (!doomed_after_) crash();
+    if (doomed_after_) doomed_in_ = -1;
+  }
+  return alive_;
+}
+
+void Process::left() {
+  if (doomed_in_ == -1) crash();
+}
 
 void Process::replan() {
   for (const auto& loop : loops_) {

@@ -44,6 +44,14 @@ class Process {
   // Stops one loop for a while. The others go on.
   void stall(SimLoop& loop, Time span);
 
+  // Crashes it around one of the next few things that leave it: just before or just after.
+  void doom();
+  // Called around whatever leaves the process. False: it died before that.
+  bool leaving();
+  void left();
+
+  std::function<void()> on_crash;  // called at the moment of death
+
  private:
   friend class World;
 
@@ -56,6 +64,8 @@ class Process {
   SimClock& clock_;
   Dice dice_;
   bool alive_ = true;
+  int doomed_in_ = 0;  // zero: not doomed
+  bool doomed_after_ = false;
   bool paused_ = false;
   std::vector<std::unique_ptr<SimLoop>> loops_;
   std::vector<std::shared_ptr<void>> body_;

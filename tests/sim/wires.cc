@@ -50,7 +50,8 @@ Time Wires::latency(const Call& call) {
 }
 
 void Wires::send(std::unique_ptr<Call> call) {
-  if (!call->process->alive()) return;
+  Process& process = *call->process;
+  if (!process.leaving()) return;
   call->sent = world_.now();
   Time arrival = world_.now() + latency(*call);
   bool lost = dice_.chance(options_.request_lost);
@@ -77,6 +78,7 @@ void Wires::send(std::unique_ptr<Call> call) {
   } else {
     world_.at(arrival, [this, id] { arrive(id); });
   }
+  process.left();
 }
 
 // A lane is one stream of bytes, so its requests arrive in order, until a new connection overtakes the old one.
@@ -218,6 +220,8 @@ void Wires::calm() {
   options_.request_lost = options_.answer_lost = options_.held = options_.duplicated = 0;
   options_.split_reads = options_.snapshot_commit_fails = options_.snapshot_load_fails = 0;
   down_until_ = std::min(down_until_, world_.now());
+  // What is stuck in a lane stays so, but what follows goes over a new connection.
+  lane_ends_.clear();
 }
 
 void Wires::forget(std::uint64_t connection) {

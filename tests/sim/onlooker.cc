@@ -1,0 +1,100 @@
+#include "sim/onlooker.h"
+
+#include <algorithm>
+
+#include "sim/recorder.h"
+#include "tenure/v1/record.pb.h"
+
+namespace tenure::sim {
+
+namespace {
+
+// A digest now and then is written down even where all is well, so that the checker sees what it judges.
+constexpr std::uint64_t kSampleEvery = 64;
+
+Step step_of(TicketState state) {
+  switch (state) {
+    case TicketState::accepted: return Step::accepted;
+    case TicketState::refused: return Step::refused;
+    case TicketState::started: return Step::started;
+    case TicketState::done: return Step::done;
+    case TicketState::failed: return Step::failed;
+    case TicketState::stopped: return Step::stopped;
+  }
+  return Step::refused;
+}
+
+}  // namespace
+
+Onlooker::Onlooker(LogServer& server, Record record)
+    : server_(server), record_(std::move(record)), machine_(std::make_unique<Machine>()) {
+  server_.observe([this](const LogServer::Stored& stored) { take(stored); }, [this](Position kept) { rebuild(kept); });
+}
+
+Onlooker::~Onlooker() { server_.observe(nullptr, nullptr); }
+
+void Onlooker::take(const LogServer::Stored& stored) {
+  if (!silent_) write_blobs(stored);
+  machine_->apply({stored.entry.position, stored.entry.time_ms, stored.entry.data}, *this);
+  if (silent_) return;
+  known_[stored.entry.position].push_back({stored.order, machine_->digest()});
+  if (stored.order % kSampleEvery == 0) record_(Digest{kOnlooker, stored.order, machine_->digest()});
+}
+
+// By the records alone: whether they count is for the checker to say.
+void Onlooker::write_blobs(const LogServer::Stored& stored) {
+  v1::Batch batch;
+  if (!batch.ParseFromString(stored.entry.data) || batch.format() != 1 || batch.sender() == 0) return;
+  for (const v1::Record& record : batch.records()) {
+    const auto write = [&](const auto& holder, const Bytes& bytes) {
+      record_(LogBlob{stored.entry.position, batch.sender(), batch.sequence(), holder.key(), holder.epoch(),
+                      Recorder::number_in(bytes)});
+    };
+    if (record.has_checkpoint()) write(record.checkpoint(), record.checkpoint().data());
+    if (record.has_released() && record.released().has_blob()) write(record.released(), record.released().blob());
+  }
+}
+
+void Onlooker::rebuild(Position kept) {
+  record_(LogLost{kept});
+  machine_ = std::make_unique<Machine>();
+  graves_.clear();
+  silent_ = true;
+  for (const LogServer::Stored& stored : server_.history()) take(stored);
+  silent_ = false;
+}
+
+void Onlooker::applied(ProcessNumber process, Position position, std::uint64_t digest) {
+  const auto found = known_.find(position);
+  if (found == known_.end()) return record_(Digest{process, 0, digest});
+  const Known& last = found->second.back();
+  const bool agrees = std::any_of(found->second.begin(), found->second.end(),
+                                  [&](const Known& known) { return known.digest == digest; });
+  if (!agrees) record_(Digest{kOnlooker, last.order, last.digest});
+  if (!agrees || last.order % kSampleEvery == 0) {
+    record_(Digest{process, last.order, agrees ? last.digest : digest});
+  }
+}
+
+void Onlooker::granted(const Grant& grant) {
+  if (silent_) return;
+  record_(LogGranted{machine_->position(), Bytes(grant.tenure.key), grant.tenure.epoch, grant.ticket, grant.first});
+}
+
+void Onlooker::ended(const TenureRef& tenure, TenureEnd) {
+  if (!silent_) record_(LogEnded{machine_->position(), Bytes(tenure.key), tenure.epoch});
+}
+
+void Onlooker::buried(BytesView key, std::uint64_t dead_id, bool) {
+  // The job's ticket was told of its failure just before.
+  graves_[dead_id] = {failed_last_, Bytes(key)};
+  if (!silent_) record_(LogBuried{machine_->position(), failed_last_});
+}
+
+void Onlooker::settled(const Settlement& settlement) {
+  if (settlement.state == TicketState::failed) failed_last_ = settlement.ticket;
+  if (silent_) return;
+  record_(LogSettled{machine_->position(), settlement.ticket, step_of(settlement.state), settlement.code});
+}
+
+}  // namespace tenure::sim

@@ -1,0 +1,158 @@
+#include "sim/pool_run.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+
+namespace tenure::sim {
+
+namespace {
+
+constexpr Time kSettleMax = 120 * kSecond;
+constexpr Time kQuiet = 2 * kSecond;  // what the run goes on for once all is settled
+
+}  // namespace
+
+PoolRun::PoolRun(const Plan& plan)
+    : plan_(plan),
+      world_(plan.seed),
+      server_(world_, plan.server),
+      wires_(world_, server_, plan.wires),
+      recorder_(world_),
+      onlooker_(server_, [this](What what) { recorder_.add(std::move(what)); }),
+      work_(plan.work),
+      dice_(world_.fork("run")),
+      stage_{world_, wires_, onlooker_, recorder_, store_, work_} {
+  for (std::uint32_t i = 0; i < plan.nodes; ++i) add_seat(std::string("n").append(std::to_string(i)), true);
+  for (std::uint32_t i = 0; i < plan.clients; ++i) add_seat(std::string("c").append(std::to_string(i)), false);
+}
+
+PoolRun::~PoolRun() {
+  // While everything the bodies refer to is still there.
+  for (const auto& process : world_.processes()) {
+    process->on_crash = nullptr;
+    process->crash();
+  }
+}
+
+void PoolRun::add_seat(std::string name, bool worker) {
+  auto seat = std::make_unique<Seat>();
+  seat->number = static_cast<std::uint32_t>(seats_.size());
+  seat->name = std::move(name);
+  seat->worker = worker;
+  seat->clock = std::make_unique<SimClock>(world_, Nanos(dice_.between(kSecond, 1'000'000 * kSecond)),
+                                           dice_.between(-plan_.ppm_max, plan_.ppm_max),
+                                           plan_.server.start_ms + dice_.between(-3'600'000, 3'600'000));
+  seats_.push_back(std::move(seat));
+}
+
+void PoolRun::start(Seat& seat) {
+  seat.process = &world_.start_process(seat.name, *seat.clock);
+  ++seat.lives;
+  seat.leaving = false;
+  Actor::Options options;
+  options.node.name = seat.name;
+  options.node.host = seat.name;
+  options.node.pid = seat.process->number();
+  options.node.lease = Nanos(plan_.lease);
+  options.node.config.max_queued_jobs = plan_.queue_bound;
+  options.node.config.max_attempts = plan_.max_attempts;
+  options.node.config.backoff_base_ms = 100;
+  options.node.config.backoff_cap_ms = 1000;
+  options.node.replica.snapshot_bytes_min = plan_.snapshot_bytes_min;
+  for (std::uint32_t i = 0; seat.worker && i < plan_.workers_per_node; ++i) {
+    options.workers.push_back({.id = seat.name + "." + std::to_string(i), .replaces = {}, .serves = {}});
+  }
+  auto actor = std::make_shared<Actor>(stage_, *seat.process, seat.link, std::move(options));
+  seat.actor = actor.get();
+  seat.process->own(std::move(actor));
+  seat.process->on_crash = [this, &seat, number = seat.process->number()] {
+    recorder_.add(ProcessCrashed{number});
+    gone(seat);
+  };
+  seat.actor->on_closed = [this, &seat] {
+    // It ends in good order: what it still held would go on being held.
+    seat.process->on_crash = [this, &seat] { gone(seat); };
+    seat.process->crash();
+  };
+  seat.actor->on_broken = [&seat](const Error&) { seat.process->crash(); };
+  seat.actor->start();
+}
+
+void PoolRun::gone(Seat& seat) {
+  seat.actor = nullptr;
+  seat.process = nullptr;
+  started_again(seat, healed_ ? 100 * kMilli : dice_.magnitude(10 * kMilli, 10 * kSecond));
+}
+
+void PoolRun::started_again(Seat& seat, Time after) {
+  world_.after(after, [this, &seat] {
+    if (seat.process == nullptr) start(seat);
+  });
+}
+
+Outcome PoolRun::run() {
+  for (const auto& seat : seats_) started_again(*seat, dice_.between(0, kSecond));
+  for (std::uint32_t i = 0; i < plan_.clients; ++i) plan_request(i);
+  for (std::size_t kind = 0; kind < kFaults; ++kind) plan_fault(static_cast<Fault>(kind));
+  world_.run_until(plan_.busy);
+
+  heal();
+  const Time due = world_.now() + expectations().recovery;
+  world_.run_until(due);
+  world_.run_until(due + kSettleMax, [this] { return settled(); });
+  world_.run_until(world_.now() + kQuiet);
+  std::uint64_t snapshot_bytes = 0;
+  for (const Bytes& chunk : server_.snapshot()->chunks) snapshot_bytes += chunk.size();
+  recorder_.add(Closed{server_.kept_entries(), server_.bytes_since_snapshot(), snapshot_bytes});
+
+  outcome_.violations = check(recorder_.history(), expectations());
+  outcome_.trace = world_.trace();
+  outcome_.simulated = world_.now();
+  outcome_.events = world_.events();
+  outcome_.grants = onlooker_.machine().stats().grants;
+  outcome_.wire_faults = wires_.faults();
+  return outcome_;
+}
+
+void PoolRun::heal() {
+  healed_ = true;
+  wires_.calm();
+  work_.start_fails = work_.start_requeues = work_.task_fails = work_.ignores_stop = 0;
+  work_.task_max = 10 * kMilli;
+  work_.finishes = 0;
+  for (const auto& seat : seats_) {
+    wires_.heal(seat->link);
+    seat->link.read_delay_max = 0;
+    if (seat->process == nullptr) {
+      started_again(*seat, 0);
+    } else if (seat->process->paused()) {
+      recorder_.add(ProcessResumed{seat->process->number()});
+      seat->process->resume();
+    }
+  }
+  recorder_.add(Healed{});
+}
+
+// Nothing is left but resident jobs that run.
+bool PoolRun::settled() const {
+  bool quiet = true;
+  onlooker_.machine().each_job(0, [&](const JobInfo& job) {
+    quiet = job.kind == JobKind::resident &&
+            (job.state == JobState::running || job.state == JobState::dead || job.state == JobState::quarantined);
+    return quiet;
+  });
+  return quiet;
+}
+
+Expectations PoolRun::expectations() const {
+  Expectations expected;
+  // A lease until the dead are known to be, for the last in the row half as much again; the answers that were under
+  // way when all healed; and the starts and stops of the handlers.
+  expected.recovery =
+      2 * plan_.lease + 2 * plan_.wires.timeout + 4 * (plan_.work.start_max + plan_.work.stop_max) + 5 * kSecond;
+  expected.queue_bound = plan_.queue_bound;
+  return expected;
+}
+
+}  // namespace tenure::sim

@@ -1,0 +1,92 @@
+#pragma once
+
+// One run of one pool: starts it, lets clients ask and faults happen as the plan says, heals everything, waits for
+// the pool to settle, and has the history judged.
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/actor.h"
+#include "sim/checker.h"
+#include "sim/sim_clock.h"
+#include "sim/weights.h"
+
+namespace tenure::sim {
+
+struct Outcome {
+  std::vector<Violation> violations;
+  std::uint64_t trace = 0;  // over every event of the run
+  Time simulated = 0;
+  std::uint64_t events = 0;
+  std::uint64_t grants = 0;
+  std::uint64_t tickets = 0;
+  std::array<std::uint64_t, kFaults> faults{};
+  std::uint64_t wire_faults = 0;
+};
+
+class PoolRun {
+ public:
+  explicit PoolRun(const Plan& plan);
+  ~PoolRun();
+
+  Outcome run();
+  Recorder& recorder() { return recorder_; }
+
+ private:
+  // A place where a process lives, dies and is started again.
+  struct Seat {
+    std::string name;
+    std::uint32_t number = 0;
+    bool worker = false;
+    std::unique_ptr<SimClock> clock;
+    Link link;
+    Process* process = nullptr;
+    Actor* actor = nullptr;  // owned by the process
+    bool leaving = false;
+    std::uint32_t lives = 0;
+  };
+
+  // pool_run.cc
+  void add_seat(std::string name, bool worker);
+  void start(Seat& seat);
+  void started_again(Seat& seat, Time after);
+  void gone(Seat& seat);
+  void heal();
+  bool settled() const;
+  Expectations expectations() const;
+
+  // pool_faults.cc
+  void plan_fault(Fault fault);
+  void strike(Fault fault);
+  Seat* victim(bool workers_only);
+  void pause(Seat& seat, Time span);
+  void cut(Seat& seat, bool to_server, bool to_host, Time span);
+  void throw_junk();
+  Time short_or_past_lease();
+
+  // pool_work.cc
+  void plan_request(std::uint32_t client);
+  void request(Actor& actor);
+  void send(Actor& actor, Ask ask);
+  Bytes some_key(Ask ask);
+
+  Plan plan_;
+  World world_;
+  LogServer server_;
+  Wires wires_;
+  Recorder recorder_;
+  Onlooker onlooker_;
+  Store store_;
+  Work work_;  // the plan's until all heals, then a calm one
+  Dice dice_;
+  Stage stage_;
+  std::vector<std::unique_ptr<Seat>> seats_;  // workers first, then clients
+  bool healed_ = false;
+  Outcome outcome_;
+};
+
+}  // namespace tenure::sim

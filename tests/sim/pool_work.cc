@@ -1,0 +1,66 @@
+// What clients ask of a run's pool.
+
+#include <numeric>
+
+#include "sim/pool_run.h"
+
+namespace tenure::sim {
+
+void PoolRun::plan_request(std::uint32_t client) {
+  world_.after(dice_.between(0, 2 * work_.pace), [this, client] {
+    if (healed_) return;
+    // Now and then a node that also works asks, as a program that embeds the library would.
+    const std::size_t seat = dice_.chance(0.2) ? dice_.below(plan_.nodes) : plan_.nodes + client;
+    Actor* actor = seats_[seat]->actor;
+    if (actor != nullptr && !seats_[seat]->leaving) request(*actor);
+    plan_request(client);
+  });
+}
+
+void PoolRun::request(Actor& actor) {
+  const auto& weights = work_.weights;
+  auto draw = dice_.below(std::accumulate(weights.begin(), weights.end(), std::uint64_t{1}));
+  std::size_t ask = 0;
+  while (ask + 1 < weights.size() && draw >= weights[ask]) draw -= weights[ask++];
+  send(actor, static_cast<Ask>(ask));
+}
+
+Bytes PoolRun::some_key(Ask ask) {
+  const bool task = ask == Ask::task || (ask == Ask::stop && dice_.chance(0.2));
+  const std::uint64_t number = dice_.below(task ? work_.task_keys : work_.resident_keys);
+  return (task ? "task-" : "key-") + std::to_string(number);
+}
+
+void PoolRun::send(Actor& actor, Ask ask) {
+  const std::uint64_t number = recorder_.new_number();
+  const Bytes key = some_key(ask);
+  const Bytes text = Recorder::bytes_with(number, dice_.below(work_.payload_bytes_max));
+  const bool delayed = ask == Ask::task && dice_.chance(work_.delayed);
+  const Nanos delay(delayed ? dice_.between(kMilli, 3 * kSecond) : 0);
+  std::uint64_t grave = 0;
+  Onlooker::Grave buried{};
+  if (ask == Ask::retry_dead || ask == Ask::drop_dead) {
+    const auto& graves = onlooker_.graves();
+    if (graves.empty()) return;
+    const auto at = std::next(graves.begin(), static_cast<std::ptrdiff_t>(dice_.below(graves.size())));
+    grave = at->first;
+    buried = at->second;
+  }
+  actor.ask([=, this, &process = actor.process()](Node& node) {
+    Result<std::uint64_t> ticket = 0;
+    switch (ask) {
+      case Ask::resident: ticket = node.dispatch({key, text, JobKind::resident, delay, 0}); break;
+      case Ask::task: ticket = node.dispatch({key, text, JobKind::task, delay, 0}); break;
+      case Ask::notify: ticket = node.notify(key, text); break;
+      case Ask::stop: ticket = node.stop(key); break;
+      case Ask::retry_dead: ticket = node.retry_dead(grave); break;
+      case Ask::drop_dead: ticket = node.drop_dead(grave); break;
+    }
+    if (!ticket) return;
+    ++outcome_.tickets;
+    recorder_.number_is(number, *ticket);
+    recorder_.add(Asked{process.number(), *ticket, ask, grave == 0 ? key : buried.key, delayed, buried.ticket});
+  });
+}
+
+}  // namespace tenure::sim
