@@ -1,0 +1,143 @@
+#include "node/appender.h"
+
+#include <gtest/gtest.h>
+
+#include "machine/limits.h"
+#include "node/manual_world.h"
+#include "tenure/v1/record.pb.h"
+
+namespace tenure {
+namespace {
+
+using namespace std::chrono_literals;
+
+class AppenderTest : public testing::Test, private AppenderEvents {
+ protected:
+  AppenderTest() : entropy_(1), appender_(log_, loop_, loop_, entropy_, *this) {}
+
+  void offer(const Bytes& key) {
+    v1::Record record;
+    record.mutable_drain()->set_worker(key);
+    appender_.offer(record);
+  }
+  static v1::Batch batch(const ManualLog::Append& append) {
+    v1::Batch batch;
+    EXPECT_TRUE(batch.ParseFromString(append.data));
+    return batch;
+  }
+
+  ManualLoop loop_;
+  ManualLog log_;
+  SeededEntropy entropy_;
+  int gave_up_ = 0;
+  std::vector<Error> refused_;
+  Appender appender_;
+
+ private:
+  void append_gave_up() override { ++gave_up_; }
+  void append_refused(const Error& error) override { refused_.push_back(error); }
+};
+
+// What is offered in one turn of the loop, and what is offered while a batch is under way, goes together.
+TEST_F(AppenderTest, GathersWhatBelongsTogether) {
+  offer("a");
+  offer("b");
+  loop_.settle();
+  ASSERT_EQ(log_.appends.size(), 1U);
+  EXPECT_EQ(batch(log_.appends[0]).records_size(), 2);
+  offer("c");
+  loop_.settle();
+  offer("d");
+  loop_.settle();
+  ASSERT_EQ(log_.appends.size(), 1U);
+  log_.answer(Position{1});
+  loop_.settle();
+  ASSERT_EQ(log_.appends.size(), 1U);
+  EXPECT_EQ(batch(log_.appends[0]).records_size(), 2);
+  EXPECT_EQ(batch(log_.appends[0]).sequence(), 2U);
+}
+
+// A batch whose answer was lost is sent again, byte for byte, and nothing overtakes it.
+TEST_F(AppenderTest, SendsAgainUnderTheSameSequence) {
+  offer("a");
+  loop_.settle();
+  const Bytes first = log_.appends[0].data;
+  offer("b");
+  log_.answer(fail(Errc::unknown, "append"));
+  loop_.settle();
+  EXPECT_TRUE(log_.appends.empty());
+  loop_.advance(1s);
+  ASSERT_EQ(log_.appends.size(), 1U);
+  EXPECT_EQ(log_.appends[0].data, first);
+}
+
+// After a while a batch in doubt is given up: the machine may have forgotten its sender, and would apply it twice.
+TEST_F(AppenderTest, GivesUpWhatIsTooOldToRepeat) {
+  offer("a");
+  loop_.settle();
+  while (gave_up_ == 0 && loop_.now() < Instant{} + 2h) {
+    ASSERT_FALSE(log_.appends.empty());
+    log_.answer(fail(Errc::unknown, "append"));
+    loop_.advance(1s);
+  }
+  EXPECT_EQ(gave_up_, 1);
+  EXPECT_LT(to_ms(loop_.now() - Instant{1h}), kSenderKeepMs);
+}
+
+// A batch that is known not to be in the log is tried for as long as it takes.
+TEST_F(AppenderTest, NeverGivesUpWhatIsKnownToBeUnsent) {
+  offer("a");
+  loop_.settle();
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_EQ(log_.appends.size(), 1U);
+    log_.answer(fail(Errc::unavailable, "append"));
+    loop_.advance(1s);
+  }
+  EXPECT_EQ(gave_up_, 0);
+}
+
+// An engine that will take nothing any more is reported, once.
+TEST_F(AppenderTest, ReportsARefusal) {
+  offer("a");
+  loop_.settle();
+  log_.answer(fail(Errc::refused, "append", "read-only"));
+  loop_.advance(10s);
+  ASSERT_EQ(refused_.size(), 1U);
+  EXPECT_TRUE(log_.appends.empty());
+}
+
+// Users' records find the way full beyond a bound, and free again once it was sent.
+TEST_F(AppenderTest, HasABound) {
+  offer("first");
+  loop_.settle();
+  const Bytes large(1U << 20, 'x');
+  for (std::size_t sent = 0; sent < kUnsentBytesMax; sent += large.size()) {
+    EXPECT_TRUE(appender_.has_room());
+    offer(large);
+  }
+  ASSERT_FALSE(appender_.has_room());
+  EXPECT_EQ(appender_.has_room().error().code, Errc::busy);
+  for (int i = 0; i < 20 && !log_.appends.empty(); ++i) {
+    log_.answer(Position{1});
+    loop_.settle();
+  }
+  EXPECT_TRUE(appender_.has_room());
+}
+
+// A batch is cut at its bound, in order.
+TEST_F(AppenderTest, CutsLargeBatches) {
+  for (int i = 0; i < 10; ++i) offer(Bytes(100'000, static_cast<char>('a' + i)));
+  std::string order;
+  loop_.settle();
+  while (!log_.appends.empty()) {
+    const v1::Batch next = batch(log_.appends[0]);
+    for (const v1::Record& record : next.records()) order += record.drain().worker()[0];
+    EXPECT_LT(log_.appends[0].data.size(), kBatchBytes + 200'000);
+    log_.answer(Position{1});
+    loop_.settle();
+  }
+  EXPECT_EQ(order, "abcdefghij");
+}
+
+}  // namespace
+}  // namespace tenure

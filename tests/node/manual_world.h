@@ -1,0 +1,84 @@
+#pragma once
+
+// A loop that runs when it is told to, and a log that answers when it is told to: for tests that must hold a step of
+// the protocol still.
+
+#include <deque>
+#include <map>
+
+#include "base/loop.h"
+#include "log/log.h"
+
+namespace tenure {
+
+class ManualLoop final : public Loop, public Clock {
+ public:
+  void post(std::function<void()> work) override { queue_.push_back(std::move(work)); }
+  TimerId at(Instant when, std::function<void()> work) override {
+    timers_[{when, ++last_}] = std::move(work);
+    return last_;
+  }
+  void cancel(TimerId timer) override {
+    std::erase_if(timers_, [timer](const auto& entry) { return entry.first.second == timer; });
+  }
+  Instant now() const override { return now_; }
+  std::int64_t wall_ms() const override { return 0; }
+
+  // Runs what is posted, and what that posts.
+  void settle() {
+    while (!queue_.empty()) {
+      const std::function<void()> work = std::move(queue_.front());
+      queue_.pop_front();
+      work();
+    }
+  }
+  // Lets time pass, timer by timer.
+  void advance(Nanos by) {
+    const Instant end = now_ + by;
+    settle();
+    while (!timers_.empty() && timers_.begin()->first.first <= end) {
+      now_ = std::max(now_, timers_.begin()->first.first);
+      const auto timer = timers_.extract(timers_.begin());
+      timer.mapped()();
+      settle();
+    }
+    now_ = end;
+  }
+  // Lets time pass in which nothing runs, as if the process were frozen.
+  void freeze(Nanos by) { now_ = now_ + by; }
+
+ private:
+  Instant now_{std::chrono::hours(1)};
+  std::deque<std::function<void()>> queue_;
+  std::map<std::pair<Instant, TimerId>, std::function<void()>> timers_;
+  TimerId last_ = 0;
+};
+
+class ManualLog final : public Log {
+ public:
+  struct Append {
+    Lane lane;
+    Bytes data;
+    AppendDone done;
+  };
+  std::deque<Append> appends;  // not yet answered
+
+  // Answers the oldest append.
+  void answer(Result<Position> result) {
+    Append oldest = std::move(appends.front());
+    appends.pop_front();
+    oldest.done(std::move(result));
+  }
+
+  void append(Lane lane, Bytes data, AppendDone done) override {
+    appends.push_back({lane, std::move(data), std::move(done)});
+  }
+  void read(Cursor /*after*/, ReadDone /*done*/) override {}
+  void load_snapshot(std::function<void(Result<Snapshot>)> /*done*/) override {}
+  std::unique_ptr<SnapshotWriter> begin_snapshot(Cursor /*at*/) override { return nullptr; }
+  void trim(Position /*before*/, std::function<void(Status)> /*done*/) override {}
+  void remove(std::function<void(Status)> /*done*/) override {}
+  void close() override {}
+};
+
+}  // namespace tenure
