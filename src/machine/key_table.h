@@ -92,7 +92,8 @@ struct Slot {
   JobKind kind = JobKind::resident;
   bool live = false;
   bool stop_wanted = false;  // stop as soon as it has started
-  bool solo = false;         // holds its worker's lane for last chances
+  bool solo = false;         // holds its session's lane for last chances
+  bool settled = false;      // had run for long when it was asked to stop
 };
 
 // What a change of membership looks at for every key, packed so that a million are scanned in a few milliseconds.

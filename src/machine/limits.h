@@ -17,6 +17,8 @@ constexpr std::size_t kMessageBytesMax = 64U << 10;
 constexpr std::size_t kErrorBytesMax = 4096;  // longer ones are cut, not refused
 
 constexpr std::uint64_t kDelayMsMax = 366ULL * 24 * 3600 * 1000;
+// Epochs end up in users' databases, whose integers are signed; and above a joiner's floor there must be room.
+constexpr std::uint64_t kEpochFloorMax = 1ULL << 62;
 constexpr std::uint32_t kLeaseMsMin = 100;
 constexpr std::uint32_t kLeaseMsMax = 3'600'000;
 constexpr std::size_t kSessionsMax = 1024;
@@ -33,6 +35,7 @@ constexpr std::uint32_t kMovingMax = 64;
 // Messages a job keeps until its holder has handled them.
 constexpr std::size_t kMessagesMax = 1024;
 constexpr std::size_t kMessagesBytesMax = 1U << 20;
+constexpr std::size_t kStopsMax = 1024;           // that wait for one job to have stopped
 constexpr std::size_t kUnansweredMax = 1U << 16;  // beyond it the oldest is left to the dispatcher's own fold
 constexpr std::size_t kDeadTasksMax = 10'000;     // beyond it the oldest dead task is dropped, and counted
 constexpr std::size_t kTimersPerEntryMax = 4096;  // the rest fires with the next entry

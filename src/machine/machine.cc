@@ -112,14 +112,7 @@ void Machine::fire(const MachineTimer& timer) {
       set_state(slot, JobState::queued);
       enqueue(slot);
       return;
-    case TimerKind::solo: {
-      table_.slots[slot].solo = false;
-      table_.head(slot).crashes = 0;
-      Worker& worker = roster_.workers[table_.placed[slot].holder];
-      worker.solo = kNone;
-      mark(table_.placed[slot].holder);
-      return;
-    }
+    case TimerKind::solo: table_.head(slot).crashes = 0; return end_solo(slot);
     case TimerKind::delay: break;
   }
   ASSERT(false);
@@ -143,9 +136,9 @@ void Machine::time_out_start(SlotId slot) {
 // Epochs only grow, and no two grants share one. Starting from the engine's time in microseconds makes them go on
 // above all earlier ones when the log itself lost its tail, or was removed and made anew.
 std::uint64_t Machine::next_epoch() {
-  const std::uint64_t floor = MUTANT(epoch_from_position)
-                                  ? position_
-                                  : static_cast<std::uint64_t>(std::max<std::int64_t>(engine_ms_, 0)) * 1000;
+  constexpr auto kEngineMsMax = static_cast<std::int64_t>(kEpochFloorMax / 1000);
+  const std::uint64_t floor =
+      MUTANT(epoch_from_position) ? position_ : static_cast<std::uint64_t>(std::min(engine_ms_, kEngineMsMax)) * 1000;
   epoch_ = std::max(epoch_ + 1, floor);
   return epoch_;
 }

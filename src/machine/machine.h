@@ -194,7 +194,7 @@ class Machine {
   void on(const v1::Serve& record);
   void on(const v1::SwitchVersion& record);
   void end_session(std::uint64_t id, SessionEnd how);
-  void remove_worker(WorkerIx ix, TenureEnd why);
+  void remove_worker(WorkerIx ix, TenureEnd why, bool solo);
   void set_serves(WorkerIx ix, BytesView key, bool serves);
 
   // machine_dispatch.cc
@@ -207,6 +207,8 @@ class Machine {
   Errc judge(const v1::Dispatch& record, SlotId slot) const;
   void stop_job(SlotId slot, std::uint64_t ticket, bool say);
   void drop_waiting_tasks(SlotId slot);
+  void undelay_all(SlotId slot);
+  bool is_stopping(SlotId slot) const;
   void check_shutdown();
 
   // machine_tenure.cc
@@ -218,13 +220,14 @@ class Machine {
   void on(const v1::Notified& record);
   SlotId held_slot(BytesView key, std::uint64_t epoch) const;
   void end_tenure(SlotId slot, TenureEnd why);
-  void orphan(SlotId slot, TenureEnd why, bool blame_starting_only);
-  bool blame(SlotId slot, bool blame_starting_only);
+  void orphan(SlotId slot, TenureEnd why, bool solo_only);
+  bool blame(SlotId slot, bool solo_only);
   void fail_job(SlotId slot, int next, BytesView error, std::int64_t delay_ms);
   void bury(SlotId slot, bool quarantined, BytesView error);
   void drop_oldest_dead_task();
   void finish_head(SlotId slot);
   void settle_stop(Job& job);
+  bool is_settled(SlotId slot) const;
   void next_job(SlotId slot);
   std::int64_t backoff_ms(const Slot& slot, const Job& job) const;
 
@@ -233,7 +236,7 @@ class Machine {
   WorkerIx choose(SlotId slot) const;
   void retarget(SlotId slot, WorkerIx target);
   void retarget_all();
-  void worker_opened(WorkerIx ix, WorkerIx replaced);
+  void worker_opened(WorkerIx ix, WorkerIx replaced, bool inherits);
   void worker_closed(WorkerIx ix);
   void refresh_open();
   void enqueue(SlotId slot);
@@ -245,6 +248,8 @@ class Machine {
   void start_moves(WorkerIx ix);
   bool valid(const QueueItem& item, JobState state) const;
   bool last_chance(const Job& job) const;
+  SlotId solo_of(std::uint64_t session) const;
+  void end_solo(SlotId slot);
   void set_state(SlotId slot, JobState state);
   void set_timer(SlotId slot, TimerKind kind, std::int64_t due_ms);
   void ask_stop(SlotId slot, StopReason reason);
@@ -255,6 +260,7 @@ class Machine {
   void tell(std::uint64_t ticket, bool say, const Settlement& settlement);
   void accept(std::uint64_t ticket, bool say, SlotId slot);
   void refuse(std::uint64_t ticket, bool say, Errc code);
+  void repeat_answers();
   void tell_failed(const Job& job, std::uint64_t epoch, BytesView error);
 
   // machine_snapshot.cc

@@ -40,6 +40,14 @@ void Machine::refuse(std::uint64_t ticket, bool say, Errc code) {
   tell(ticket, say, {ticket, TicketState::refused, code, 0, {}, {}});
 }
 
+// Whose turn it is to speak has changed.
+void Machine::repeat_answers() {
+  for (const auto& [order, ticket] : answer_order_) {
+    const DueAnswer& due = answers_.at(ticket);
+    effects_->answer_due({ticket, due.state, due.code, due.epoch, due.worker, due.text});
+  }
+}
+
 void Machine::tell_failed(const Job& job, std::uint64_t epoch, BytesView error) {
   tell(job.ticket, job.say, {job.ticket, TicketState::failed, Errc::job_failed, epoch, {}, error});
 }

@@ -85,7 +85,7 @@ Errc Machine::judge(const v1::Dispatch& record, SlotId slot) const {
 void Machine::on(const v1::Notify& record) {
   if (record.ticket() == 0) return refuse_record();
   const SlotId slot = table_.find(record.key());
-  if (slot == kNone || table_.slots[slot].kind != JobKind::resident) {
+  if (slot == kNone || table_.slots[slot].kind != JobKind::resident || is_stopping(slot)) {
     return refuse(record.ticket(), record.say(), Errc::no_such_key);
   }
   if (record.message().size() > kMessageBytesMax) return refuse(record.ticket(), record.say(), Errc::invalid);
@@ -111,9 +111,20 @@ void Machine::on(const v1::Stop& record) {
   if (record.ticket() == 0) return refuse_record();
   const SlotId slot = table_.find(record.key());
   if (slot == kNone) return refuse(record.ticket(), record.say(), Errc::no_such_key);
+  if (is_stopping(slot)) {
+    const JobExtra* extra = table_.head(slot).extra.get();
+    if (extra != nullptr && extra->stop_tickets.size() + extra->stop_says.size() >= kStopsMax) {
+      return refuse(record.ticket(), record.say(), Errc::busy);
+    }
+  }
   touch(slot);
   accept(record.ticket(), record.say(), slot);
   stop_job(slot, record.ticket(), record.say());
+}
+
+// The holder was asked to stop it for good, or will be once it has started.
+bool Machine::is_stopping(SlotId slot) const {
+  return table_.slots[slot].state == JobState::stopping || table_.slots[slot].stop_wanted;
 }
 
 // Ends everything under the key: what runs is asked to stop, what waits is dropped.
@@ -203,8 +214,12 @@ void Machine::on(const v1::RetryDead& record) {
       slot = table_.add(letter.key, hash);
       table_.slots[slot].saved = snapshots_;
       table_.slots[slot].kind = JobKind::task;
+      table_.slots[slot].since_ms = log_time_ms_;
       table_.placed[slot].target = choose(slot);
       state_bytes_ += letter.key.size();
+      if (table_.placed[slot].target == kNone && config_.assignment == Assignment::chosen) {
+        effects_->choice_due(table_.slots[slot].key);
+      }
     } else {
       touch(slot);
     }
@@ -243,12 +258,7 @@ void Machine::on_shutdown() {
   for (SlotId slot = 0; slot < table_.slots.end(); ++slot) {
     if (!table_.slots[slot].live) continue;
     touch(slot);
-    while (table_.slots[slot].delayed != kNone) {
-      const JobId id = table_.slots[slot].delayed;
-      timers_.erase({table_.jobs[id].due_ms, table_.jobs[id].stamp, TimerKind::delay, id});
-      table_.slots[slot].delayed = table_.jobs[id].next;
-      table_.push_back(slot, id);
-    }
+    undelay_all(slot);
     switch (table_.slots[slot].state) {
       case JobState::idle:
         if (table_.slots[slot].head != kNone) next_job(slot);
@@ -282,6 +292,20 @@ void Machine::on_shutdown() {
   dead_.clear();
   dead_tasks_ = 0;
   check_shutdown();
+}
+
+// The delayed tasks of a key join its list now, in the order in which they would have.
+void Machine::undelay_all(SlotId slot) {
+  std::vector<MachineTimer> timers;
+  for (JobId id = table_.slots[slot].delayed; id != kNone; id = table_.jobs[id].next) {
+    timers.push_back({table_.jobs[id].due_ms, table_.jobs[id].stamp, TimerKind::delay, id});
+  }
+  table_.slots[slot].delayed = kNone;
+  std::sort(timers.begin(), timers.end());
+  for (const MachineTimer& timer : timers) {
+    timers_.erase(timer);
+    table_.push_back(slot, timer.id);
+  }
 }
 
 void Machine::check_shutdown() {

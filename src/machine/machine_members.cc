@@ -11,7 +11,7 @@ namespace tenure {
 void Machine::on(const v1::Join& record) {
   const bool sound = record.session() != 0 && record.node().size() <= kIdBytesMax &&
                      record.host().size() <= kIdBytesMax && record.lease_ms() >= kLeaseMsMin &&
-                     record.lease_ms() <= kLeaseMsMax;
+                     record.lease_ms() <= kLeaseMsMax && record.epoch_floor() <= kEpochFloorMax;
   if (!sound || gone_ || record.speaks() < version_ || roster_.session(record.session()) != nullptr ||
       roster_.sessions.size() >= kSessionsMax) {
     return refuse_record();
@@ -32,6 +32,7 @@ void Machine::on(const v1::Join& record) {
   session.joined_ms = log_time_ms_;
   note(session.id);
   effects_->joined(session.id);
+  if (roster_.sessions.size() == 1) repeat_answers();  // there was nobody to say them so far
 }
 
 void Machine::on(const v1::Beat& record) {
@@ -67,21 +68,17 @@ void Machine::end_session(std::uint64_t id, SessionEnd how) {
   if (how == SessionEnd::crashed) why = TenureEnd::crashed;
 
   const bool was_eldest = roster_.eldest()->id == id;
+  const bool solo = solo_of(id) != kNone;
   note(id);
   const std::vector<WorkerIx> workers = roster_.by_age;
   for (const WorkerIx ix : workers) {
-    if (roster_.workers[ix].session == id) remove_worker(ix, why);
+    if (roster_.workers[ix].session == id) remove_worker(ix, why, solo);
   }
   roster_.sessions.erase(id);
   effects_->session_ended(id, how);
 
   // What the eldest had still to say is now the next one's to say.
-  if (was_eldest) {
-    for (const auto& [order, ticket] : answer_order_) {
-      const DueAnswer& due = answers_.at(ticket);
-      effects_->answer_due({ticket, due.state, due.code, due.epoch, due.worker, due.text});
-    }
-  }
+  if (was_eldest) repeat_answers();
   check_shutdown();
 }
 
@@ -111,8 +108,10 @@ void Machine::on(const v1::AddWorker& record) {
   // The place follows from the name, so that a worker that comes back gets its keys back; one that replaces
   // another stands where that one stood.
   worker.place.seed = hash_bytes(record.replaces().empty() ? record.worker() : record.replaces());
+  bool inherits = false;  // what an open one was to have; of one that drains, others are to have it by now
   if (replaced != kNone) {
     worker.place.seed = roster_.workers[replaced].place.seed;
+    inherits = roster_.workers[replaced].open() && roster_.workers[replaced].place.weight == worker.place.weight;
     roster_.workers[replaced].draining = true;
   }
   const auto taken = [&](WorkerIx other) {
@@ -125,13 +124,13 @@ void Machine::on(const v1::AddWorker& record) {
   effects_->worker_added(session->id, worker.id);
   refresh_open();
   for (const Bytes& key : record.serves()) set_serves(ix, key, true);
-  worker_opened(ix, replaced);
+  worker_opened(ix, replaced, inherits);
 }
 
 void Machine::on(const v1::RemoveWorker& record) {
   const WorkerIx ix = roster_.worker(record.worker());
   if (ix == kNone || roster_.workers[ix].session != record.session()) return refuse_record();
-  remove_worker(ix, TenureEnd::left);
+  remove_worker(ix, TenureEnd::left, false);
 }
 
 void Machine::on(const v1::Drain& record) {
@@ -173,10 +172,8 @@ void Machine::set_serves(WorkerIx ix, BytesView key, bool serves) {
   if (slot != kNone) retarget(slot, choose(slot));
 }
 
-void Machine::remove_worker(WorkerIx ix, TenureEnd why) {
-  const bool blamed = why == TenureEnd::crashed || why == TenureEnd::expired;
-  // Where one job ran alone on its last chance, the death is that job's, and the others are not to blame.
-  const bool solo = blamed && roster_.workers[ix].solo != kNone;
+// `solo`: a job ran alone on its last chance. The death is then that job's, and the others are not to blame.
+void Machine::remove_worker(WorkerIx ix, TenureEnd why, bool solo) {
   roster_.workers[ix].draining = true;
   refresh_open();
 

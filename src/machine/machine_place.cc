@@ -66,13 +66,15 @@ void Machine::retarget_all() {
 
 // A worker has come. Under rendezvous only the newcomer's draw has to be compared with the present one's, so that
 // nothing moves but what must.
-void Machine::worker_opened(WorkerIx ix, WorkerIx replaced) {
+void Machine::worker_opened(WorkerIx ix, WorkerIx replaced, bool inherits) {
   if (config_.assignment == Assignment::chosen) {
+    for (SlotId slot = 0; replaced != kNone && slot < table_.placed.size(); ++slot) {
+      if (table_.placed[slot].target == replaced) retarget(slot, ix);
+    }
     effects_->choices_due();
     return;
   }
   const Worker& worker = roster_.workers[ix];
-  const bool inherits = replaced != kNone && roster_.workers[replaced].place.weight == worker.place.weight;
   if (config_.assignment != Assignment::rendezvous || (replaced != kNone && !inherits)) return retarget_all();
 
   const bool any_served = !served_.empty();
@@ -123,9 +125,28 @@ void Machine::enqueue(SlotId slot) {
   mark(ix);
 }
 
-// A job that killed all but one of the holders it may kill is run alone among its like, so that the blame is sure.
+// A job that killed all but one of the holders it may kill is run alone among its like, so that the blame is sure:
+// alone in its session, since a process takes all its workers with it.
 bool Machine::last_chance(const Job& job) const {
   return config_.quarantine_after > 1 && std::uint32_t{job.crashes} + 1 >= config_.quarantine_after;
+}
+
+SlotId Machine::solo_of(std::uint64_t session) const {
+  for (const WorkerIx ix : roster_.by_age) {
+    if (roster_.workers[ix].session == session && roster_.workers[ix].solo != kNone) return roster_.workers[ix].solo;
+  }
+  return kNone;
+}
+
+// The lane is free for the next one, of any worker of the session.
+void Machine::end_solo(SlotId slot) {
+  if (!table_.slots[slot].solo) return;
+  table_.slots[slot].solo = false;
+  Worker& holder = roster_.workers[table_.placed[slot].holder];
+  holder.solo = kNone;
+  for (const WorkerIx ix : roster_.by_age) {
+    if (roster_.workers[ix].session == holder.session && !roster_.workers[ix].last_chances.empty()) mark(ix);
+  }
 }
 
 void Machine::mark(WorkerIx ix) {
@@ -149,7 +170,7 @@ void Machine::pump(WorkerIx ix) {
   if (worker.draining) return;
   grant_from(worker.residents, ix, [&] { return worker.starting < kStartingMax; });
   grant_from(worker.tasks, ix, [&] { return worker.tasks_held < worker.window; });
-  grant_from(worker.last_chances, ix, [&] { return worker.solo == kNone; });
+  grant_from(worker.last_chances, ix, [&] { return solo_of(worker.session) == kNone; });
 }
 
 void Machine::grant_from(std::deque<QueueItem>& queue, WorkerIx ix, const std::function<bool()>& has_room) {
@@ -180,7 +201,8 @@ void Machine::grant(SlotId slot, WorkerIx ix) {
   entry.epoch = next_epoch();
   ++worker.keys_held;
   ++stats_.grants;
-  if (last_chance(job)) {
+  // A change of the limit may have made it one after it was queued; then the lane may be taken.
+  if (last_chance(job) && solo_of(worker.session) == kNone) {
     entry.solo = true;
     worker.solo = slot;
   }
@@ -213,8 +235,6 @@ void Machine::start_moves(WorkerIx ix) {
     touch(item.slot);
     ++worker.moving;
     ++stats_.moves;
-    if (worker.solo == item.slot) worker.solo = kNone;
-    table_.slots[item.slot].solo = false;
     set_state(item.slot, JobState::moving);
     ask_stop(item.slot, StopReason::move);
     if (MUTANT(grant_before_release)) {
@@ -229,6 +249,12 @@ void Machine::set_state(SlotId slot, JobState state) {
   Slot& entry = table_.slots[slot];
   if (entry.due_ms != 0) timers_.erase({entry.due_ms, entry.stamp, TimerKind::retry, slot});
   entry.due_ms = 0;
+  // Being asked to stop does not make a job young again.
+  if (state == JobState::moving || state == JobState::stopping) {
+    entry.settled = entry.settled || is_settled(slot);
+  } else {
+    entry.settled = false;
+  }
   entry.state = state;
   entry.stamp = ++stamps_;
   entry.since_ms = log_time_ms_;

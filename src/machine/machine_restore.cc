@@ -267,6 +267,7 @@ bool Machine::load_item(const v1::Item& item) {
   slot.delayed = down(state.delayed());
   slot.stop_wanted = state.stop_wanted();
   slot.solo = state.solo();
+  slot.settled = state.settled();
   table_.placed[state.slot()] = {hash_bytes(slot.key), down(state.target()), down(state.holder())};
   state_bytes_ += slot.key.size();
   return load_enum(state.state(), JobState::quarantined, slot.state) &&

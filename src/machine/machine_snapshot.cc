@@ -129,6 +129,7 @@ void Machine::each_slot_item(SlotId id, const std::function<void(Bytes)>& take) 
   key.set_kind(static_cast<std::uint32_t>(slot.kind));
   key.set_stop_wanted(slot.stop_wanted);
   key.set_solo(slot.solo);
+  key.set_settled(slot.settled);
   key.set_target(up(placed.target));
   key.set_holder(up(placed.holder));
   take(item.SerializeAsString());

@@ -67,7 +67,7 @@ void Machine::on(const v1::Released& record) {
     extra.has_checkpoint = true;
     extra.checkpoint = record.blob();
   }
-  if (table_.slots[slot].state == JobState::stopping) {
+  if (is_stopping(slot)) {
     end_tenure(slot, TenureEnd::stopped);
     tell(job.ticket, job.say, {job.ticket, TicketState::stopped, Errc{}, table_.slots[slot].epoch, {}, {}});
     settle_stop(job);
@@ -102,7 +102,7 @@ void Machine::on(const v1::Failed& record) {
   if (slot == kNone) return refuse_record();
   touch(slot);
   const BytesView error = BytesView(record.error()).substr(0, kErrorBytesMax);
-  const bool stopping = table_.slots[slot].state == JobState::stopping || table_.slots[slot].stop_wanted;
+  const bool stopping = is_stopping(slot);
   end_tenure(slot, TenureEnd::failed);
   if (stopping) {
     Job& job = table_.head(slot);
@@ -219,19 +219,18 @@ void Machine::end_tenure(SlotId slot, TenureEnd why) {
     --worker.starting;
   }
   if (entry.state == JobState::moving) --worker.moving;
-  if (worker.solo == slot) worker.solo = kNone;
-  entry.solo = false;
+  end_solo(slot);
   --worker.keys_held;
   table_.placed[slot].holder = kNone;
   mark(ix);
 }
 
 // The holder is gone without a word about this key.
-void Machine::orphan(SlotId slot, TenureEnd why, bool blame_starting_only) {
+void Machine::orphan(SlotId slot, TenureEnd why, bool solo_only) {
   touch(slot);
-  const bool stopping = table_.slots[slot].state == JobState::stopping || table_.slots[slot].stop_wanted;
+  const bool stopping = is_stopping(slot);
   const bool blamed = why == TenureEnd::crashed || why == TenureEnd::expired;
-  const bool quarantine = blamed && blame(slot, blame_starting_only);
+  const bool quarantine = blamed && blame(slot, solo_only);
   end_tenure(slot, why);
   if (stopping) {
     Job& job = table_.head(slot);
@@ -252,14 +251,19 @@ bool Machine::blame(SlotId slot, bool solo_only) {
   const Slot& entry = table_.slots[slot];
   Job& job = table_.head(slot);
   if (solo_only && !entry.solo) return false;
-  const bool settled =
-      entry.kind == JobKind::resident && entry.state != JobState::starting && log_time_ms_ - entry.since_ms >= kYouthMs;
-  if (settled) {
+  if (entry.settled || is_settled(slot)) {
     job.crashes = 0;
     return false;
   }
   if (job.crashes < UINT16_MAX) ++job.crashes;
   return config_.quarantine_after != 0 && job.crashes >= config_.quarantine_after;
+}
+
+// A resident job that has run for long has shown that it does not kill its holder.
+bool Machine::is_settled(SlotId slot) const {
+  const Slot& entry = table_.slots[slot];
+  return entry.kind == JobKind::resident && entry.state == JobState::running &&
+         log_time_ms_ - entry.since_ms >= kYouthMs;
 }
 
 void Machine::settle_stop(Job& job) {
