@@ -1,0 +1,123 @@
+// Messages to a key: in order, kept until its holder has handled them, and never dropped without a word.
+
+#include <gtest/gtest.h>
+
+#include "machine/pool.h"
+
+namespace tenure::test {
+namespace {
+
+std::vector<Bytes> texts(const Recorder& recorder) {
+  std::vector<Bytes> all;
+  for (const Recorder::Delivered& message : recorder.messages) all.push_back(message.text);
+  return all;
+}
+
+TEST(Notify, ReachesTheHolderInOrder) {
+  TestPool pool;
+  pool.node("a");
+  pool.running("k");
+  pool.notify("k", "one");
+  EXPECT_EQ(pool.seen().messages.at(0).tenure.worker, "a");
+  pool.notify("k", "two");
+  EXPECT_EQ(texts(pool.history()), (std::vector<Bytes>{"one", "two"}));
+  EXPECT_EQ(pool.history().messages[1].number, pool.history().messages[0].number + 1);
+}
+
+TEST(Notify, WithoutAResidentItSaysNoSuchKey) {
+  TestPool pool;
+  pool.node("a");
+  EXPECT_EQ(pool.refusal(pool.notify("k", "m")), Errc::no_such_key);
+  pool.task("t");
+  EXPECT_EQ(pool.refusal(pool.notify("t", "m")), Errc::no_such_key);
+}
+
+TEST(Notify, WaitsForTheStart) {
+  TestPool pool;
+  pool.resident("k");
+  pool.notify("k", "one");
+  pool.node("a");
+  pool.notify("k", "two");
+  EXPECT_TRUE(pool.history().messages.empty());
+  pool.started("k");
+  EXPECT_EQ(texts(pool.seen()), (std::vector<Bytes>{"one", "two"}));
+}
+
+TEST(Notify, WhatWasNotHandledGoesToTheNextHolder) {
+  TestPool pool;
+  const std::uint64_t session = pool.node("a");
+  pool.running("k");
+  for (const char* text : {"one", "two", "three"}) pool.notify("k", text);
+  pool.notified("k", 1);
+  pool.crash(session);
+  pool.notify("k", "four");
+  pool.node("b");
+  pool.started("k");
+  EXPECT_EQ(texts(pool.seen()), (std::vector<Bytes>{"two", "three", "four"}));
+  pool.notified("k", 4);
+  int left = 0;
+  pool.machine().each_message("k", [&](std::uint64_t, BytesView) { ++left; });
+  EXPECT_EQ(left, 0);
+}
+
+TEST(Notify, WhatComesDuringAHandoffGoesToTheNextHolder) {
+  TestPool pool;
+  pool.node("a");
+  pool.running("k");
+  pool.append(rec::drain("a"));
+  const std::uint64_t ticket = pool.notify("k", "on the way");
+  EXPECT_EQ(pool.outcome(ticket), TicketState::accepted);
+  EXPECT_TRUE(pool.seen().messages.empty());
+  pool.released("k");
+  pool.node("b");
+  pool.started("k");
+  EXPECT_EQ(texts(pool.seen()), std::vector<Bytes>{"on the way"});
+}
+
+// A job that is being stopped gets no more messages, so they are refused rather than taken and dropped.
+TEST(Notify, AJobThatIsBeingStoppedTakesNone) {
+  TestPool pool;
+  pool.node("a");
+  pool.running("k");
+  pool.stop("k");
+  EXPECT_EQ(pool.refusal(pool.notify("k", "m")), Errc::no_such_key);
+  pool.resident("l");
+  pool.stop("l");
+  EXPECT_EQ(pool.refusal(pool.notify("l", "m")), Errc::no_such_key);
+}
+
+TEST(Notify, AStaleHolderHandlesNothing) {
+  TestPool pool;
+  pool.node("a");
+  pool.running("k");
+  const std::uint64_t old_epoch = pool.epoch("k");
+  pool.notify("k", "m");
+  pool.released("k");
+  pool.append(rec::notified("k", old_epoch, 1));
+  pool.started("k");
+  EXPECT_EQ(texts(pool.seen()), std::vector<Bytes>{"m"});
+}
+
+TEST(Notify, MessagesAreBoundedByNumber) {
+  TestPool pool;
+  pool.node("a");
+  pool.running("k");
+  for (std::size_t i = 0; i < kMessagesMax; ++i) pool.notify("k", "m");
+  EXPECT_EQ(pool.refusal(pool.notify("k", "m")), Errc::busy);
+  pool.notified("k", 1);
+  EXPECT_EQ(pool.outcome(pool.notify("k", "m")), TicketState::accepted);
+}
+
+TEST(Notify, MessagesAreBoundedByBytes) {
+  TestPool pool;
+  pool.node("a");
+  pool.running("k");
+  EXPECT_EQ(pool.refusal(pool.notify("k", Bytes(kMessageBytesMax + 1, 'm'))), Errc::invalid);
+  for (std::size_t i = 0; i < kMessagesBytesMax / kMessageBytesMax; ++i) {
+    EXPECT_EQ(pool.outcome(pool.notify("k", Bytes(kMessageBytesMax, 'm'))), TicketState::accepted);
+  }
+  EXPECT_EQ(pool.refusal(pool.notify("k", "m")), Errc::busy);
+}
+
+}  // namespace
+}  // namespace tenure::test

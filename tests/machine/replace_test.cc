@@ -1,0 +1,164 @@
+// A worker that names the one it replaces takes that one's place, and so its keys, in one move.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "machine/pool.h"
+
+namespace tenure::test {
+namespace {
+
+constexpr int kKeys = 120;
+
+Bytes key(int i) { return "key" + std::to_string(i); }
+
+void run_keys(TestPool& pool) {
+  for (int i = 0; i < kKeys; ++i) pool.resident(key(i));
+  pool.settle();
+}
+
+std::map<Bytes, Bytes> holders(const TestPool& pool) {
+  std::map<Bytes, Bytes> map;
+  for (int i = 0; i < kKeys; ++i) map[key(i)] = pool.holder(key(i));
+  return map;
+}
+
+// Every key has the target that a choice from scratch among the open workers gives.
+void expect_fresh_choice(TestPool& pool) {
+  const Image image = image_of(pool.machine());
+  std::vector<Place> places;
+  std::vector<Bytes> ids;
+  for (const v1::WorkerState& worker : image.rest.workers()) {
+    if (worker.draining()) continue;
+    places.push_back({worker.seed(), worker.weight()});
+    ids.push_back(worker.id());
+  }
+  for (const auto& [name, state] : image.keys) {
+    ASSERT_NE(image.target(state), nullptr);
+    EXPECT_EQ(image.target(state)->id(), ids[rendezvous_choose(hash_bytes(name), places)]);
+  }
+}
+
+TEST(Replace, TheSuccessorInheritsExactlyTheKeysOfItsPredecessor) {
+  TestPool pool;
+  for (const char* worker : {"a", "b", "c"}) pool.node(worker);
+  run_keys(pool);
+  const auto before = holders(pool);
+  pool.node("b2", {.replaces = "b"});
+  pool.settle();
+  for (const auto& [name, holder] : holders(pool)) EXPECT_EQ(holder, before.at(name) == "b" ? "b2" : before.at(name));
+  pool.leave(pool.session_of("b"));
+  EXPECT_TRUE(pool.seen().grants.empty());
+  EXPECT_EQ(pool.machine().stats().moves, static_cast<std::uint64_t>(std::count_if(
+                                              before.begin(), before.end(), [](auto& e) { return e.second == "b"; })));
+}
+
+TEST(Replace, ARollingRestartMovesEveryKeyOnce) {
+  TestPool pool;
+  const std::vector<Bytes> workers{"a", "b", "c", "d"};
+  for (const Bytes& worker : workers) pool.node(worker);
+  run_keys(pool);
+  const std::size_t granted = pool.history().grants.size();
+  for (const Bytes& worker : workers) {
+    pool.node(worker + "2", {.replaces = worker});
+    pool.settle();
+    pool.leave(pool.session_of(worker));
+  }
+  EXPECT_EQ(pool.history().grants.size() - granted, static_cast<std::size_t>(kKeys));
+  EXPECT_EQ(pool.machine().stats().moves, static_cast<std::uint64_t>(kKeys));
+  expect_fresh_choice(pool);
+}
+
+TEST(Replace, ASuccessorMayItselfBeReplacedBeforeItHasEverything) {
+  TestPool pool;
+  pool.node("a");
+  pool.node("b");
+  run_keys(pool);
+  const auto before = holders(pool);
+  pool.node("a2", {.replaces = "a"});
+  pool.node("a3", {.replaces = "a2"});
+  pool.settle();
+  for (const auto& [name, holder] : holders(pool)) EXPECT_EQ(holder, before.at(name) == "a" ? "a3" : "b");
+  expect_fresh_choice(pool);
+}
+
+TEST(Replace, ThePlaceOfOneThatIsGoneIsTakenToo) {
+  TestPool pool;
+  const std::uint64_t first = pool.node("a");
+  pool.node("b");
+  run_keys(pool);
+  const auto before = holders(pool);
+  pool.leave(first);
+  pool.settle();
+  pool.node("a2", {.replaces = "a"});
+  pool.settle();
+  for (const auto& [name, holder] : holders(pool)) EXPECT_EQ(holder, before.at(name) == "a" ? "a2" : "b");
+}
+
+// The one to be replaced drains already: its keys have other targets by now, and the newcomer must get its share.
+TEST(Replace, OneThatDrainsAlreadyIsReplacedInFull) {
+  TestPool pool;
+  pool.node("a");
+  pool.node("b");
+  run_keys(pool);
+  const auto before = holders(pool);
+  pool.append(rec::drain("a"));
+  pool.node("a2", {.replaces = "a"});
+  pool.settle();
+  for (const auto& [name, holder] : holders(pool)) EXPECT_EQ(holder, before.at(name) == "a" ? "a2" : "b");
+  expect_fresh_choice(pool);
+}
+
+TEST(Replace, ASecondSuccessorOfOneGetsAShareOfItsOwn) {
+  TestPool pool;
+  pool.node("a");
+  run_keys(pool);
+  pool.node("a2", {.replaces = "a"});
+  pool.node("a3", {.replaces = "a"});
+  pool.settle();
+  const auto after = holders(pool);
+  EXPECT_GT(std::count_if(after.begin(), after.end(), [](auto& e) { return e.second == "a3"; }), kKeys / 4);
+  expect_fresh_choice(pool);
+}
+
+TEST(Replace, AnotherWeightMovesNoMoreThanTheDifference) {
+  TestPool pool;
+  for (const char* worker : {"a", "b", "c"}) pool.node(worker);
+  run_keys(pool);
+  const auto before = holders(pool);
+  pool.node("b2", {.weight = 200, .replaces = "b"});
+  pool.settle();
+  for (const auto& [name, holder] : holders(pool)) EXPECT_TRUE(holder == before.at(name) || holder == "b2");
+  expect_fresh_choice(pool);
+}
+
+TEST(Replace, UnderChosenAssignmentTheSuccessorInheritsTheChoices) {
+  TestPool pool;
+  v1::Configure options;
+  options.set_assignment(v1::Configure::CHOSEN);
+  pool.append(rec::configure(options));
+  pool.node("a");
+  pool.node("b");
+  pool.resident("k");
+  pool.append(rec::choose("k", "a"));
+  pool.started("k");
+  pool.node("a2", {.replaces = "a"});
+  pool.settle();
+  EXPECT_EQ(pool.holder("k"), "a2");
+}
+
+TEST(Replace, ServedKeysFollowTheirServer) {
+  TestPool pool;
+  pool.node("a", {.serves = {"key1"}});
+  pool.node("b");
+  run_keys(pool);
+  EXPECT_EQ(pool.holder("key1"), "a");
+  pool.node("a2", {.replaces = "a", .serves = {"key1"}});
+  pool.settle();
+  EXPECT_EQ(pool.holder("key1"), "a2");
+}
+
+}  // namespace
+}  // namespace tenure::test

@@ -1,0 +1,157 @@
+// Shutdown: nothing new is taken, what was taken is processed, and the pool is gone when its last member leaves.
+
+#include <gtest/gtest.h>
+
+#include "machine/pool.h"
+
+namespace tenure::test {
+namespace {
+
+TEST(Shutdown, NewJobsAreRefused) {
+  TestPool pool;
+  pool.node("a");
+  pool.append(rec::shutdown());
+  EXPECT_EQ(pool.refusal(pool.task("k")), Errc::shutting_down);
+  EXPECT_EQ(pool.refusal(pool.resident("k")), Errc::shutting_down);
+  pool.append(rec::shutdown());
+  EXPECT_EQ(pool.refused(), 3U);
+}
+
+TEST(Shutdown, TasksAcceptedBeforeItAreStillDone) {
+  TestPool pool;
+  const std::uint64_t session = pool.node("a");
+  const std::uint64_t runs = pool.task("k");
+  const std::uint64_t waits = pool.task("k");
+  pool.append(rec::shutdown());
+  pool.done("k");
+  EXPECT_EQ(pool.outcome(runs), TicketState::done);
+  EXPECT_FALSE(pool.machine().drained());
+  pool.done("k");
+  EXPECT_EQ(pool.outcome(waits), TicketState::done);
+  EXPECT_TRUE(pool.machine().drained());
+  EXPECT_GE(pool.seen().drained, 1);
+  EXPECT_EQ(pool.seen().gone, 0);
+  pool.leave(session);
+  EXPECT_EQ(pool.seen().gone, 1);
+  EXPECT_TRUE(pool.machine().gone());
+}
+
+TEST(Shutdown, DelayedAndRetriedTasksRunAtOnceInTheirOrder) {
+  TestPool pool;
+  pool.node("a");
+  const std::uint64_t first = pool.task("k", {.delay_ms = 60'000});
+  const std::uint64_t second = pool.task("k", {.delay_ms = 120'000});
+  const std::uint64_t third = pool.task("k", {.delay_ms = 120'000});
+  pool.task("failed");
+  pool.failed("failed");
+  pool.append(rec::shutdown());
+  EXPECT_EQ(pool.state("failed"), JobState::running);
+  std::vector<std::uint64_t> order;
+  while (pool.info("k")) {
+    order.push_back(pool.info("k")->ticket);
+    pool.done("k");
+  }
+  EXPECT_EQ(order, (std::vector{first, second, third}));
+  pool.done("failed");
+  EXPECT_TRUE(pool.machine().drained());
+  EXPECT_FALSE(pool.machine().next_due_ms());
+}
+
+TEST(Shutdown, ResidentsAreStopped) {
+  TestPool pool;
+  pool.node("a");
+  pool.running("runs");
+  pool.resident("starts");
+  pool.append(rec::shutdown());
+  ASSERT_EQ(pool.seen().stops.size(), 1U);
+  EXPECT_EQ(pool.seen().stops[0].why, StopReason::shutdown);
+  pool.released("runs");
+  pool.started("starts");
+  EXPECT_EQ(pool.seen().stops.at(0).why, StopReason::shutdown);
+  pool.released("starts");
+  EXPECT_TRUE(pool.machine().drained());
+}
+
+TEST(Shutdown, AResidentThatMovesIsNotStartedAgain) {
+  TestPool pool;
+  pool.node("a");
+  pool.running("k");
+  pool.append(rec::drain("a"));
+  pool.node("b");
+  pool.append(rec::shutdown());
+  pool.released("k");
+  EXPECT_TRUE(pool.seen().grants.empty());
+  EXPECT_TRUE(pool.machine().drained());
+}
+
+TEST(Shutdown, AHolderThatDiesInItLeavesNothingRunning) {
+  TestPool pool;
+  const std::uint64_t first = pool.node("a");
+  pool.running("r");
+  const std::uint64_t task = pool.task("t");
+  pool.append(rec::shutdown());
+  pool.crash(first);
+  EXPECT_FALSE(pool.info("r"));
+  EXPECT_EQ(pool.state("t"), JobState::queued);
+  EXPECT_FALSE(pool.machine().gone()) << "a task is still to be done";
+  const std::uint64_t second = pool.node("b");
+  pool.done("t");
+  EXPECT_EQ(pool.outcome(task), TicketState::done);
+  pool.leave(second);
+  EXPECT_TRUE(pool.machine().gone());
+}
+
+TEST(Shutdown, WhatIsDeadDoesNotHoldItUp) {
+  TestPool pool;
+  pool.node("a");
+  pool.running("r");
+  pool.failed("r", v1::Failed::BURY);
+  pool.task("t");
+  pool.failed("t", v1::Failed::BURY);
+  pool.append(rec::shutdown());
+  EXPECT_TRUE(pool.machine().drained());
+  EXPECT_TRUE(pool.machine().dead().empty());
+  pool.leave(pool.session_of("a"));
+  EXPECT_TRUE(pool.machine().gone());
+}
+
+TEST(Shutdown, AJobThatDiesInItDoesNotHoldItUp) {
+  TestPool pool;
+  pool.node("a");
+  pool.resident("r");
+  pool.task("t");
+  pool.append(rec::shutdown());
+  pool.failed("r", v1::Failed::BURY);
+  pool.failed("t", v1::Failed::BURY);
+  EXPECT_TRUE(pool.machine().drained());
+  EXPECT_EQ(pool.refusal(pool.retry_dead(2)),
+            pool.machine().dead().contains(2) ? Errc::shutting_down : Errc::no_such_key);
+}
+
+TEST(Shutdown, AnEmptyPoolWithoutMembersIsGoneAtOnce) {
+  TestPool pool;
+  pool.append(rec::shutdown());
+  EXPECT_TRUE(pool.machine().gone());
+  EXPECT_EQ(pool.seen().gone, 1);
+  pool.join();
+  EXPECT_TRUE(pool.machine().roster().sessions.empty());
+  EXPECT_EQ(pool.refused(), 1U);
+}
+
+TEST(Shutdown, MembersMayJoinToFinishIt) {
+  TestPool pool;
+  pool.task("k");
+  pool.resident("r");
+  pool.append(rec::shutdown());
+  EXPECT_FALSE(pool.machine().gone());
+  const std::uint64_t session = pool.node("a");
+  EXPECT_EQ(pool.seen().grants.size(), 2U);
+  pool.done("k");
+  pool.started("r");
+  pool.released("r");
+  pool.leave(session);
+  EXPECT_TRUE(pool.machine().gone());
+}
+
+}  // namespace
+}  // namespace tenure::test

@@ -1,0 +1,294 @@
+// A tenure: granted once, spoken for by its epoch alone, ended before the next begins, its legacy handed on.
+
+#include <gtest/gtest.h>
+
+#include "machine/pool.h"
+
+namespace tenure::test {
+namespace {
+
+// The key's rendezvous target when "a" and "b" are both there; found by asking.
+Bytes key_of(BytesView worker) {
+  for (int i = 0;; ++i) {
+    TestPool pool;
+    pool.node("a");
+    pool.node("b");
+    const Bytes key = "key" + std::to_string(i);
+    pool.resident(key);
+    if (pool.holder(key) == worker) return key;
+  }
+}
+
+TEST(Tenure, StartedIsHeardOnce) {
+  TestPool pool;
+  pool.node("a");
+  const std::uint64_t ticket = pool.resident("k");
+  pool.started("k");
+  EXPECT_EQ(pool.state("k"), JobState::running);
+  EXPECT_EQ(pool.outcome(ticket), TicketState::started);
+  pool.started("k");
+  EXPECT_EQ(pool.refused(), 1U);
+  EXPECT_TRUE(pool.seen().lines.empty());
+}
+
+TEST(Tenure, ATaskSaysStartedWhileItRuns) {
+  TestPool pool;
+  pool.node("a");
+  const std::uint64_t ticket = pool.task("k");
+  EXPECT_EQ(pool.state("k"), JobState::running);
+  pool.started("k");
+  EXPECT_EQ(pool.outcome(ticket), TicketState::started);
+  pool.done("k", "result");
+  EXPECT_EQ(pool.outcomes(ticket), (std::vector{TicketState::accepted, TicketState::started, TicketState::done}));
+  EXPECT_EQ(pool.seen().settlements.back().text, "result");
+}
+
+TEST(Tenure, OnlyThePresentEpochSpeaks) {
+  TestPool pool;
+  pool.node("a");
+  pool.running("k");
+  const std::uint64_t epoch = pool.epoch("k");
+  for (const std::uint64_t wrong : {epoch - 1, epoch + 1, std::uint64_t{0}}) {
+    const std::uint64_t before = pool.refused();
+    pool.append({rec::started("k", wrong), rec::released("k", wrong), rec::done("k", wrong), rec::failed("k", wrong),
+                 rec::checkpoint("k", wrong, "x"), rec::notified("k", wrong, 1)});
+    EXPECT_EQ(pool.refused(), before + 6);
+    EXPECT_TRUE(pool.seen().lines.empty());
+  }
+  EXPECT_EQ(pool.state("k"), JobState::running);
+  EXPECT_FALSE(pool.info("k")->has_checkpoint);
+}
+
+// A holder that was fenced wakes up while its key waits for, or has, another holder.
+TEST(Tenure, ALateHolderIsRefusedWhileTheKeyWaitsAndAfterItsNextGrant) {
+  TestPool pool;
+  const std::uint64_t session = pool.node("a");
+  pool.running("k");
+  const std::uint64_t old_epoch = pool.epoch("k");
+  pool.append(rec::end(session, v1::End::FENCED));
+  EXPECT_EQ(pool.state("k"), JobState::queued);
+  pool.append(rec::done("k", old_epoch, "late"));
+  EXPECT_EQ(pool.state("k"), JobState::queued);
+  pool.node("b");
+  EXPECT_GT(pool.epoch("k"), old_epoch);
+  pool.append({rec::started("k", old_epoch), rec::done("k", old_epoch)});
+  EXPECT_EQ(pool.state("k"), JobState::starting);
+  EXPECT_EQ(pool.refused(), 3U);
+}
+
+// The same key under a new job gets a new epoch too: the slot may be the same, the tenure is not.
+TEST(Tenure, ALateRecordDoesNotTouchTheNextJobOfTheKey) {
+  TestPool pool;
+  pool.node("a");
+  pool.running("k");
+  const std::uint64_t old_epoch = pool.epoch("k");
+  pool.done("k");
+  pool.running("k");
+  EXPECT_GT(pool.epoch("k"), old_epoch);
+  pool.append({rec::done("k", old_epoch), rec::released("k", old_epoch), rec::failed("k", old_epoch)});
+  EXPECT_EQ(pool.state("k"), JobState::running);
+}
+
+TEST(Tenure, AMovingKeyIsGrantedOnlyByItsRelease) {
+  const Bytes key = key_of("b");
+  TestPool pool;
+  pool.node("a");
+  pool.running(key);
+  const std::uint64_t old_epoch = pool.epoch(key);
+  pool.node("b");
+  ASSERT_EQ(pool.seen().stops.size(), 1U);
+  EXPECT_EQ(pool.seen().stops[0].why, StopReason::move);
+  EXPECT_EQ(pool.seen().stops[0].tenure.worker, "a");
+  EXPECT_TRUE(pool.seen().grants.empty());
+  EXPECT_EQ(pool.holder(key), "a");
+  pool.pass(60'000);
+  EXPECT_TRUE(pool.seen().grants.empty());
+  pool.released_with(key, "blob");
+  ASSERT_EQ(pool.seen().grants.size(), 1U);
+  EXPECT_EQ(pool.seen().ends[0].why, TenureEnd::handoff);
+  EXPECT_EQ(pool.seen().grants[0].tenure.worker, "b");
+  EXPECT_EQ(pool.seen().grants[0].checkpoint, "blob");
+  EXPECT_GT(pool.seen().grants[0].tenure.epoch, old_epoch);
+  EXPECT_FALSE(pool.seen().grants[0].first);
+  EXPECT_EQ(pool.machine().stats().moves, 1U);
+}
+
+TEST(Tenure, TheDeathOfTheOldHolderEndsAMoveToo) {
+  const Bytes key = key_of("b");
+  TestPool pool;
+  const std::uint64_t first = pool.node("a");
+  pool.running(key);
+  pool.node("b");
+  pool.crash(first);
+  EXPECT_EQ(pool.holder(key), "b");
+}
+
+// The new worker goes before the old one has stopped: the key comes back to where it was, under a new epoch.
+TEST(Tenure, AMoveWhoseAimLeftComesBack) {
+  const Bytes key = key_of("b");
+  TestPool pool;
+  pool.node("a");
+  pool.running(key);
+  const std::uint64_t old_epoch = pool.epoch(key);
+  const std::uint64_t second = pool.node("b");
+  pool.crash(second);
+  EXPECT_EQ(pool.state(key), JobState::moving);
+  pool.released(key);
+  EXPECT_EQ(pool.holder(key), "a");
+  EXPECT_GT(pool.epoch(key), old_epoch);
+}
+
+TEST(Tenure, AJobThatFailsWhileItMovesIsTriedAgainAtItsAim) {
+  const Bytes key = key_of("b");
+  TestPool pool;
+  pool.node("a");
+  pool.running(key);
+  pool.node("b");
+  pool.failed(key, v1::Failed::REQUEUE, 1'000);
+  EXPECT_EQ(pool.state(key), JobState::waiting);
+  pool.pass(1'000);
+  EXPECT_EQ(pool.holder(key), "b");
+  EXPECT_EQ(image_of(pool.machine()).rest.workers(0).moving(), 0U);
+}
+
+TEST(Tenure, AJobThatIsDoneWhileItMovesIsDone) {
+  const Bytes key = key_of("b");
+  TestPool pool;
+  pool.node("a");
+  pool.running(key);
+  pool.node("b");
+  pool.done(key);
+  EXPECT_FALSE(pool.info(key));
+}
+
+// A worker may give a key back without being asked; it is granted again to whom it belongs.
+TEST(Tenure, AnUnaskedReleaseIsAHandoff) {
+  TestPool pool;
+  pool.node("a");
+  pool.running("k");
+  const std::uint64_t epoch = pool.epoch("k");
+  pool.released_with("k", "kept");
+  EXPECT_EQ(pool.state("k"), JobState::starting);
+  EXPECT_GT(pool.epoch("k"), epoch);
+  EXPECT_EQ(pool.info("k")->checkpoint, "kept");
+  pool.task("t");
+  pool.released("t");
+  EXPECT_EQ(pool.state("t"), JobState::running);
+  EXPECT_EQ(pool.info("t")->attempt, 1U);
+}
+
+TEST(Tenure, EpochsGrowAcrossKeysAndTimeStandingStill) {
+  TestPool pool;
+  pool.node("a");
+  for (int i = 0; i < 50; ++i) pool.task("k" + std::to_string(i));
+  std::uint64_t last = 0;
+  for (const Recorder::Granted& grant : pool.history().grants) {
+    EXPECT_GT(grant.tenure.epoch, last);
+    last = grant.tenure.epoch;
+  }
+  EXPECT_EQ(pool.machine().epoch_last(), last);
+}
+
+TEST(Tenure, AStartThatTakesTooLongIsGivenToAnotherTry) {
+  TestPool pool;
+  pool.node("a");
+  pool.resident("k");
+  const std::uint64_t epoch = pool.epoch("k");
+  pool.pass(pool.machine().config().pending_job_ttl_ms - 1);
+  EXPECT_TRUE(pool.seen().stops.empty());
+  pool.pass(1);
+  ASSERT_EQ(pool.seen().stops.size(), 1U);
+  EXPECT_EQ(pool.seen().stops[0].why, StopReason::start_timeout);
+  EXPECT_TRUE(pool.seen().grants.empty()) << "only a release lets the key be granted again";
+  pool.append(rec::started("k", epoch));
+  EXPECT_EQ(pool.refused(), 1U) << "it comes too late";
+  pool.released("k");
+  EXPECT_GT(pool.epoch("k"), epoch);
+  EXPECT_EQ(pool.state("k"), JobState::starting);
+}
+
+TEST(Tenure, AStartInTimeIsNotTimedOut) {
+  TestPool pool;
+  pool.node("a");
+  pool.running("k");
+  pool.pass(pool.machine().config().pending_job_ttl_ms * 2);
+  EXPECT_TRUE(pool.seen().stops.empty());
+}
+
+TEST(Tenure, TheLastCheckpointGoesToTheNextHolder) {
+  TestPool pool;
+  const std::uint64_t session = pool.node("a");
+  pool.running("k");
+  pool.checkpoint("k", "one");
+  pool.checkpoint("k", "two");
+  pool.checkpoint("k", Bytes(kBlobBytesMax + 1, 'x'));
+  EXPECT_EQ(pool.refused(), 1U);
+  pool.crash(session);
+  pool.node("b");
+  ASSERT_EQ(pool.seen().grants.size(), 1U);
+  EXPECT_TRUE(pool.seen().grants[0].has_checkpoint);
+  EXPECT_EQ(pool.seen().grants[0].checkpoint, "two");
+}
+
+TEST(Tenure, AnEmptyBlobReplacesTheCheckpointAndNoBlobKeepsIt) {
+  TestPool pool;
+  pool.node("a");
+  pool.running("k");
+  pool.checkpoint("k", "one");
+  pool.released("k");
+  EXPECT_EQ(pool.info("k")->checkpoint, "one");
+  pool.released_with("k", "");
+  EXPECT_TRUE(pool.info("k")->has_checkpoint);
+  EXPECT_EQ(pool.info("k")->checkpoint, "");
+}
+
+TEST(Tenure, ATaskKeepsItsCheckpointOverRetriesAndTheNextTaskDoesNotGetIt) {
+  TestPool pool;
+  pool.node("a");
+  pool.task("k");
+  pool.task("k");
+  pool.checkpoint("k", "half");
+  pool.failed("k");
+  pool.pass(2'000);
+  EXPECT_EQ(pool.seen().grants.at(0).checkpoint, "half");
+  pool.done("k");
+  ASSERT_EQ(pool.seen().grants.size(), 1U);
+  EXPECT_FALSE(pool.seen().grants[0].has_checkpoint);
+}
+
+TEST(Tenure, AResultOrBlobOutOfBoundsIsRefused) {
+  TestPool pool;
+  pool.node("a");
+  pool.running("k");
+  pool.done("k", Bytes(kResultBytesMax + 1, 'r'));
+  pool.released_with("k", Bytes(kBlobBytesMax + 1, 'b'));
+  EXPECT_EQ(pool.refused(), 2U);
+  EXPECT_EQ(pool.state("k"), JobState::running);
+}
+
+// A slot, a job number and a worker's index are used again at once. What still lies in queues and timers of their
+// former life is void.
+TEST(Tenure, WhatRemainsOfFormerLivesIsVoid) {
+  TestPool pool;
+  const std::uint64_t first = pool.node("a", {.window = 1});
+  pool.task("busy");
+  pool.task("gone");                         // queued behind the window of "a"
+  pool.resident("slow");                     // with a start timer
+  pool.task("later", {.delay_ms = 10'000});  // with a delay timer
+  for (const char* key : {"gone", "later"}) pool.stop(key);
+  pool.stop("slow");
+  pool.crash(first);
+  EXPECT_EQ(pool.machine().keys(), 1U);
+  pool.node("b", {.window = 1});  // takes the index of "a", and "busy"
+  pool.resident("r1");
+  pool.resident("r2");
+  pool.task("t1");
+  pool.pass(60'000);
+  for (const char* key : {"r1", "r2"}) EXPECT_EQ(pool.state(key), JobState::moving) << "its own start timed out";
+  EXPECT_EQ(pool.state("t1"), JobState::queued);
+  pool.done("busy");
+  EXPECT_EQ(pool.seen().granted_keys(), std::vector<Bytes>{"t1"});
+}
+
+}  // namespace
+}  // namespace tenure::test
