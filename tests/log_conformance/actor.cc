@@ -6,10 +6,10 @@
 //   actor URL measure COUNT         reads COUNT entries whose data is the CLOCK_BOOTTIME at which they were sent;
 //                                   "ready" when it starts to, then "NANOSECONDS" for each
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <condition_variable>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -61,7 +61,7 @@ int append_all(Log& log, const std::string& prefix, int count) {
 int lose_answer(Log& log, const std::string& data) {
   Answer<Result<Position>> never;
   const auto unanswered = never.callback();
-  log.append(Lane::data, data, [&](Result<Position>) { ::raise(SIGKILL); });
+  log.append(Lane::data, data, [&](const Result<Position>&) { ::raise(SIGKILL); });
   (void)never.get();
   return 1;
 }

@@ -2,17 +2,15 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 
 #include "base/assert.h"
 #include "log_conformance/waiting.h"
-
-extern char** environ;
 
 namespace tenure::conformance {
 

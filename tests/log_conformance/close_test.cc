@@ -46,10 +46,10 @@ TEST_P(LogConformance, AfterCloseNoCallbackRunsAndAllAreDestroyed) {
     std::atomic<bool> closed = false;
     std::atomic<int> late = 0;
     for (int i = 0; i < 300; ++i) {
-      log->append(Lane::data, "x", [&, alive](Result<Position>) { late += closed ? 1 : 0; });
+      log->append(Lane::data, "x", [&, alive](const Result<Position>&) { late += closed ? 1 : 0; });
     }
-    log->trim(1, [&, alive](Status) { late += closed ? 1 : 0; });
-    log->read({}, [&, alive](Result<std::vector<Entry>>) { late += closed ? 1 : 0; });
+    log->trim(1, [&, alive](const Status&) { late += closed ? 1 : 0; });
+    log->read({}, [&, alive](const Result<std::vector<Entry>>&) { late += closed ? 1 : 0; });
     log->close();
     closed = true;
     EXPECT_EQ(alive.use_count(), 1);
@@ -63,11 +63,11 @@ TEST_P(LogConformance, CloseMayBeRepeatedAndCallsAfterItAreDestroyedUnrun) {
   log->close();
   log->close();
   const auto alive = std::make_shared<int>(0);
-  log->append(Lane::beat, "x", [alive](Result<Position>) { FAIL(); });
-  log->read({}, [alive](Result<std::vector<Entry>>) { FAIL(); });
-  log->load_snapshot([alive](Result<Snapshot>) { FAIL(); });
-  log->trim(1, [alive](Status) { FAIL(); });
-  log->begin_snapshot({})->commit([alive](Status) { FAIL(); });
+  log->append(Lane::beat, "x", [alive](const Result<Position>&) { FAIL(); });
+  log->read({}, [alive](const Result<std::vector<Entry>>&) { FAIL(); });
+  log->load_snapshot([alive](const Result<Snapshot>&) { FAIL(); });
+  log->trim(1, [alive](const Status&) { FAIL(); });
+  log->begin_snapshot({})->commit([alive](const Status&) { FAIL(); });
   EXPECT_EQ(alive.use_count(), 1);
 }
 
@@ -91,7 +91,7 @@ TEST_P(LogConformance, CallbacksMayCallTheLog) {
   constexpr int kSteps = 50;
   Answer<Status> finished;
   std::function<void(Cursor, int)> step = [&, done = finished.callback()](Cursor after, int left) {
-    log->append(Lane::data, std::to_string(left), [](Result<Position>) {});
+    log->append(Lane::data, std::to_string(left), [](const Result<Position>&) {});
     log->read(after, [&, done, left](Result<std::vector<Entry>> run) {
       if (!run) return done(tl::unexpected(run.error()));
       if (left == 0) return done(Status());

@@ -14,8 +14,12 @@ class MemoryPlace final : public Place {
   std::string url() const override { return "memory:conformance-" + std::to_string(number_); }
 
  private:
-  static inline std::atomic<int> places_ = 0;
-  const int number_ = ++places_;
+  static int next_number() {
+    static std::atomic<int> last = 0;
+    return ++last;
+  }
+
+  const int number_ = next_number();
   const std::unique_ptr<Log> keeper_;
 };
 

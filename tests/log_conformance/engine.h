@@ -27,7 +27,7 @@ struct Engine {
   bool across_processes = false;  // processes share a log
   std::unique_ptr<Place> (*make_place)() = nullptr;
 
-  friend void PrintTo(const Engine& engine, std::ostream* out) { *out << engine.name; }
+  friend std::ostream& operator<<(std::ostream& out, const Engine& engine) { return out << engine.name; }
 };
 
 std::vector<Engine> engines();

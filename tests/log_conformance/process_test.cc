@@ -1,9 +1,9 @@
 // Several processes on one log: writers, readers, and kill -9. For engines that reach beyond one process.
 
 #include <gtest/gtest.h>
-#include <signal.h>
 
 #include <algorithm>
+#include <csignal>
 #include <map>
 
 #include "base/clock.h"

@@ -6,10 +6,10 @@
 //                                   that fitted, then "again ERRC" for the last one
 //   sqlite_actor open-as UID URL    opens the log as another user: "ERRC MESSAGE"
 
-#include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <iostream>
 #include <string>

@@ -1,7 +1,6 @@
 // What happens to a SQLite pool's file while it is in use: replaced, tampered with, full, locked by a frozen process.
 
-#include <signal.h>
-
+#include <csignal>
 #include <deque>
 
 #include "log_conformance/child.h"
@@ -146,7 +145,7 @@ TEST_F(SqliteUse, TheLastHandleClosesPromptlyBehindAFrozenHolder) {
   auto log = open();
   Child holder(TENURE_SQLITE_ACTOR, {"hold-turn", path()});
   ASSERT_EQ(holder.line(), "held");
-  log->append(Lane::data, "never written", [](Result<Position>) {});
+  log->append(Lane::data, "never written", [](const Result<Position>&) {});
   const auto started = std::chrono::steady_clock::now();
   log.reset();
   EXPECT_LT(std::chrono::steady_clock::now() - started, 500ms);

@@ -1,8 +1,8 @@
 #include "log_conformance/temporary_directory.h"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "base/assert.h"
