@@ -229,7 +229,7 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
 
   Phase phase_ = Phase::loading;
   std::uint64_t session_ = 0;
-  bool seen_join_ = false;                 // the session's join was applied
+  std::optional<std::uint64_t> join_age_;  // the session's age in the roster, once its join was applied
   std::optional<Position> join_position_;  // where it lies, once that is known
   std::optional<Position> end_position_;   // where the log's end was when it was last sought
   std::optional<Error> failure_;           // why the node is stopping for good
