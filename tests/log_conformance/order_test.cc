@@ -50,8 +50,8 @@ TEST_P(LogConformance, AnEntryComesBackAsItWasAppended) {
 TEST_P(LogConformance, ReadersSeeOneOrderWithoutGapsOrDuplicates) {
   constexpr std::size_t kHandles = 3;
   constexpr std::size_t kEach = 400;
-  std::vector<std::unique_ptr<Log>> logs;
-  for (std::size_t i = 0; i < 2 * kHandles; ++i) logs.push_back(open());
+  std::vector<std::unique_ptr<Log>> logs(2 * kHandles);
+  for (auto& log : logs) log = open();
   std::vector<std::vector<Entry>> seen(kHandles);
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < kHandles; ++i) {
