@@ -11,7 +11,7 @@
 //   machine_tenure.cc     what holders say: started, released, done, failed, checkpoint; what a death leaves behind
 //   machine_place.cc      who should hold which key; queues, grants and moves
 //   machine_answers.cc    what is told to dispatchers
-//   machine_snapshot.cc   the state as bytes and back
+//   machine_snapshot.cc   the state as bytes; machine_restore.cc and machine_consistent.cc: and back
 //
 // Not thread-safe: a machine belongs to one loop.
 
@@ -234,6 +234,7 @@ class Machine {
   // machine_place.cc
   void on(const v1::Choose& record);
   WorkerIx choose(SlotId slot) const;
+  WorkerIx server_of(SlotId slot) const;
   void retarget(SlotId slot, WorkerIx target);
   void retarget_all();
   void worker_opened(WorkerIx ix, WorkerIx replaced, bool inherits);
@@ -270,9 +271,17 @@ class Machine {
   Bytes job_item(JobId job) const;
   void each_dead_item(const std::function<void(Bytes)>& take) const;
   Bytes save_rest() const;
-  bool load_rest(const v1::Rest& rest);
+  bool load_rest(const v1::Rest& rest, std::uint64_t items);
   bool load_item(const v1::Item& item);
+  // machine_consistent.cc
   bool consistent() const;
+  bool numbers_fit() const;
+  bool lists_fit() const;
+  bool members_fit() const;
+  bool served_fit() const;
+  bool holders_fit() const;
+  bool timers_fit() const;
+  bool dead_fit() const;
 
   Decoder decoder_;
   Effects* effects_ = nullptr;  // only while applying

@@ -204,8 +204,6 @@ void Machine::on(const v1::RetryDead& record) {
   }
   dead_.erase(found);
   Job& job = table_.jobs[letter.job];
-  job.attempts = 0;
-  job.crashes = 0;
   if (letter.kind == JobKind::resident) {
     touch(slot);
   } else {
@@ -226,6 +224,8 @@ void Machine::on(const v1::RetryDead& record) {
     job.slot = slot;
     table_.push_back(slot, letter.job);
   }
+  job.attempts = 0;
+  job.crashes = 0;
   accept(record.ticket(), record.say(), slot);
   const JobState state = table_.slots[slot].state;
   if (state == JobState::idle || state == JobState::dead || state == JobState::quarantined) next_job(slot);

@@ -13,14 +13,7 @@ namespace tenure {
 
 // Who should hold the key, given the open workers; nobody if there are none, or if a choice is still to be made.
 WorkerIx Machine::choose(SlotId slot) const {
-  if (!served_.empty()) {
-    const auto found = served_.find(table_.slots[slot].key);
-    if (found != served_.end()) {
-      const auto open = std::find_if(found->second.rbegin(), found->second.rend(),
-                                     [&](WorkerIx ix) { return roster_.workers[ix].open(); });
-      if (open != found->second.rend()) return *open;
-    }
-  }
+  if (const WorkerIx server = server_of(slot); server != kNone) return server;
   if (open_.empty()) return kNone;
   const Placed& placed = table_.placed[slot];
   switch (config_.assignment) {
@@ -32,13 +25,23 @@ WorkerIx Machine::choose(SlotId slot) const {
   ASSERT(false);
 }
 
+// The open worker that serves the key, the last one if there are several.
+WorkerIx Machine::server_of(SlotId slot) const {
+  if (served_.empty()) return kNone;
+  const auto found = served_.find(table_.slots[slot].key);
+  if (found == served_.end()) return kNone;
+  const auto open = std::find_if(found->second.rbegin(), found->second.rend(),
+                                 [&](WorkerIx ix) { return roster_.workers[ix].open(); });
+  return open != found->second.rend() ? *open : kNone;
+}
+
 void Machine::on(const v1::Choose& record) {
   const SlotId slot = table_.find(record.key());
   const WorkerIx ix = roster_.worker(record.worker());
   if (slot == kNone || ix == kNone || !roster_.workers[ix].open() || config_.assignment != Assignment::chosen) {
     return refuse_record();
   }
-  touch(slot);
+  if (server_of(slot) != kNone) return refuse_record();  // a served key is its server's, whatever is chosen
   retarget(slot, ix);
 }
 
@@ -69,7 +72,9 @@ void Machine::retarget_all() {
 void Machine::worker_opened(WorkerIx ix, WorkerIx replaced, bool inherits) {
   if (config_.assignment == Assignment::chosen) {
     for (SlotId slot = 0; replaced != kNone && slot < table_.placed.size(); ++slot) {
-      if (table_.placed[slot].target == replaced) retarget(slot, ix);
+      if (table_.placed[slot].target != replaced) continue;
+      const WorkerIx server = server_of(slot);
+      retarget(slot, server != kNone ? server : ix);
     }
     effects_->choices_due();
     return;

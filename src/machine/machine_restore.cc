@@ -2,6 +2,7 @@
 // that point nowhere, lists that loop, or a sum that differs make it refused, never a crash.
 
 #include <algorithm>
+#include <set>
 
 #include "machine/machine.h"
 #include "tenure/v1/snapshot.pb.h"
@@ -63,12 +64,13 @@ Status Machine::restore(const std::vector<Bytes>& chunks) {
 
   v1::Rest rest;
   if (!rest.ParseFromString(rest_bytes)) return broken("its rest does not parse");
+  if (rest.version() == 0) return broken("its rest is inconsistent");
   if (rest.version() > kMachineVersion) {
     return fail(Errc::version, "restore snapshot",
                 "it speaks machine version " + std::to_string(rest.version()) + ", this program speaks " +
                     std::to_string(kMachineVersion) + ": use a newer one");
   }
-  if (!fresh.load_rest(rest)) return broken("its rest is inconsistent");
+  if (!fresh.load_rest(rest, items)) return broken("its rest is inconsistent");
   std::uint64_t slots = 0;
   for (const v1::SnapshotChunk& chunk : parsed) {
     for (const Bytes& bytes : chunk.items()) {
@@ -113,7 +115,7 @@ Status Machine::restore(const std::vector<Bytes>& chunks) {
   return {};
 }
 
-bool Machine::load_rest(const v1::Rest& rest) {
+bool Machine::load_rest(const v1::Rest& rest, std::uint64_t items) {
   position_ = rest.position();
   digest_ = rest.digest();
   version_ = rest.version();
@@ -140,9 +142,13 @@ bool Machine::load_rest(const v1::Rest& rest) {
   for (const v1::SessionState& state : rest.sessions()) {
     Session session{state.id(),     state.node(), state.host(),      state.pid(),         state.lease_ms(),
                     state.speaks(), state.age(),  state.last_beat(), state.beat_number(), state.joined_ms()};
-    roster_.sessions.emplace(state.id(), std::move(session));
+    if (!roster_.sessions.emplace(state.id(), std::move(session)).second) return false;
   }
-  if (rest.slots_end() > kSlotsMax || rest.jobs_end() > kSlotsMax) return false;
+  // Every number is free or has an item: so the room that is made is in proportion to the bytes that were read.
+  const std::uint64_t slots_max = static_cast<std::uint64_t>(rest.slots_free_size()) + items;
+  const std::uint64_t jobs_max = static_cast<std::uint64_t>(rest.jobs_free_size()) + items;
+  if (rest.slots_end() > std::min<std::uint64_t>(slots_max, kSlotsMax)) return false;
+  if (rest.jobs_end() > std::min<std::uint64_t>(jobs_max, kSlotsMax)) return false;
   for (const v1::WorkerState& state : rest.workers()) {
     if (state.index() >= kWorkersMax || roster_.session(state.session()) == nullptr) return false;
     if (roster_.workers.size() <= state.index()) roster_.workers.resize(state.index() + 1);
@@ -184,14 +190,17 @@ bool Machine::load_rest(const v1::Rest& rest) {
   for (const v1::TimerState& state : rest.timers()) {
     MachineTimer timer{state.due_ms(), state.stamp(), TimerKind::retry, state.id()};
     if (!load_enum(state.kind(), TimerKind::solo, timer.kind)) return false;
-    timers_.insert(timer);
+    if (!timers_.insert(timer).second) return false;
   }
   std::map<std::uint64_t, Sender> senders;
+  std::set<std::uint64_t> orders;
   for (const v1::SenderState& state : rest.senders()) {
-    senders[state.id()] = {state.last(), state.seen(), state.used_ms(), state.order()};
+    const Sender sender{state.last(), state.seen(), state.used_ms(), state.order()};
+    if (!senders.emplace(state.id(), sender).second || !orders.insert(state.order()).second) return false;
   }
   senders_.restore(std::move(senders), rest.sender_orders());
   for (const v1::ServedState& state : rest.served()) {
+    if (served_.contains(state.key())) return false;
     std::vector<WorkerIx>& workers = served_[state.key()];
     for (const WorkerIx ix : state.workers()) {
       if (ix >= roster_.workers.size() || !roster_.workers[ix].live) return false;
@@ -200,6 +209,7 @@ bool Machine::load_rest(const v1::Rest& rest) {
     if (workers.empty()) return false;
   }
   for (const v1::DeadState& state : rest.dead()) {
+    if (dead_.contains(state.id())) return false;
     DeadLetter& letter = dead_[state.id()];
     letter = {state.key(),   JobKind::task,    state.quarantined(), down(state.job()),
               state.epoch(), state.since_ms(), state.error()};
@@ -208,6 +218,7 @@ bool Machine::load_rest(const v1::Rest& rest) {
   }
   dead_ids_ = rest.dead_ids();
   for (const v1::AnswerState& state : rest.answers()) {
+    if (answers_.contains(state.ticket())) return false;
     DueAnswer& due = answers_[state.ticket()];
     due = {state.order(), TicketState::accepted, static_cast<Errc>(state.code()),
            state.epoch(), state.worker(),        state.text()};
@@ -224,6 +235,7 @@ bool Machine::load_item(const v1::Item& item) {
     const JobId id = down(state.job());
     if (id >= table_.jobs.end() || state.message_numbers_size() != state.messages_size()) return false;
     Job& job = table_.jobs[id];
+    if (state.ticket() == 0 || job.ticket != 0) return false;  // it has a ticket once it was loaded
     job.payload = state.payload();
     job.ticket = state.ticket();
     job.stamp = state.stamp();
@@ -272,69 +284,6 @@ bool Machine::load_item(const v1::Item& item) {
   state_bytes_ += slot.key.size();
   return load_enum(state.state(), JobState::quarantined, slot.state) &&
          load_enum(state.kind(), JobKind::task, slot.kind);
-}
-
-// Everything that refers to something refers to something that is there.
-bool Machine::consistent() const {
-  std::vector<bool> seen(table_.jobs.end());
-  for (const JobId id : table_.jobs.free_list()) seen[id] = true;
-  const auto walk = [&](JobId first, SlotId slot, JobId* last) {
-    for (JobId id = first; id != kNone; id = table_.jobs[id].next) {
-      if (id >= seen.size() || seen[id] || table_.jobs[id].slot != slot) return false;
-      seen[id] = true;
-      *last = id;
-    }
-    return true;
-  };
-  const auto worker_ok = [&](WorkerIx ix) {
-    return ix == kNone || (ix < roster_.workers.size() && roster_.workers[ix].live);
-  };
-  std::vector<std::uint64_t> held(roster_.workers.size());
-  std::size_t timers = 0;
-  for (SlotId id = 0; id < table_.slots.end(); ++id) {
-    const Slot& slot = table_.slots[id];
-    if (!slot.live) continue;
-    JobId last = kNone;
-    JobId delayed_last = kNone;
-    if (!walk(slot.head, id, &last) || last != slot.tail || !walk(slot.delayed, id, &delayed_last)) return false;
-    const Placed& placed = table_.placed[id];
-    if (!worker_ok(placed.target) || !worker_ok(placed.holder)) return false;
-    const bool holds = slot.state == JobState::starting || slot.state == JobState::running ||
-                       slot.state == JobState::stopping || slot.state == JobState::moving;
-    if (holds != (placed.holder != kNone) || (slot.state == JobState::idle) != (slot.head == kNone)) return false;
-    if (slot.head == kNone && slot.delayed == kNone) return false;
-    if (placed.holder != kNone) ++held[placed.holder];
-    if (slot.due_ms != 0) ++timers;
-    for (JobId job = slot.delayed; job != kNone; job = table_.jobs[job].next) {
-      timers += timers_.contains({table_.jobs[job].due_ms, table_.jobs[job].stamp, TimerKind::delay, job}) ? 1 : 0;
-    }
-  }
-  for (const auto& [id, letter] : dead_) {
-    if (letter.kind == JobKind::task) {
-      if (seen[letter.job]) return false;
-      seen[letter.job] = true;
-    } else {
-      const Job& job = table_.jobs[letter.job];
-      if (job.slot >= table_.slots.end() || table_.slots[job.slot].head != letter.job ||
-          table_.slots[job.slot].key != letter.key) {
-        return false;
-      }
-    }
-  }
-  if (!std::all_of(seen.begin(), seen.end(), [](bool is) { return is; })) return false;
-  for (const MachineTimer& timer : timers_) {
-    const bool known = timer.kind == TimerKind::delay
-                           ? timer.id < table_.jobs.end() && table_.jobs[timer.id].stamp == timer.stamp &&
-                                 table_.jobs[timer.id].due_ms == timer.due_ms && table_.jobs[timer.id].slot != kNone
-                           : timer.id < table_.slots.end() && table_.slots[timer.id].live &&
-                                 table_.slots[timer.id].stamp == timer.stamp &&
-                                 table_.slots[timer.id].due_ms == timer.due_ms;
-    if (!known) return false;
-  }
-  for (const WorkerIx ix : roster_.by_age) {
-    if (roster_.workers[ix].keys_held != held[ix]) return false;
-  }
-  return timers == timers_.size();
 }
 
 }  // namespace tenure
