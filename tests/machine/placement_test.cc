@@ -282,6 +282,18 @@ TEST(Placement, AChoiceIsDueAgainWhenTheChosenWorkerIsGone) {
   EXPECT_EQ(pool.holder("k"), "b");
 }
 
+TEST(Placement, AServedKeyIsItsServersWhateverIsChosen) {
+  TestPool pool;
+  configure(pool, v1::Configure::CHOSEN);
+  pool.node("a");
+  pool.node("b", {.serves = {"k"}});
+  pool.running("k");
+  pool.append(rec::choose("k", "a"));
+  EXPECT_EQ(pool.refused(), 1U);
+  EXPECT_EQ(pool.state("k"), JobState::running);
+  EXPECT_EQ(pool.holder("k"), "b");
+}
+
 TEST(Placement, AChoiceIsRefusedWhereNobodyAskedForOne) {
   TestPool pool;
   pool.node("a");

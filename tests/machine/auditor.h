@@ -1,0 +1,196 @@
+#pragma once
+
+// Judges a machine by what it says and by its whole state, entry by entry, against the promises alone: it keeps
+// books of its own and shares no code with the machine.
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "assign/jump.h"
+#include "assign/rendezvous.h"
+#include "machine/historian.h"
+#include "machine/image.h"
+
+namespace tenure::test {
+
+class Auditor final : public Effects {
+ public:
+  // What was found wrong, in words; empty if nothing was.
+  const std::vector<Bytes>& faults() const { return faults_; }
+
+  void granted(const Grant& grant) override {
+    const Bytes key(grant.tenure.key);
+    check(!held_.contains(key), "granted twice: " + key);
+    check(grant.tenure.epoch > last_epoch_, "an epoch that does not grow: " + key);
+    check(grant.first == fresh_.contains(grant.ticket), "first is wrong: " + key);
+    check(open_.contains(grant.ticket), "granted for a job that is over: " + key);
+    last_epoch_ = grant.tenure.epoch;
+    held_[key] = {grant.tenure.epoch, Bytes(grant.tenure.worker), grant.tenure.session};
+    fresh_.erase(grant.ticket);
+  }
+  void ended(const TenureRef& tenure, TenureEnd) override {
+    check_present(tenure, "ended");
+    held_.erase(Bytes(tenure.key));
+  }
+  void started(const TenureRef& tenure) override { check_present(tenure, "started"); }
+  void stop_asked(const TenureRef& tenure, StopReason) override { check_present(tenure, "asked to stop"); }
+  void message(const TenureRef& tenure, std::uint64_t, BytesView) override { check_present(tenure, "messaged"); }
+
+  void settled(const Settlement& settlement) override {
+    if (use_of(settlement.ticket) != TicketUse::dispatch) return;
+    const std::uint64_t ticket = settlement.ticket;
+    switch (settlement.state) {
+      case TicketState::accepted:
+        check(known_.insert(ticket).second, "accepted after something else");
+        open_.insert(ticket);
+        fresh_.insert(ticket);
+        return;
+      case TicketState::refused: check(known_.insert(ticket).second, "refused after something else"); return;
+      case TicketState::started: check(open_.contains(ticket), "started but not open"); return;
+      case TicketState::failed:
+      case TicketState::done:
+      case TicketState::stopped:
+        check(open_.erase(ticket) == 1, "settled for good twice");
+        fresh_.erase(ticket);
+        failed_ = settlement.state == TicketState::failed ? ticket : 0;
+        return;
+    }
+  }
+  // What is buried may be retried, or stopped, and is settled once more then.
+  void buried(BytesView, std::uint64_t, bool) override {
+    check(failed_ != 0, "buried without having failed");
+    open_.insert(failed_);
+  }
+
+  void after_entry(Machine& machine) {
+    const Image image = image_of(machine);
+    check(machine.queued() == fresh_.size(), "queued() is not the number of jobs that were never held");
+    check_holders(machine, image);
+    check_counters(image);
+    check_queues(image);
+    check_targets(image);
+  }
+
+ private:
+  struct Holder {
+    std::uint64_t epoch;
+    Bytes worker;
+    std::uint64_t session;
+  };
+
+  void check(bool good, const Bytes& what) {
+    if (!good) faults_.push_back(what);
+  }
+  void check_present(const TenureRef& tenure, const Bytes& what) {
+    const auto found = held_.find(Bytes(tenure.key));
+    check(found != held_.end() && found->second.epoch == tenure.epoch && found->second.worker == tenure.worker &&
+              found->second.session == tenure.session,
+          what + " without being held: " + Bytes(tenure.key));
+  }
+
+  void check_holders(const Machine& machine, const Image& image) {
+    std::size_t held = 0;
+    for (const auto& [key, state] : image.keys) {
+      const v1::WorkerState* holder = image.holder(state);
+      if (holder == nullptr) continue;
+      ++held;
+      const auto found = held_.find(key);
+      check(found != held_.end() && found->second.epoch == state.epoch() && found->second.worker == holder->id(),
+            "held, but that was not said: " + key);
+      check(machine.roster().session(holder->session()) != nullptr, "held by a session that has ended: " + key);
+    }
+    check(held == held_.size(), "said to be held, but is not");
+  }
+
+  static bool is(const v1::KeyState& key, JobState state) { return key.state() == static_cast<std::uint32_t>(state); }
+  static bool task(const v1::KeyState& key) { return key.kind() == static_cast<std::uint32_t>(JobKind::task); }
+
+  void check_counters(const Image& image) {
+    for (const auto& [index, worker] : image.workers) {
+      std::uint64_t keys = 0;
+      std::uint32_t tasks = 0;
+      std::uint32_t starting = 0;
+      std::uint32_t moving = 0;
+      for (const auto& [key, state] : image.keys) {
+        if (state.holder() != index + 1) continue;
+        ++keys;
+        tasks += task(state) ? 1 : 0;
+        starting += is(state, JobState::starting) ? 1 : 0;
+        moving += is(state, JobState::moving) ? 1 : 0;
+      }
+      check(keys == worker.keys_held() && tasks == worker.tasks_held() && starting == worker.starting() &&
+                moving == worker.moving(),
+            "a worker's counters are wrong: " + worker.id());
+    }
+  }
+
+  // Whatever wants a holder waits in the queue of its target, and only if that one has no room for it; whatever is
+  // held by another than its target is on its way. The histories are too small to fill the portions.
+  void check_queues(const Image& image) {
+    for (const auto& [key, state] : image.keys) {
+      const v1::WorkerState* target = image.target(state);
+      const bool resident = !task(state);
+      if (is(state, JobState::running) && resident) check(state.target() == state.holder(), "a move is due: " + key);
+      if (!is(state, JobState::queued) || target == nullptr) continue;
+      check(!target->draining(), "waits for one that drains: " + key);
+      const auto waits_in = [&](const v1::QueueState& queue) {
+        for (int i = 0; i < queue.slots_size(); ++i) {
+          if (queue.slots(i) == state.slot() && queue.stamps(i) == state.stamp()) return true;
+        }
+        return false;
+      };
+      const bool full = target->tasks_held() >= target->window();
+      check((waits_in(target->tasks()) && full) || (waits_in(target->last_chances()) && lane_taken(image, *target)),
+            "a grant is due: " + key);
+    }
+  }
+  static bool lane_taken(const Image& image, const v1::WorkerState& worker) {
+    return std::any_of(image.workers.begin(), image.workers.end(), [&](const auto& entry) {
+      return entry.second.session() == worker.session() && entry.second.solo() != 0;
+    });
+  }
+
+  // Every key's target is what a choice from scratch gives, whatever happened before.
+  void check_targets(const Image& image) {
+    std::vector<Place> places;
+    std::vector<std::uint32_t> open;
+    for (const v1::WorkerState& worker : image.rest.workers()) {
+      if (worker.draining()) continue;
+      places.push_back({worker.seed(), worker.weight()});
+      open.push_back(worker.index() + 1);
+    }
+    std::map<Bytes, std::uint32_t> served;
+    for (const v1::ServedState& state : image.rest.served()) {
+      for (const std::uint32_t ix : state.workers()) {
+        if (!image.workers.at(ix).draining()) served[state.key()] = ix + 1;
+      }
+    }
+    const auto assignment = image.rest.config().assignment();
+    for (const auto& [key, state] : image.keys) {
+      if (const auto found = served.find(key); found != served.end()) {
+        check(state.target() == found->second, "does not go to its server: " + key);
+      } else if (assignment == v1::Configure::CHOSEN) {
+        check(state.target() == 0 || std::count(open.begin(), open.end(), state.target()) == 1, "a bad choice: " + key);
+      } else if (open.empty()) {
+        check(state.target() == 0, "goes to one that is not open: " + key);
+      } else {
+        const std::size_t best = assignment == v1::Configure::JUMP
+                                     ? jump_choose(hash_bytes(key), static_cast<std::uint32_t>(open.size()))
+                                     : rendezvous_choose(hash_bytes(key), places);
+        check(state.target() == open[best], "goes to the wrong worker: " + key);
+      }
+    }
+  }
+
+  std::map<Bytes, Holder> held_;
+  std::set<std::uint64_t> known_;
+  std::set<std::uint64_t> open_;
+  std::set<std::uint64_t> fresh_;
+  std::uint64_t failed_ = 0;
+  std::uint64_t last_epoch_ = 0;
+  std::vector<Bytes> faults_;
+};
+
+}  // namespace tenure::test
