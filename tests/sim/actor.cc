@@ -1,5 +1,7 @@
 #include "sim/actor.h"
 
+#include <array>
+
 #include "sim/sim_clock.h"
 
 namespace tenure::sim {
@@ -48,6 +50,7 @@ Actor::~Actor() {
 }
 
 void Actor::start() {
+  stage_.recorder.note([&] { return process_.name() + " starts"; });
   ask([this](Node& node) {
     node.start();
     for (const WorkerOptions& worker : options_.workers) node.add_worker(worker);
@@ -82,11 +85,19 @@ void Actor::tell_lease() {
   stage_.recorder.add(process_, Leased{process_.number(), lease_session_, process_.clock().true_time(lease_until_)});
 }
 
+void Actor::fenced(std::uint64_t session, FenceReason reason) {
+  static constexpr std::array<const char*, 5> kWhy{"lease lost", "expired", "history lost", "diverged", "broken"};
+  stage_.recorder.note([&] {
+    return process_.name() + " fenced: " + kWhy[static_cast<std::size_t>(reason)] + ", session " + to_hex(session);
+  });
+}
+
 void Actor::closed() {
   if (on_closed) on_closed();
 }
 
 void Actor::broken(const Error& error) {
+  stage_.recorder.note([&] { return process_.name() + " broken: " + error.message(); });
   if (on_broken) on_broken(error);
 }
 

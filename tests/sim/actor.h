@@ -52,6 +52,7 @@ class Actor final : private NodeEvents {
   void settled(const Settlement& settlement) override;
   void applied(const Machine& machine) override;
   void lease_until(std::uint64_t session, Instant until) override;
+  void fenced(std::uint64_t session, FenceReason reason) override;
   void closed() override;
   void broken(const Error& error) override;
 

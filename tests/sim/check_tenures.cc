@@ -7,7 +7,7 @@
 
 namespace tenure::sim {
 
-void check_overlaps(const PastHolds& holds, Verdict& verdict) {
+void check_overlaps(const PastHolds& holds, const Expectations& expected, Verdict& verdict) {
   struct Valid {
     Span span;
     std::size_t hold;
@@ -25,7 +25,8 @@ void check_overlaps(const PastHolds& holds, Verdict& verdict) {
     for (std::size_t i = 1; i < spans.size(); ++i) {
       // Against the one that reaches furthest so far, so that a long hold is compared with all that follow.
       Valid& last = spans[i - 1];
-      if (spans[i].span.from < last.span.until && spans[i].hold != last.hold) {
+      if (spans[i].span.from < last.span.until && spans[i].hold != last.hold &&
+          !holds.lost_within(spans[i].span.from, expected.lease)) {
         verdict.broken('a', spans[i].span.from,
                        "two holders: " + holds.all[last.hold].name() + " and " + holds.all[spans[i].hold].name());
       }
@@ -37,7 +38,9 @@ void check_overlaps(const PastHolds& holds, Verdict& verdict) {
 namespace {
 
 // Who still held the key, with a lease, at the moment it was granted to another.
-void check_grant(const PastHolds& holds, const LogGranted& granted, Time at, Verdict& verdict) {
+void check_grant(const PastHolds& holds, const LogGranted& granted, Time at, const Expectations& expected,
+                 Verdict& verdict) {
+  if (holds.lost_within(at, expected.lease)) return;
   const auto found = holds.by_key.find(granted.key);
   if (found == holds.by_key.end()) return;
   for (const std::size_t index : found->second) {
@@ -50,7 +53,7 @@ void check_grant(const PastHolds& holds, const LogGranted& granted, Time at, Ver
 
 }  // namespace
 
-void check_epochs(const History& history, const PastHolds& holds, Verdict& verdict) {
+void check_epochs(const History& history, const PastHolds& holds, const Expectations& expected, Verdict& verdict) {
   std::map<std::string, std::uint64_t> granted_last;
   std::map<std::string, std::uint64_t> begun_last;
   std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> granted_to;  // the ticket
@@ -64,7 +67,7 @@ void check_epochs(const History& history, const PastHolds& holds, Verdict& verdi
       }
       last = std::max(last, granted->epoch);
       granted_to[{granted->key, granted->epoch}] = granted->ticket;
-      check_grant(holds, *granted, event.at, verdict);
+      check_grant(holds, *granted, event.at, expected, verdict);
     } else if (const auto* began = std::get_if<HoldBegan>(&event.what)) {
       std::uint64_t& last = begun_last[began->key];
       if (began->epoch <= last) {
@@ -83,7 +86,7 @@ void check_epochs(const History& history, const PastHolds& holds, Verdict& verdi
   }
 }
 
-void check_writes(const History& history, const PastHolds& holds, Verdict& verdict) {
+void check_writes(const History& history, const PastHolds& holds, const Expectations& expected, Verdict& verdict) {
   std::map<std::string, std::uint64_t> newest;
   std::map<std::pair<std::string, std::uint64_t>, const PastHold*> by_epoch;
   for (const PastHold& hold : holds.all) by_epoch[{hold.key, hold.epoch}] = &hold;
@@ -99,7 +102,7 @@ void check_writes(const History& history, const PastHolds& holds, Verdict& verdi
     if (wrote->accepted) largest = std::max(largest, wrote->epoch);
     const auto hold = by_epoch.find({wrote->key, wrote->epoch});
     if (!wrote->accepted && hold != by_epoch.end() && event.at < hold->second->ended &&
-        holds.lease_valid(hold->second->session, event.at)) {
+        holds.lease_valid(hold->second->session, event.at) && !holds.lost_within(event.at, expected.lease)) {
       verdict.broken('c', event.at, "the rightful holder's write was refused: " + name);
     }
   }

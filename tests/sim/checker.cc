@@ -38,9 +38,9 @@ std::vector<LogLine> log_lines(const History& history) {
 std::vector<Violation> check(const History& history, const Expectations& expected) {
   Verdict verdict;
   const PastHolds holds(history);
-  check_overlaps(holds, verdict);
-  check_epochs(history, holds, verdict);
-  check_writes(history, holds, verdict);
+  check_overlaps(holds, expected, verdict);
+  check_epochs(history, holds, expected, verdict);
+  check_writes(history, holds, expected, verdict);
   check_deadlines(holds, expected, verdict);
   check_jobs(history, expected, verdict);
   check_agreement(history, verdict);

@@ -75,6 +75,27 @@ TEST(Checker, A_TwoHolders) {
             "a");
 }
 
+// For a lease after the log lost entries two may believe in their leases, but no longer.
+TEST(Checker, A_LossOfTheLogExcusesALease) {
+  const auto lost = [](double at) {
+    return held()
+        .at(0)
+        .lease(2, 20)
+        .at(at)
+        .lose(0)
+        .at(4)
+        .ungrant("k", 5)
+        .grant("k", 6, 50, false)
+        .begin(2, "k", 6, 50)
+        .at(5)
+        .end(1, "k", 5)
+        .at(9)
+        .end(2, "k", 6);
+  };
+  EXPECT_EQ(lost(3).verdict({.lease = 2 * kSecond}), "");
+  EXPECT_EQ(lost(1).verdict({.lease = 2 * kSecond}), "ae");
+}
+
 TEST(Checker, A_LongHoldAgainstLaterOnes) {
   auto story = held().at(0).lease(2, 9);
   story.at(2).ungrant("k", 5).grant("k", 6, 50, false).begin(2, "k", 6, 50).at(3).end(2, "k", 6);
@@ -282,6 +303,22 @@ TEST(Checker, H_NoSuchKeyIsTrue) {
   EXPECT_EQ(ask(Ask::notify, Step::accepted).verdict(), "");
   EXPECT_EQ(ask(Ask::notify, Step::refused, Errc::no_such_key).verdict(), "h");
   EXPECT_EQ(ask(Ask::stop, Step::refused, Errc::no_such_key).verdict(), "h");
+  // A job that is being stopped gets no messages any more.
+  const auto stopping = [](Step step, Errc code = {}) {
+    return held()
+        .asks(53, Ask::stop, "k")
+        .asks(52, Ask::notify, "k")
+        .at(2)
+        .log(53, Step::accepted)
+        .log(52, step, code)
+        .at(3)
+        .end(1, "k", 5)
+        .ungrant("k", 5)
+        .log(50, Step::stopped)
+        .log(53, Step::stopped);
+  };
+  EXPECT_EQ(stopping(Step::refused, Errc::no_such_key).verdict(), "");
+  EXPECT_EQ(stopping(Step::accepted).verdict(), "h");
   EXPECT_EQ(Story().asks(52, Ask::stop, "x").log(52, Step::refused, Errc::no_such_key).verdict(), "");
   EXPECT_EQ(Story().asks(52, Ask::notify, "x").log(52, Step::accepted).verdict(), "h");
 }

@@ -125,9 +125,6 @@ struct Digest {
 };
 
 // The run.
-struct Note {  // for a person who reads the history; the checker does not
-  std::string text;
-};
 struct Healed {};  // no fault is active from here on
 struct Closed {    // the end, and what the log looks like then
   std::uint64_t log_entries;
@@ -137,7 +134,7 @@ struct Closed {    // the end, and what the log looks like then
 
 using What =
     std::variant<ProcessCrashed, ProcessPaused, ProcessResumed, Leased, HoldBegan, HoldEnded, Wrote, Delivered, Asked,
-                 Answered, LogSettled, LogGranted, LogEnded, LogBuried, LogBlob, LogLost, Digest, Note, Healed, Closed>;
+                 Answered, LogSettled, LogGranted, LogEnded, LogBuried, LogBlob, LogLost, Digest, Healed, Closed>;
 
 struct Event {
   Time at;

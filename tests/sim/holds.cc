@@ -51,6 +51,8 @@ PastHolds::PastHolds(const History& history) {
     } else if (const auto* resumed = std::get_if<ProcessResumed>(&event.what)) {
       auto& spans = pauses[resumed->process];
       if (!spans.empty()) spans.back().until = event.at;
+    } else if (std::holds_alternative<LogLost>(event.what)) {
+      losses.push_back(event.at);
     } else if (const auto* crashed = std::get_if<ProcessCrashed>(&event.what)) {
       crashes[crashed->process] = event.at;
       for (PastHold& hold : all) {
@@ -66,6 +68,10 @@ const std::vector<Span>& PastHolds::lease(std::uint64_t session) const {
   static const std::vector<Span> kNone;
   const auto found = leases_.find(session);
   return found == leases_.end() ? kNone : found->second;
+}
+
+bool PastHolds::lost_within(Time at, Time span) const {
+  return std::any_of(losses.begin(), losses.end(), [&](Time lost) { return lost <= at && at - lost <= span; });
 }
 
 bool PastHolds::lease_valid(std::uint64_t session, Time at) const {

@@ -43,7 +43,10 @@ struct PastHolds {
   std::map<std::string, std::vector<std::size_t>> by_key;
   std::map<ProcessNumber, std::vector<Span>> pauses;
   std::map<ProcessNumber, Time> crashes;
-  Time last = 0;  // when the history ends
+  std::vector<Time> losses;  // when the log lost entries
+  Time last = 0;             // when the history ends
+
+  bool lost_within(Time at, Time span) const;  // the log lost entries in that span before `at`
 
  private:
   std::map<std::uint64_t, std::vector<Span>> leases_;

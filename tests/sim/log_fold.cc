@@ -41,17 +41,18 @@ void LogFold::on(const LogSettled& settled) {
 }
 
 void LogFold::accept(const Asked& asked) {
-  const FoldedKey& key = keys[asked.key];
+  FoldedKey& key = keys[asked.key];
   switch (asked.ask) {
     case Ask::resident:
     case Ask::task: return accept_job(asked);
     case Ask::notify:
-      if (key.resident == 0) return broken('h', "a message was accepted for a key without a job: " + name(asked));
+      if (!key.takes_messages()) return broken('h', "a message was accepted for a key without a job: " + name(asked));
       jobs[key.resident].messages.push_back(asked.ticket);
       return;
     case Ask::stop:
       if (!key.any()) broken('h', "a stop was accepted for a key without a job: " + name(asked));
       stops[asked.ticket] = now_;
+      key.stopping = key.resident != 0;
       return;
     case Ask::retry_dead:
     case Ask::drop_dead: {
@@ -94,7 +95,7 @@ void LogFold::refuse(const Asked& asked, Errc code) {
     broken('h', "refused for a job that its key does not have: " + name(asked));
   }
   if (code == Errc::no_such_key && (asked.ask == Ask::notify || asked.ask == Ask::stop) &&
-      (asked.ask == Ask::stop ? key.any() : key.resident != 0)) {
+      (asked.ask == Ask::stop ? key.any() : key.takes_messages())) {
     broken('h', "refused though its key has a job: " + name(asked));
   }
 }
@@ -137,7 +138,10 @@ void LogFold::enter_key(const Asked& asked) {
 
 void LogFold::leave_key(const Asked& asked) {
   FoldedKey& key = keys[asked.key];
-  if (key.resident == asked.ticket) key.resident = 0;
+  if (key.resident == asked.ticket) {
+    key.resident = 0;
+    key.stopping = false;
+  }
   key.tasks.remove(asked.ticket);
   key.delayed.erase(asked.ticket);
 }

@@ -25,7 +25,7 @@ void LogServer::observe(OnAppend on_append, OnLost on_lost) {
 
 std::int64_t LogServer::engine_ms() const {
   const Time now = world_.now();
-  return options_.start_ms + (now + now / 1'000'000 * options_.ppm) / kMilli;
+  return options_.start_ms + skew_ms_ + (now + now / 1'000'000 * options_.ppm) / kMilli;
 }
 
 Position LogServer::append(Bytes data) {
@@ -113,7 +113,7 @@ std::size_t LogServer::lose_since(Time since, std::int64_t skew_ms) {
   while (snapshots_.size() > 1 && snapshots_.back().at > since) snapshots_.pop_back();
   while (!trims_.empty() && trims_.back().at > since) trims_.pop_back();
   first_ = trims_.empty() ? 0 : trims_.back().first;
-  options_.start_ms += skew_ms;
+  skew_ms_ = skew_ms;
   if (on_lost_) on_lost_(last());
   return before - entries_.size();
 }

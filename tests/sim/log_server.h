@@ -50,7 +50,8 @@ class LogServer {
   void remove();
 
   // A failover to a replica that had seen everything up to a true time and nothing after it: entries, snapshots and
-  // trims alike. The new server's clock may differ by `skew_ms`. Returns how many entries are gone.
+  // trims alike. The new server's clock is off by `skew_ms`, as the first one's was by nothing. Returns how many
+  // entries are gone.
   std::size_t lose_since(Time since, std::int64_t skew_ms);
 
   // Called at the append and at the loss, before any process can know of it.
@@ -80,6 +81,7 @@ class LogServer {
 
   World& world_;
   ServerOptions options_;
+  std::int64_t skew_ms_ = 0;
   Dice dice_;
   std::vector<Stored> entries_;
   std::size_t first_ = 0;  // what lies before it has been trimmed

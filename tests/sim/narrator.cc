@@ -72,7 +72,6 @@ struct Teller {
   std::string operator()(const Digest& e) const {
     return who(e.process) + " digest " + to_hex(e.digest) + " after entry " + text(e.entry);
   }
-  std::string operator()(const Note& e) const { return "   - " + e.text; }
   std::string operator()(const Healed&) const { return "ALL HEALED"; }
   std::string operator()(const Closed& e) const {
     return "the end: " + text(e.log_entries) + " entries, " + text(e.bytes_since_snapshot) +
@@ -99,6 +98,9 @@ void narrate(const Plan& plan, Recorder& recorder) {
       plan.wires.snapshot_commit_fails, plan.wires.snapshot_load_fails);
   recorder.on_event = [](Time at, const What& what) {
     std::printf("%14s  %s\n", seconds(at).c_str(), std::visit(Teller{}, what).c_str());
+  };
+  recorder.on_note = [](Time at, const std::string& note) {
+    std::printf("%14s    (%s)\n", seconds(at).c_str(), note.c_str());
   };
 }
 

@@ -1,8 +1,8 @@
 #include "sim/onlooker.h"
 
 #include <algorithm>
+#include <array>
 
-#include "sim/recorder.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure::sim {
@@ -26,8 +26,8 @@ Step step_of(TicketState state) {
 
 }  // namespace
 
-Onlooker::Onlooker(LogServer& server, Record record)
-    : server_(server), record_(std::move(record)), machine_(std::make_unique<Machine>()) {
+Onlooker::Onlooker(LogServer& server, Recorder& recorder)
+    : server_(server), recorder_(recorder), machine_(std::make_unique<Machine>()) {
   server_.observe([this](const LogServer::Stored& stored) { take(stored); }, [this](Position kept) { rebuild(kept); });
 }
 
@@ -38,7 +38,7 @@ void Onlooker::take(const LogServer::Stored& stored) {
   machine_->apply({stored.entry.position, stored.entry.time_ms, stored.entry.data}, *this);
   if (silent_) return;
   known_[stored.entry.position].push_back({stored.order, machine_->digest()});
-  if (stored.order % kSampleEvery == 0) record_(Digest{kOnlooker, stored.order, machine_->digest()});
+  if (stored.order % kSampleEvery == 0) recorder_.add(Digest{kOnlooker, stored.order, machine_->digest()});
 }
 
 // By the records alone: whether they count is for the checker to say.
@@ -47,8 +47,8 @@ void Onlooker::write_blobs(const LogServer::Stored& stored) {
   if (!batch.ParseFromString(stored.entry.data) || batch.format() != 1 || batch.sender() == 0) return;
   for (const v1::Record& record : batch.records()) {
     const auto write = [&](const auto& holder, const Bytes& bytes) {
-      record_(LogBlob{stored.entry.position, batch.sender(), batch.sequence(), holder.key(), holder.epoch(),
-                      Recorder::number_in(bytes)});
+      recorder_.add(LogBlob{stored.entry.position, batch.sender(), batch.sequence(), holder.key(), holder.epoch(),
+                            Recorder::number_in(bytes)});
     };
     if (record.has_checkpoint()) write(record.checkpoint(), record.checkpoint().data());
     if (record.has_released() && record.released().has_blob()) write(record.released(), record.released().blob());
@@ -56,7 +56,7 @@ void Onlooker::write_blobs(const LogServer::Stored& stored) {
 }
 
 void Onlooker::rebuild(Position kept) {
-  record_(LogLost{kept});
+  recorder_.add(LogLost{kept});
   machine_ = std::make_unique<Machine>();
   graves_.clear();
   silent_ = true;
@@ -66,35 +66,67 @@ void Onlooker::rebuild(Position kept) {
 
 void Onlooker::applied(ProcessNumber process, Position position, std::uint64_t digest) {
   const auto found = known_.find(position);
-  if (found == known_.end()) return record_(Digest{process, 0, digest});
+  if (found == known_.end()) return recorder_.add(Digest{process, 0, digest});
   const Known& last = found->second.back();
   const bool agrees = std::any_of(found->second.begin(), found->second.end(),
                                   [&](const Known& known) { return known.digest == digest; });
-  if (!agrees) record_(Digest{kOnlooker, last.order, last.digest});
+  if (!agrees) recorder_.add(Digest{kOnlooker, last.order, last.digest});
   if (!agrees || last.order % kSampleEvery == 0) {
-    record_(Digest{process, last.order, agrees ? last.digest : digest});
+    recorder_.add(Digest{process, last.order, agrees ? last.digest : digest});
   }
 }
 
 void Onlooker::granted(const Grant& grant) {
   if (silent_) return;
-  record_(LogGranted{machine_->position(), Bytes(grant.tenure.key), grant.tenure.epoch, grant.ticket, grant.first});
+  recorder_.add(
+      LogGranted{machine_->position(), Bytes(grant.tenure.key), grant.tenure.epoch, grant.ticket, grant.first});
 }
 
 void Onlooker::ended(const TenureRef& tenure, TenureEnd) {
-  if (!silent_) record_(LogEnded{machine_->position(), Bytes(tenure.key), tenure.epoch});
+  if (!silent_) recorder_.add(LogEnded{machine_->position(), Bytes(tenure.key), tenure.epoch});
 }
 
 void Onlooker::buried(BytesView key, std::uint64_t dead_id, bool) {
   // The job's ticket was told of its failure just before.
   graves_[dead_id] = {failed_last_, Bytes(key)};
-  if (!silent_) record_(LogBuried{machine_->position(), failed_last_});
+  if (!silent_) recorder_.add(LogBuried{machine_->position(), failed_last_});
 }
 
 void Onlooker::settled(const Settlement& settlement) {
   if (settlement.state == TicketState::failed) failed_last_ = settlement.ticket;
   if (silent_) return;
-  record_(LogSettled{machine_->position(), settlement.ticket, step_of(settlement.state), settlement.code});
+  recorder_.add(LogSettled{machine_->position(), settlement.ticket, step_of(settlement.state), settlement.code});
+}
+
+void Onlooker::joined(std::uint64_t session) {
+  if (!silent_)
+    recorder_.note([&] { return "log " + std::to_string(machine_->position()) + ": joined " + to_hex(session); });
+}
+
+void Onlooker::session_ended(std::uint64_t session, SessionEnd how) {
+  static constexpr std::array<const char*, 4> kHow{"left", "fenced", "crashed", "expired"};
+  if (!silent_)
+    recorder_.note([&] {
+      return "log " + std::to_string(machine_->position()) + ": session " + to_hex(session) +
+             " ended: " + kHow[static_cast<std::size_t>(how)];
+    });
+}
+
+void Onlooker::worker_added(std::uint64_t session, BytesView worker) {
+  if (!silent_) recorder_.note([&] { return "worker " + Bytes(worker) + " added by " + to_hex(session); });
+}
+
+void Onlooker::worker_refused(std::uint64_t session, BytesView worker, Errc) {
+  if (!silent_) recorder_.note([&] { return "worker " + Bytes(worker) + " refused to " + to_hex(session); });
+}
+
+void Onlooker::worker_removed(std::uint64_t session, BytesView worker) {
+  if (!silent_) recorder_.note([&] { return "worker " + Bytes(worker) + " of " + to_hex(session) + " removed"; });
+}
+
+void Onlooker::stop_asked(const TenureRef& tenure, StopReason) {
+  if (!silent_)
+    recorder_.note([&] { return "stop asked: " + Bytes(tenure.key) + " epoch " + std::to_string(tenure.epoch); });
 }
 
 }  // namespace tenure::sim

@@ -14,15 +14,13 @@
 #include "machine/machine.h"
 #include "sim/history.h"
 #include "sim/log_server.h"
+#include "sim/recorder.h"
 
 namespace tenure::sim {
 
 class Onlooker final : private Effects {
  public:
-  using Record = std::function<void(What)>;
-
-  // `record` writes into the history at the present true time.
-  Onlooker(LogServer& server, Record record);
+  Onlooker(LogServer& server, Recorder& recorder);
   ~Onlooker() override;
 
   const Machine& machine() const { return *machine_; }
@@ -44,9 +42,15 @@ class Onlooker final : private Effects {
   void ended(const TenureRef& tenure, TenureEnd why) override;
   void buried(BytesView key, std::uint64_t dead_id, bool quarantined) override;
   void settled(const Settlement& settlement) override;
+  void joined(std::uint64_t session) override;
+  void session_ended(std::uint64_t session, SessionEnd how) override;
+  void worker_added(std::uint64_t session, BytesView worker) override;
+  void worker_refused(std::uint64_t session, BytesView worker, Errc why) override;
+  void worker_removed(std::uint64_t session, BytesView worker) override;
+  void stop_asked(const TenureRef& tenure, StopReason reason) override;
 
   LogServer& server_;
-  Record record_;
+  Recorder& recorder_;
   std::unique_ptr<Machine> machine_;
   bool silent_ = false;  // applying again what was written down before
   std::uint64_t failed_last_ = 0;

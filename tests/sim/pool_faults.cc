@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/pool_run.h"
+#include "tenure/v1/record.pb.h"
 
 namespace tenure::sim {
 
@@ -56,9 +57,7 @@ void PoolRun::strike(Fault fault) {
       seat->link.read_delay_max = dice_.magnitude(kMilli, 2 * plan_.lease);
       return world_.after(short_or_past_lease(), [seat] { seat->link.read_delay_max = 0; });
     case Fault::trim: return server_.trim(server_.last());
-    case Fault::lost_tail:
-      server_.lose_since(world_.now() - dice_.magnitude(kMilli, 3 * kSecond), dice_.between(-500, 500));
-      return wires_.poke();
+    case Fault::lost_tail: return fail_over();
     case Fault::junk: return throw_junk();
     case Fault::clock_rate:
       world_.set_clock_rate(*seat->clock, dice_.between(-plan_.ppm_max, plan_.ppm_max));
@@ -89,15 +88,31 @@ void PoolRun::cut(Seat& seat, bool to_server, bool to_host, Time span) {
   world_.after(span, [this, &seat] { wires_.heal(seat.link); });
 }
 
-// Bytes that are no batch, a batch cut short, or one that was damaged: all nodes must make the same of it.
+// Nobody reaches a server for a while, and the one that is there then has not seen the last of what was acknowledged.
+// The clocks of two servers agree within the time that a failover takes: epochs count on it.
+void PoolRun::fail_over() {
+  const Time span = dice_.magnitude(50 * kMilli, plan_.lease);
+  wires_.outage(span);
+  const Time lost = dice_.magnitude(kMilli, 3 * kSecond);
+  const std::int64_t skew_max = std::min<std::int64_t>(span / kMilli / 2, 500);
+  server_.lose_since(world_.now() - lost, dice_.between(-skew_max, skew_max));
+}
+
+// Bytes that are no batch, or no batch of ours: all nodes must skip them alike. What parses must carry the sender and
+// the sequence it was sent with, since a forger who makes up new ones is not among the faults.
 void PoolRun::throw_junk() {
   Bytes bytes;
   const auto& history = server_.history();
   if (!history.empty() && dice_.chance(0.7)) {
     bytes = history[dice_.below(history.size())].entry.data;
+    v1::Batch sent;
+    sent.ParseFromString(bytes);
     if (dice_.chance(0.5)) bytes.resize(dice_.below(bytes.size() + 1));
     if (!bytes.empty() && dice_.chance(0.7))
       bytes[dice_.below(bytes.size())] ^= static_cast<char>(dice_.between(1, 255));
+    v1::Batch damaged;
+    const bool parses = damaged.ParseFromString(bytes);
+    if (parses && (damaged.sender() != sent.sender() || damaged.sequence() != sent.sequence())) return;
   } else {
     bytes.resize(dice_.below(100));
     for (char& byte : bytes) byte = static_cast<char>(dice_.next());

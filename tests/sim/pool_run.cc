@@ -19,7 +19,7 @@ PoolRun::PoolRun(const Plan& plan)
       server_(world_, plan.server),
       wires_(world_, server_, plan.wires),
       recorder_(world_),
-      onlooker_(server_, [this](What what) { recorder_.add(std::move(what)); }),
+      onlooker_(server_, recorder_),
       work_(plan.work),
       dice_(world_.fork("run")),
       stage_{world_, wires_, onlooker_, recorder_, store_, work_} {
@@ -147,6 +147,7 @@ bool PoolRun::settled() const {
 
 Expectations PoolRun::expectations() const {
   Expectations expected;
+  expected.lease = plan_.lease;
   // A lease until the dead are known to be, for the last in the row half as much again; the answers that were under
   // way when all healed; and the starts and stops of the handlers.
   expected.recovery =

@@ -65,6 +65,7 @@ class PoolRun {
   Seat* victim(bool workers_only);
   void pause(Seat& seat, Time span);
   void cut(Seat& seat, bool to_server, bool to_host, Time span);
+  void fail_over();
   void throw_junk();
   Time short_or_past_lease();
 

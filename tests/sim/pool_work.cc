@@ -12,7 +12,9 @@ void PoolRun::plan_request(std::uint32_t client) {
     // Now and then a node that also works asks, as a program that embeds the library would.
     const std::size_t seat = dice_.chance(0.2) ? dice_.below(plan_.nodes) : plan_.nodes + client;
     Actor* actor = seats_[seat]->actor;
-    if (actor != nullptr && !seats_[seat]->leaving) request(*actor);
+    // The options of a pool, and so its queue bound, come with its first member.
+    const bool ready = actor != nullptr && !seats_[seat]->leaving && onlooker_.machine().configured();
+    if (ready) request(*actor);
     plan_request(client);
   });
 }

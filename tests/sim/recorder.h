@@ -49,7 +49,13 @@ class Recorder {
     return number;
   }
 
-  std::function<void(Time, const What&)> on_event;  // for --verbose
+  // For a person who watches; no part of the history.
+  template <class Text>
+  void note(Text text) const {
+    if (on_note) on_note(world_.now(), text());
+  }
+  std::function<void(Time, const What&)> on_event;
+  std::function<void(Time, const std::string&)> on_note;
 
  private:
   World& world_;

@@ -28,12 +28,13 @@ struct LogLine {
 };
 std::vector<LogLine> log_lines(const History& history);
 
-void check_overlaps(const PastHolds& holds, Verdict& verdict);                                 // a
-void check_epochs(const History& history, const PastHolds& holds, Verdict& verdict);           // b, e
-void check_writes(const History& history, const PastHolds& holds, Verdict& verdict);           // c
-void check_deadlines(const PastHolds& holds, const Expectations& expected, Verdict& verdict);  // d
-void check_jobs(const History& history, const Expectations& expected, Verdict& verdict);       // f, g, h, i
-void check_agreement(const History& history, Verdict& verdict);                                // j
+void check_overlaps(const PastHolds& holds, const Expectations& expected, Verdict& verdict);  // a
+void check_epochs(const History& history, const PastHolds& holds, const Expectations& expected,
+                  Verdict& verdict);  // b, e
+void check_writes(const History& history, const PastHolds& holds, const Expectations& expected, Verdict& verdict);  // c
+void check_deadlines(const PastHolds& holds, const Expectations& expected, Verdict& verdict);                       // d
+void check_jobs(const History& history, const Expectations& expected, Verdict& verdict);  // f, g, h, i
+void check_agreement(const History& history, Verdict& verdict);                           // j
 void check_recovery(const History& history, const PastHolds& holds, const Expectations& expected,
                     Verdict& verdict);                                                   // k, l
 void check_messages(const History& history, Verdict& verdict);                           // m
