@@ -1,0 +1,48 @@
+// Any bytes as a snapshot: as they are, and once more with the sum put right, so that the checks behind it are
+// reached. What is restored must stand everything that a machine of its own making stands.
+
+#include "fuzz/exercise.h"
+#include "fuzz/parts.h"
+#include "tenure/v1/snapshot.pb.h"
+
+namespace {
+
+using tenure::Bytes;
+
+std::vector<Bytes> with_sum_put_right(const std::vector<Bytes>& chunks) {
+  Bytes rest;
+  std::vector<Bytes> items;
+  for (const Bytes& bytes : chunks) {
+    tenure::v1::SnapshotChunk chunk;
+    if (!chunk.ParseFromString(bytes)) return {};
+    rest += chunk.rest();
+    items.insert(items.end(), chunk.items().begin(), chunk.items().end());
+  }
+  tenure::v1::SnapshotChunk all;
+  std::uint64_t sum = tenure::hash_bytes(rest);
+  for (const Bytes& item : items) {
+    sum += tenure::hash_bytes(item);
+    all.add_items(item);
+  }
+  all.set_rest(rest);
+  all.mutable_tail()->set_items(items.size());
+  all.mutable_tail()->set_sum(sum);
+  return {all.SerializeAsString()};
+}
+
+void try_restore(const std::vector<Bytes>& chunks) {
+  tenure::Machine machine;
+  if (!machine.restore(chunks)) return;
+  tenure::test::expect_restorable(machine);
+  tenure::test::Feeder feeder(machine, 1'800'000'000'000);
+  tenure::test::exercise(machine, feeder);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::vector<Bytes> chunks = tenure::test::split_parts(data, size);
+  try_restore(chunks);
+  try_restore(with_sum_put_right(chunks));
+  return 0;
+}
