@@ -67,7 +67,7 @@ struct NodeWorld {
 enum class FenceReason : std::uint8_t {
   lease_lost,    // no beat was confirmed in time
   expired,       // others declared this session dead
-  history_lost,  // the log lost what had been applied
+  history_lost,  // the log lost what had been applied, or this node fell too far behind to tell
   diverged,      // the others' state differs from this node's
   broken,        // the log cannot be followed any more
 };
@@ -229,7 +229,7 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
 
   Phase phase_ = Phase::loading;
   std::uint64_t session_ = 0;
-  std::optional<std::uint64_t> join_age_;  // the session's age in the roster, once its join was applied
+  bool seen_join_ = false;                 // the session's join was applied
   std::optional<Position> join_position_;  // where it lies, once that is known
   std::optional<Position> end_position_;   // where the log's end was when it was last sought
   std::optional<Error> failure_;           // why the node is stopping for good

@@ -61,7 +61,7 @@ void Node::joined(std::uint64_t session) {
   if (Effects* watcher = events_.watcher()) watcher->joined(session);
   roster_changed_ = true;
   if (session != session_) return observer_.heard(session, machine().position());
-  join_age_ = machine().roster().session(session)->age;
+  seen_join_ = true;
   post_to_heart([session](Heart& heart) { heart.confirmed(session, 0); });
 }
 
@@ -172,12 +172,6 @@ void Node::reloaded() {
   observer_.reset();
   steward_.reset();
   epoch_seen_ = std::max(epoch_seen_, machine().epoch_last());
-  if (phase_ != Phase::member && phase_ != Phase::leaving) return;
-  // This node had fallen behind what the log keeps. Its session may have ended meanwhile; and if an old join of its
-  // own was delivered once more, the session that bears its name is another.
-  const Session* own = machine().roster().session(session_);
-  if (own == nullptr || own->age != join_age_) return fence(FenceReason::expired);
-  runtime_->reconcile(machine());
 }
 
 void Node::history_lost() {

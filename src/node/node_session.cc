@@ -43,7 +43,7 @@ void Node::start_over() {
 void Node::join() {
   phase_ = Phase::joining;
   session_ = world_.entropy.id();
-  join_age_.reset();
+  seen_join_ = false;
   join_position_.reset();
   v1::Record record;
   v1::Join& join = *record.mutable_join();
@@ -70,7 +70,7 @@ void Node::join() {
 
 // A join that the machine did not take: the pool has rules that this program does not speak, or is full, or ends.
 void Node::check_join() {
-  if (phase_ != Phase::joining || join_age_ || !join_position_ || replica_.position() < *join_position_) return;
+  if (phase_ != Phase::joining || seen_join_ || !join_position_ || replica_.position() < *join_position_) return;
   if (machine().gone()) return start_over();
   break_down({Errc::refused, "join",
               machine().version() > kMachineVersion
@@ -174,8 +174,11 @@ void Node::check_leaving() {
   if (closing_ && !holding) leave();
 }
 
+// Nothing is held, and nothing will be: a grant that is still under way is ignored, and the end of the session, which
+// lies behind it in the log, lets the next one have the key.
 void Node::leave() {
   phase_ = Phase::leaving;
+  runtime_->fence([] {});
   v1::Record record;
   record.mutable_end()->set_session(session_);
   record.mutable_end()->set_reason(v1::End::LEFT);

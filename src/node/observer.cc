@@ -14,6 +14,7 @@ void Observer::set_own(std::uint64_t session, Nanos lease) {
   own_ = session;
   own_lease_ = lease;
   last_touch_ = loop_.now();
+  count_from_now();
   arm();
 }
 
@@ -27,8 +28,10 @@ void Observer::heard(std::uint64_t session, Position at) {
 void Observer::in_touch() {
   const Instant now = loop_.now();
   const Nanos since = now - last_touch_;
-  if (since <= own_lease_ / 2 || MUTANT(observer_counts_outage)) touch_ += since;
+  const bool counts = since <= own_lease_ / 2 || MUTANT(observer_counts_outage);
+  if (counts) touch_ += since;
   last_touch_ = now;
+  if (!counts) count_from_now();
   judge();
   arm();
 }
@@ -36,6 +39,11 @@ void Observer::in_touch() {
 void Observer::reset() {
   heard_.clear();
   for (const auto& [id, session] : roster().sessions) heard(id, session.last_beat);
+}
+
+// What was heard in a span that does not count was put too far ahead on the touch clock. It is now at the latest.
+void Observer::count_from_now() {
+  for (auto& [session, heard] : heard_) heard.touch = std::min(heard.touch, touch_);
 }
 
 Nanos Observer::touch_clock() const { return touch_ + (loop_.now() - last_touch_); }

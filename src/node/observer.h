@@ -50,6 +50,7 @@ class Observer {
 
   Nanos touch_clock() const;  // as if the time since the last own beat will turn out to count
   Nanos patience(std::uint64_t session) const;
+  void count_from_now();
   void judge();
   void arm();
 

@@ -71,7 +71,8 @@ void Replica::take(Result<std::vector<Entry>> entries) {
   if (!entries) {
     switch (entries.error().code) {
       case Errc::unavailable: return retry(&Replica::read);
-      case Errc::trimmed: return load();
+      // A reader that fell behind a trim cannot prove any more that what it applied is still part of the history.
+      case Errc::trimmed:
       case Errc::lost_history:
         ++generation_;
         if (MUTANT(lost_history_ignored)) return load();

@@ -23,9 +23,10 @@ class ReplicaEvents : public Effects {
  public:
   // An entry has been applied, and the machine may be read.
   virtual void applied() {}
-  // The state was replaced: at first, or because this reader had fallen behind a trim.
+  // The state was replaced, by the newest snapshot.
   virtual void reloaded() {}
-  // Entries that had been applied are gone or different. The replica reloads once resume() is called.
+  // Entries that had been applied are gone or different; or this reader fell behind what the log keeps, and nobody
+  // can tell whether they are. The replica reloads once resume() is called.
   virtual void history_lost() = 0;
   // The log cannot be followed any further, now or ever.
   virtual void broken(const Error& error) = 0;

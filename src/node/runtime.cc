@@ -72,32 +72,6 @@ void Runtime::ended(const TenureRef& tenure) {
   }
 }
 
-void Runtime::reconcile(const Machine& machine) {
-  std::vector<std::uint64_t> kept;
-  machine.each_job(0, [&](const JobInfo& job) {
-    if (job.session != session_ || session_ == 0) return true;
-    const TenureRef tenure{session_, job.worker, job.key, job.epoch};
-    kept.push_back(job.epoch);
-    if (!holds_.contains(job.epoch)) {
-      granted(
-          {tenure, job.kind, false, job.say, job.has_checkpoint, job.attempt, job.ticket, job.payload, job.checkpoint});
-    }
-    if (job.state == JobState::running) {
-      machine.each_message(job.key, [&](std::uint64_t number, BytesView text) { message(tenure, number, text); });
-    }
-    const Nanos patience = std::chrono::milliseconds(machine.config().worker_shutdown_ttl_ms);
-    if (job.state == JobState::stopping) stop_asked(tenure, StopReason::stop, patience);
-    if (job.state == JobState::moving) stop_asked(tenure, StopReason::move, patience);
-    return true;
-  });
-  std::sort(kept.begin(), kept.end());
-  std::vector<std::uint64_t> gone;
-  for (const auto& [epoch, held] : holds_) {
-    if (held.session == session_ && !std::binary_search(kept.begin(), kept.end(), epoch)) gone.push_back(epoch);
-  }
-  for (const std::uint64_t epoch : gone) ended({session_, {}, {}, epoch});
-}
-
 std::size_t Runtime::running() const {
   return static_cast<std::size_t>(
       std::count_if(holds_.begin(), holds_.end(), [](const auto& entry) { return !entry.second.concluded; }));

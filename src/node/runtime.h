@@ -35,8 +35,6 @@ class Runtime final : public HoldReports {
   void stop_asked(const TenureRef& tenure, StopReason reason, Nanos patience);
   void message(const TenureRef& tenure, std::uint64_t number, BytesView text);
   void ended(const TenureRef& tenure);
-  // After a reload the tenures are whatever the new state says.
-  void reconcile(const Machine& machine);
   // The node is closing: whatever has not ended by then is stopped.
   void stop_all(Instant deadline);
   void give_back_waiting() { host_.give_back_waiting(); }

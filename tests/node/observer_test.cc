@@ -1,0 +1,150 @@
+#include "node/observer.h"
+
+#include <gtest/gtest.h>
+
+#include "node/manual_world.h"
+#include "tenure/v1/record.pb.h"
+
+namespace tenure {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A log that answers a read at once with what the test gives it.
+class FedLog final : public Log {
+ public:
+  void append(Lane /*lane*/, Bytes /*data*/, AppendDone /*done*/) override {}
+  void read(Cursor /*after*/, ReadDone done) override { read_ = std::move(done); }
+  void load_snapshot(std::function<void(Result<Snapshot>)> done) override { done(Snapshot{}); }
+  std::unique_ptr<SnapshotWriter> begin_snapshot(Cursor /*at*/) override { return nullptr; }
+  void trim(Position /*before*/, std::function<void(Status)> /*done*/) override {}
+  void remove(std::function<void(Status)> /*done*/) override {}
+  void close() override {}
+
+  void feed(Entry entry) {
+    std::vector<Entry> entries;
+    entries.push_back(std::move(entry));
+    std::exchange(read_, nullptr)(std::move(entries));
+  }
+
+ private:
+  ReadDone read_;
+};
+
+class ObserverTest : public testing::Test, private ReplicaEvents, private ObserverEvents {
+ protected:
+  ObserverTest()
+      : entropy_(1),
+        replica_(log_, loop_, entropy_, {}, static_cast<ReplicaEvents&>(*this)),
+        observer_(loop_, replica_, static_cast<ObserverEvents&>(*this)) {
+    replica_.start();
+    loop_.settle();
+    for (std::uint64_t session = 1; session <= 2; ++session) {
+      v1::Batch batch;
+      batch.set_format(kBatchFormat);
+      batch.set_sender(session);
+      batch.set_sequence(1);
+      v1::Join& join = *batch.add_records()->mutable_join();
+      join.set_session(session);
+      join.set_lease_ms(1000);
+      join.set_speaks(kMachineVersion);
+      log_.feed({session, 1, batch.SerializeAsString()});
+      loop_.settle();
+    }
+  }
+
+  // Lets time pass with an own beat coming back every fifth of a lease.
+  void in_touch_for(Nanos span) {
+    for (Nanos passed{}; passed < span; passed += 200ms) {
+      loop_.advance(200ms);
+      observer_.in_touch();
+    }
+  }
+
+  ManualLoop loop_;
+  FedLog log_;
+  SeededEntropy entropy_;
+  std::vector<std::uint64_t> suspects_;
+  int touches_wanted_ = 0;
+  Replica replica_;
+  Observer observer_;
+
+ private:
+  void history_lost() override {}
+  void broken(const Error& error) override { FAIL() << error.message(); }
+  void suspect(std::uint64_t session, Position /*last_beat*/) override { suspects_.push_back(session); }
+  void touch_wanted() override { ++touches_wanted_; }
+};
+
+// A session that is not heard of for a lease is suspected, once, and not before.
+TEST_F(ObserverTest, SuspectsAfterALease) {
+  observer_.set_own(1, 1s);
+  observer_.heard(2, 2);
+  in_touch_for(800ms);
+  EXPECT_TRUE(suspects_.empty());
+  in_touch_for(400ms);
+  EXPECT_EQ(suspects_, std::vector<std::uint64_t>{2});
+  in_touch_for(2s);
+  EXPECT_EQ(suspects_.size(), 1U);
+}
+
+// Just when the lease would be over, an own beat is asked for, so that the claim does not wait for the usual one.
+TEST_F(ObserverTest, AsksForABeatWhenTheLeaseIsOver) {
+  observer_.set_own(1, 1s);
+  observer_.heard(2, 2);
+  in_touch_for(800ms);
+  touches_wanted_ = 0;
+  loop_.advance(199ms);
+  EXPECT_EQ(touches_wanted_, 0);
+  loop_.advance(2ms);
+  EXPECT_EQ(touches_wanted_, 1);
+  observer_.in_touch();
+  EXPECT_EQ(suspects_, std::vector<std::uint64_t>{2});
+}
+
+// Time in which the own beats did not come back does not count: an outage of the log kills nobody.
+TEST_F(ObserverTest, AnOutageDoesNotCount) {
+  observer_.set_own(1, 1s);
+  observer_.heard(2, 2);
+  in_touch_for(400ms);
+  loop_.advance(1h);
+  observer_.in_touch();
+  EXPECT_TRUE(suspects_.empty());
+  in_touch_for(400ms);
+  EXPECT_TRUE(suspects_.empty());
+}
+
+// What was heard while the own beats were not coming back counts from their return, not from the outage's length on.
+TEST_F(ObserverTest, ASessionHeardDuringAnOutageCanStillExpire) {
+  observer_.set_own(1, 1s);
+  loop_.advance(1h);
+  observer_.heard(2, 2);
+  observer_.in_touch();
+  in_touch_for(1s);
+  EXPECT_EQ(suspects_, std::vector<std::uint64_t>{2});
+}
+
+// A session that was heard before this node became a member counts from then on.
+TEST_F(ObserverTest, ASessionHeardBeforeJoiningCanExpire) {
+  observer_.heard(2, 2);
+  loop_.advance(1h);
+  observer_.set_own(1, 1s);
+  in_touch_for(800ms);
+  EXPECT_TRUE(suspects_.empty());
+  in_touch_for(400ms);
+  EXPECT_EQ(suspects_, std::vector<std::uint64_t>{2});
+}
+
+// A beat in time keeps a session alive for another lease.
+TEST_F(ObserverTest, ABeatCountsAfresh) {
+  observer_.set_own(1, 1s);
+  observer_.heard(2, 2);
+  for (int i = 0; i < 10; ++i) {
+    in_touch_for(800ms);
+    observer_.heard(2, static_cast<Position>(10 + i));
+  }
+  EXPECT_TRUE(suspects_.empty());
+}
+
+}  // namespace
+}  // namespace tenure
