@@ -33,7 +33,7 @@ Position LogServer::append(Bytes data) {
   Stored stored;
   stored.entry.time_ms = std::max(last_ms, engine_ms());
   stored.entry.position = next_position(stored.entry.time_ms);
-  stored.hash = hash_bytes(data);
+  stored.hash = Cursor::hash_of(data, stored.entry.time_ms);
   stored.entry.data = std::move(data);
   stored.order = ++orders_;
   stored.at = world_.now();
@@ -63,7 +63,7 @@ std::size_t LogServer::index_of(Position position) const {
 bool LogServer::stands_on_entry(const Cursor& cursor) const {
   const std::size_t index = index_of(cursor.position);
   return index < entries_.size() && entries_[index].entry.position == cursor.position &&
-         entries_[index].hash == cursor.hash;
+         (cursor.hash == 0 || entries_[index].hash == cursor.hash);
 }
 
 Result<std::vector<Entry>> LogServer::read(Cursor after, std::size_t entries_max) const {

@@ -86,9 +86,9 @@ void Onlooker::ended(const TenureRef& tenure, TenureEnd) {
   if (!silent_) recorder_.add(LogEnded{machine_->position(), Bytes(tenure.key), tenure.epoch});
 }
 
-void Onlooker::buried(BytesView key, std::uint64_t dead_id, bool) {
+void Onlooker::buried(BytesView, std::uint64_t dead_id, bool) {
   // The job's ticket was told of its failure just before.
-  graves_[dead_id] = {failed_last_, Bytes(key)};
+  graves_[dead_id] = failed_last_;
   if (!silent_) recorder_.add(LogBuried{machine_->position(), failed_last_});
 }
 

@@ -26,12 +26,8 @@ class Onlooker final : private Effects {
   const Machine& machine() const { return *machine_; }
   // A process has applied the entry, read from the log at this position with these bytes, and has this digest.
   void applied(ProcessNumber process, Position position, std::uint64_t digest);
-  // The buried jobs by their number in the machine, with their tickets and keys.
-  struct Grave {
-    std::uint64_t ticket;
-    std::string key;
-  };
-  const std::map<std::uint64_t, Grave>& graves() const { return graves_; }
+  // The ticket of a buried job, by its number in the machine.
+  std::uint64_t buried_ticket(std::uint64_t dead_id) const { return graves_.at(dead_id); }
 
  private:
   void take(const LogServer::Stored& stored);
@@ -54,7 +50,7 @@ class Onlooker final : private Effects {
   std::unique_ptr<Machine> machine_;
   bool silent_ = false;  // applying again what was written down before
   std::uint64_t failed_last_ = 0;
-  std::map<std::uint64_t, Grave> graves_;
+  std::map<std::uint64_t, std::uint64_t> graves_;
   struct Known {
     std::uint64_t order;
     std::uint64_t digest;

@@ -126,7 +126,10 @@ void PoolRun::heal() {
     seat->link.read_delay_max = 0;
     if (seat->process == nullptr) {
       started_again(*seat, 0);
-    } else if (seat->process->paused()) {
+      continue;
+    }
+    for (const auto& loop : seat->process->loops()) loop->unstall();
+    if (seat->process->paused()) {
       recorder_.add(ProcessResumed{seat->process->number()});
       seat->process->resume();
     }

@@ -35,18 +35,19 @@ Bytes PoolRun::some_key(Ask ask) {
 
 void PoolRun::send(Actor& actor, Ask ask) {
   const std::uint64_t number = recorder_.new_number();
-  const Bytes key = some_key(ask);
+  Bytes key = some_key(ask);
   const Bytes text = Recorder::bytes_with(number, dice_.below(work_.payload_bytes_max));
   const bool delayed = ask == Ask::task && dice_.chance(work_.delayed);
   const Nanos delay(delayed ? dice_.between(kMilli, 3 * kSecond) : 0);
   std::uint64_t grave = 0;
-  Onlooker::Grave buried{};
+  std::uint64_t buried = 0;
   if (ask == Ask::retry_dead || ask == Ask::drop_dead) {
-    const auto& graves = onlooker_.graves();
-    if (graves.empty()) return;
-    const auto at = std::next(graves.begin(), static_cast<std::ptrdiff_t>(dice_.below(graves.size())));
+    const auto& dead = onlooker_.machine().dead();
+    if (dead.empty()) return;
+    const auto at = std::next(dead.begin(), static_cast<std::ptrdiff_t>(dice_.below(dead.size())));
     grave = at->first;
-    buried = at->second;
+    key = at->second.key;
+    buried = onlooker_.buried_ticket(grave);
   }
   actor.ask([=, this, &process = actor.process()](Node& node) {
     Result<std::uint64_t> ticket = 0;
@@ -61,7 +62,7 @@ void PoolRun::send(Actor& actor, Ask ask) {
     if (!ticket) return;
     ++outcome_.tickets;
     recorder_.number_is(number, *ticket);
-    recorder_.add(Asked{process.number(), *ticket, ask, grave == 0 ? key : buried.key, delayed, buried.ticket});
+    recorder_.add(Asked{process.number(), *ticket, ask, key, delayed, buried});
   });
 }
 

@@ -43,6 +43,11 @@ void SimLoop::cancel(TimerId timer) {
 
 void SimLoop::stall_until(Time until) { busy_until_ = std::max(busy_until_, until); }
 
+void SimLoop::unstall() {
+  busy_until_ = world_.now();
+  plan();
+}
+
 std::size_t SimLoop::earliest() const {
   std::size_t best = 0;
   for (std::size_t i = 1; i < timers_.size(); ++i) {

@@ -33,6 +33,7 @@ class SimLoop final : public Loop {
   const std::string& name() const { return name_; }
   // Nothing runs before this true time: a thread that is stuck while the others of its process go on.
   void stall_until(Time until);
+  void unstall();
 
  private:
   friend class World;
