@@ -10,7 +10,9 @@
 //   5. A snapshot at a position can be stored and the log before it trimmed; a reader behind the trim is told so
 //      (Errc::trimmed) and starts from the snapshot.
 //   6. If history was lost under a reader, the engine says so (Errc::lost_history). It compares by content: a
-//      reader hands over the hash of the last entry it applied.
+//      reader hands over the hash of the last entry it applied. From that answer on, the handle's appends are
+//      answered with lost_history too and are not appended, until load_snapshot() begins anew with whatever the log
+//      now is: a restored backup, or a new empty log where the pool was removed, be it by this very handle.
 //
 // tests/log_conformance states these promises as tests, and every engine passes them.
 
@@ -35,12 +37,19 @@ struct Entry {
   Bytes data;
 };
 
-// The last entry a reader has applied: where it lay and what it was. The default stands before the first entry.
+// The last entry a reader has applied: where it lay and what it was. The default stands before the first entry. The
+// time is part of what it was: an entry that was lost may be appended again, byte for byte, at the same position. A
+// hash of zero proves nothing; it is for a reader that has applied nothing yet and begins behind an entry of its own.
 struct Cursor {
   Position position = 0;
-  std::uint64_t hash = 0;  // hash_bytes(entry.data)
+  std::uint64_t hash = 0;
 
-  static Cursor at(const Entry& entry) { return {entry.position, hash_bytes(entry.data)}; }
+  static Cursor at(const Entry& entry) { return {entry.position, hash_of(entry.data, entry.time_ms)}; }
+  static std::uint64_t hash_of(BytesView data, std::int64_t time_ms) {
+    return hash_mix(hash_bytes(data), static_cast<std::uint64_t>(time_ms)) | 1;
+  }
+  // Whether the entry that now lies at the position is the one that was applied.
+  bool matches(BytesView data, std::int64_t time_ms) const { return hash == 0 || hash == hash_of(data, time_ms); }
   friend bool operator==(const Cursor&, const Cursor&) = default;
 };
 

@@ -3,6 +3,8 @@
 //   actor URL append PREFIX COUNT   appends PREFIX-0, PREFIX-1, …, keeping a few outstanding; "POSITION DATA" for each
 //                                   acknowledged one
 //   actor URL lose-answer DATA      appends DATA and kills itself in place of reporting the acknowledgement
+//   actor URL begin-anew DATA       reads, "read ENTRY" for each, until a read fails; "ERRC" then; loads the snapshot
+//                                   and appends DATA
 //   actor URL measure COUNT         reads COUNT entries whose data is the CLOCK_BOOTTIME at which they were sent;
 //                                   "ready" when it starts to, then "NANOSECONDS" for each
 
@@ -66,6 +68,17 @@ int lose_answer(Log& log, const std::string& data) {
   return 1;
 }
 
+int begin_anew(Log& log, const std::string& data) {
+  Cursor cursor;
+  auto run = read(log, cursor);
+  for (; run; run = read(log, cursor)) {
+    for (const Entry& entry : *run) report("read " + entry.data);
+    cursor = Cursor::at(run->back());
+  }
+  report(std::string(to_string(run.error().code)));
+  return load_snapshot(log) && append(log, data) ? 0 : 1;
+}
+
 int measure(Log& log, int count) {
   Cursor cursor;
   report("ready");
@@ -92,6 +105,7 @@ int act(int count, char** words) {
   const std::string what = words[2];
   if (what == "append" && count == 5) return append_all(**log, words[3], std::atoi(words[4]));
   if (what == "lose-answer") return lose_answer(**log, words[3]);
+  if (what == "begin-anew") return begin_anew(**log, words[3]);
   if (what == "measure") return measure(**log, std::atoi(words[3]));
   return 2;
 }

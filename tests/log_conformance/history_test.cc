@@ -167,6 +167,7 @@ TEST_P(LogConformance, AnotherEntryAtTheCursorIsLostHistory) {
 TEST_P(LogConformance, ACursorBeyondTheEndIsLostHistory) {
   const auto log = open();
   EXPECT_EQ(code_of(read(*log, {7, 7})), Errc::lost_history);
+  ASSERT_TRUE(load_snapshot(*log));
   const auto entries = fill(*log, 2);
   EXPECT_EQ(code_of(read(*log, {entries[1].position + 1, 7})), Errc::lost_history);
 }
@@ -181,7 +182,6 @@ TEST_P(LogConformance, ARemovedPoolIsLostHistoryToOthersAndMayBeCreatedAnew) {
   ASSERT_TRUE(remove(*log));
   EXPECT_EQ(code_of(waiting.get()), Errc::lost_history);
   EXPECT_EQ(code_of(append(*other, "late")), Errc::lost_history);
-  EXPECT_EQ(code_of(load_snapshot(*other)), Errc::lost_history);
 
   const auto anew = open();
   ASSERT_TRUE(append(*anew, "first"));

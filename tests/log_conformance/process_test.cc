@@ -124,6 +124,22 @@ TEST_P(LogAcrossProcesses, AnAppendWhoseAnswerWasLostMayBeSentAgain) {
   EXPECT_EQ(entries->at(2).data, "node7-sequence2");
 }
 
+// The pool is removed under a process that reads it. That process goes on with its handle, in a log that it may be the
+// first to create.
+TEST_P(LogAcrossProcesses, AfterLostHistoryAHandleOfAnotherProcessBeginsAnew) {
+  const auto log = open();
+  ASSERT_TRUE(append(*log, "before"));
+  Child other(TENURE_ACTOR, {url(), "begin-anew", "after"});
+  ASSERT_EQ(other.line(), "read before");
+  ASSERT_TRUE(remove(*log));
+  EXPECT_EQ(other.line(), "lost_history");
+  EXPECT_EQ(other.wait(), 0);
+  ASSERT_TRUE(load_snapshot(*log));
+  const auto run = read(*log, {});
+  ASSERT_TRUE(run) << run.error().message();
+  EXPECT_EQ(run->front().data, "after");
+}
+
 // From before the append to after the read in another process, the commit included. On an idle machine it is well below
 // a millisecond; the bound leaves room for a busy one and still tells a wake-up from a poll.
 TEST_P(LogAcrossProcesses, AReaderInAnotherProcessIsWokenPromptly) {

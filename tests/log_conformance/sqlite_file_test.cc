@@ -52,6 +52,7 @@ TEST_F(SqliteUse, ARestoredOlderBackupIsLostHistory) {
   std::filesystem::rename(directory() + "/backup.db", path());
   const auto log = open();
   EXPECT_EQ(code_of(read(*log, cursor)), Errc::lost_history);
+  ASSERT_TRUE(load_snapshot(*log));
   ASSERT_TRUE(append(*log, "another third entry"));
   EXPECT_EQ(code_of(read(*log, cursor)), Errc::lost_history);
 }
@@ -72,6 +73,41 @@ TEST_F(SqliteUse, AFileReplacedUnderARunningPoolIsLostHistory) {
   const auto anew = open();
   ASSERT_TRUE(append(*anew, "goes into the new file"));
   EXPECT_EQ(code_of(append(*log, "x")), Errc::lost_history);
+}
+
+// The node's way back after a restore: the handle it has loads, reads and appends in the file that is there now.
+TEST_F(SqliteUse, AfterTheFileWasReplacedTheHandleBeginsAnew) {
+  make_pool(2);
+  std::filesystem::copy_file(path(), directory() + "/backup.db");
+  const auto log = open();
+  ASSERT_TRUE(append(*log, "lost with the file"));
+  const Cursor cursor = last_of(*log, 3);
+  std::filesystem::remove(path() + "-wal");
+  std::filesystem::remove(path() + "-shm");
+  std::filesystem::rename(directory() + "/backup.db", path());
+  EXPECT_EQ(code_of(read(*log, cursor)), Errc::lost_history);
+  ASSERT_TRUE(load_snapshot(*log));
+  ASSERT_TRUE(append(*log, "in the restored file"));
+  Cursor anew;
+  const auto entries = read_on(*log, anew, 3);
+  ASSERT_TRUE(entries) << entries.error().message();
+  EXPECT_EQ(entries->at(1).data, "entry1");
+  EXPECT_EQ(entries->at(2).data, "in the restored file");
+  EXPECT_GE(entries->at(2).time_ms, entries->at(1).time_ms);
+}
+
+// Beginning anew needs the write turn. Where a frozen process has it, the handle says so soon, and closes promptly.
+TEST_F(SqliteUse, AHandleThatCannotBeginAnewClosesPromptly) {
+  auto log = open();
+  ASSERT_TRUE(append(*log, "x"));
+  Child holder(TENURE_SQLITE_ACTOR, {"hold-turn", path()});
+  ASSERT_EQ(holder.line(), "held");
+  std::filesystem::remove(path());
+  EXPECT_EQ(code_of(load_snapshot(*log)), Errc::unavailable);
+  log->load_snapshot([](const Result<Snapshot>&) {});
+  const auto started = std::chrono::steady_clock::now();
+  log.reset();
+  EXPECT_LT(std::chrono::steady_clock::now() - started, 500ms);
 }
 
 // The file comes from another boot, on which the wall clock was an hour ahead of what it is now.

@@ -79,10 +79,12 @@ class MemorySnapshotWriter final : public SnapshotWriter {
 };
 
 // An append takes effect within the call, so that beats never wait behind data; only its answer travels to the
-// callback thread. The pending read is touched by read() and by the callback thread in turn, never by both.
+// callback thread. The pending read is touched by read() and by the callback thread in turn, never by both. Where the
+// store was removed, load_snapshot() moves the handle to the one that bears the name now.
 class MemoryLog final : public Log, private Store::Waiter {
  public:
-  MemoryLog(std::shared_ptr<Store> store, bool read_only) : store_(std::move(store)), read_only_(read_only) {}
+  MemoryLog(std::string name, LogOptions options, std::shared_ptr<Store> store)
+      : name_(std::move(name)), options_(std::move(options)), store_(std::move(store)) {}
   ~MemoryLog() override { close(); }
 
   void append(Lane lane, Bytes data, AppendDone done) override {
@@ -99,47 +101,72 @@ class MemoryLog final : public Log, private Store::Waiter {
   }
 
   void load_snapshot(std::function<void(Result<Snapshot>)> done) override {
-    callbacks_->post(Lane::data, [this, done = std::move(done)] { done(store_->snapshot()); });
+    callbacks_->post(Lane::data, [this, done = std::move(done)] { done(load_newest()); });
   }
 
   std::unique_ptr<SnapshotWriter> begin_snapshot(Cursor at) override {
-    return std::make_unique<MemorySnapshotWriter>(at, read_only_, store_, callbacks_);
+    std::lock_guard lock(mutex_);
+    return std::make_unique<MemorySnapshotWriter>(at, options_.read_only, store_, callbacks_);
   }
 
   void trim(Position before, Done done) override {
-    answer(std::move(done), [&] { return store_->trim(before); });
+    answer(std::move(done), [&](Store& store) { return store.trim(before); });
   }
 
   void remove(Done done) override {
-    answer(std::move(done), [&] {
-      store_->remove();
+    answer(std::move(done), [](Store& store) {
+      store.remove();
       return Status();
     });
   }
 
   void close() override {
     callbacks_->close();
-    store_->forget(*this);
     ReadDone unrun;  // destroyed outside the lock
     std::lock_guard lock(mutex_);
+    store_->forget(*this);
     unrun.swap(read_done_);
   }
 
  private:
   Result<Position> try_append(Bytes data) {
-    if (read_only_) return fail(Errc::refused, "memory append", "the log was opened read-only");
+    if (options_.read_only) return fail(Errc::refused, "memory append", "the log was opened read-only");
     if (data.size() > kEntryBytesMax) return fail(Errc::invalid, "memory append", "the entry is larger than 8 MiB");
     if (callbacks_->closed()) return fail(Errc::closed, "memory append");
     if (callbacks_->crowded()) return fail(Errc::unavailable, "memory append", "too many answers wait to be taken");
+    std::lock_guard lock(mutex_);
+    if (lost_) return lost();
     return store_->append(std::move(data));
   }
 
   template <class Act>
   void answer(Done done, Act act) {
     if (callbacks_->closed()) return;
-    Status status = fail(Errc::refused, "memory log", "the log was opened read-only");
-    if (!read_only_) status = act();
-    callbacks_->post(Lane::data, [done = std::move(done), status = std::move(status)] { done(status); });
+    callbacks_->post(Lane::data, [done = std::move(done), status = try_act(act)] { done(status); });
+  }
+
+  template <class Act>
+  Status try_act(Act& act) {
+    if (options_.read_only) return fail(Errc::refused, "memory log", "the log was opened read-only");
+    std::lock_guard lock(mutex_);
+    if (lost_) return lost();
+    return act(*store_);
+  }
+
+  static tl::unexpected<Error> lost() {
+    return fail(Errc::lost_history, "memory log", "history was lost, and this handle has not loaded a snapshot since");
+  }
+
+  Result<Snapshot> load_newest() {
+    std::lock_guard lock(mutex_);
+    if (store_->removed()) {
+      auto store = Registry::instance().find(name_, options_);
+      if (!store) return tl::unexpected(std::move(store.error()));
+      store_ = std::move(*store);
+    }
+    Result<Snapshot> snapshot = store_->snapshot();
+    if (snapshot) lost_ = false;
+    return snapshot;
   }
 
   // Reads go ahead of the answers that wait: a node's own beats come back to it through them.
@@ -154,18 +181,22 @@ class MemoryLog final : public Log, private Store::Waiter {
       std::lock_guard lock(mutex_);
       run = store_->read(read_after_, *this);
       if (run && run->empty()) return;  // entries_ready will be called
+      if (!run && run.error().code == Errc::lost_history) lost_ = true;
       done.swap(read_done_);
     }
     done(std::move(run));
   }
 
-  const std::shared_ptr<Store> store_;
-  const bool read_only_;
+  const std::string name_;
+  const LogOptions options_;
   const std::shared_ptr<CallbackThread> callbacks_ = std::make_shared<CallbackThread>();
 
   std::mutex mutex_;
-  Cursor read_after_;   // guarded by mutex_
-  ReadDone read_done_;  // guarded by mutex_; set while a read is outstanding
+  // All below is guarded by mutex_.
+  std::shared_ptr<Store> store_;
+  bool lost_ = false;  // a read was answered with lost_history, and no snapshot was loaded since
+  Cursor read_after_;
+  ReadDone read_done_;  // set while a read is outstanding
 };
 
 }  // namespace
@@ -175,7 +206,7 @@ Result<std::unique_ptr<Log>> open_memory_log(std::string_view name, const LogOpt
   if (name.empty()) return fail(Errc::invalid, "memory open", "the URL names no log: write memory:NAME");
   auto store = memory::Registry::instance().find(name, options);
   if (!store) return tl::unexpected(std::move(store.error()));
-  return std::make_unique<memory::MemoryLog>(std::move(*store), options.read_only);
+  return std::make_unique<memory::MemoryLog>(std::string(name), options, std::move(*store));
 }
 
 }  // namespace tenure

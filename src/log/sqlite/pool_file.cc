@@ -15,7 +15,7 @@ namespace {
 // The files open for writing, by path: one writer per file and process. The lock is held throughout an opening, so
 // that two openers do not start two writers.
 struct Registry {
-  std::mutex mutex;
+  std::timed_mutex mutex;
   std::map<std::string, std::weak_ptr<PoolFile>> files;  // guarded by mutex
 
   static Registry& instance() {
@@ -29,10 +29,11 @@ constexpr int kOpenAttemptsMax = 8;
 
 }  // namespace
 
-Result<std::shared_ptr<PoolFile>> PoolFile::open(const Settings& settings, const LogOptions& options) {
+Result<std::shared_ptr<PoolFile>> PoolFile::open(const Settings& settings, const LogOptions& options, Nanos patience) {
   if (options.read_only) return open_for_reading(settings, options.pool);
   Registry& registry = Registry::instance();
-  std::lock_guard lock(registry.mutex);
+  const std::unique_lock lock(registry.mutex, patience);
+  if (!lock) return fail(Errc::unavailable, "sqlite open", settings.path + ": this process is opening another file");
   std::erase_if(registry.files, [](const auto& named) { return named.second.expired(); });
   std::weak_ptr<PoolFile>& known = registry.files[settings.path];
   if (auto file = known.lock(); file && file->still_there()) {
@@ -44,7 +45,7 @@ Result<std::shared_ptr<PoolFile>> PoolFile::open(const Settings& settings, const
     file->writer().require(settings.sync);
     return file;
   }
-  auto file = open_for_writing(settings, options.pool);
+  auto file = open_for_writing(settings, options.pool, patience);
   if (!file) return file;
   (*file)->writer().require(settings.sync);
   known = *file;
@@ -65,13 +66,14 @@ Result<std::shared_ptr<PoolFile>> PoolFile::open_for_reading(const Settings& set
   return std::shared_ptr<PoolFile>(new PoolFile(settings.path, pool, std::move(*wake), *identity));
 }
 
-Result<std::shared_ptr<PoolFile>> PoolFile::open_for_writing(const Settings& settings, const std::string& pool) {
+Result<std::shared_ptr<PoolFile>> PoolFile::open_for_writing(const Settings& settings, const std::string& pool,
+                                                             Nanos patience) {
   for (int attempt = 0; attempt < kOpenAttemptsMax; ++attempt) {
     auto wake = WakeFile::open(WakeFile::path_for(settings.path), false);
     if (!wake) return tl::unexpected(wake.error());
     // Under the write turn nobody else creates, upgrades or removes the pool.
     WriteTurn turn(**wake);
-    if (const Status taken = turn.acquire(); !taken) return tl::unexpected(taken.error());
+    if (const Status taken = turn.acquire(patience); !taken) return tl::unexpected(taken.error());
     if (!(*wake)->current()) continue;
 
     auto connection = Connection::open(settings.path, Connection::Mode::create);

@@ -21,7 +21,9 @@ namespace tenure::sqlite {
 // Thread-safe. Shared by the writing handles of this process; a read-only handle has one of its own, without a writer.
 class PoolFile {
  public:
-  static Result<std::shared_ptr<PoolFile>> open(const Settings& settings, const LogOptions& options);
+  // Waits for other openers and writers as long as `patience` says, then fails with Errc::unavailable.
+  static Result<std::shared_ptr<PoolFile>> open(const Settings& settings, const LogOptions& options,
+                                                Nanos patience = WriteTurn::kPatience);
 
   // A connection for a reader.
   Result<Connection> connect() const { return Connection::open(path_, Connection::Mode::existing); }
@@ -41,7 +43,8 @@ class PoolFile {
   };
   static std::optional<Identity> identity_of(const std::string& path);
   static Result<std::shared_ptr<PoolFile>> open_for_reading(const Settings& settings, const std::string& pool);
-  static Result<std::shared_ptr<PoolFile>> open_for_writing(const Settings& settings, const std::string& pool);
+  static Result<std::shared_ptr<PoolFile>> open_for_writing(const Settings& settings, const std::string& pool,
+                                                            Nanos patience);
 
   PoolFile(std::string path, std::string pool, std::unique_ptr<WakeFile> wake, Identity identity)
       : path_(std::move(path)), pool_(std::move(pool)), identity_(identity), wake_(std::move(wake)) {}

@@ -7,11 +7,16 @@
 
 namespace tenure::sqlite {
 
-Reader::Reader(std::shared_ptr<PoolFile> file, Connection connection, EntryReader entries)
-    : file_(std::move(file)),
-      connection_(std::move(connection)),
-      entries_(std::move(entries)),
-      thread_([this] { serve(); }) {
+Result<ReaderFile> ReaderFile::open(std::shared_ptr<PoolFile> file) {
+  auto connection = file->connect();
+  if (!connection) return tl::unexpected(connection.error());
+  auto entries = EntryReader::prepare(*connection);
+  if (!entries) return tl::unexpected(entries.error());
+  return ReaderFile{std::move(file), std::move(*connection), std::move(*entries)};
+}
+
+Reader::Reader(std::shared_ptr<Access> access, ReaderFile file)
+    : access_(std::move(access)), now_(std::make_unique<ReaderFile>(std::move(file))), thread_([this] { serve(); }) {
   pthread_setname_np(thread_.native_handle(), "tenure-reader");
 }
 
@@ -56,7 +61,7 @@ void Reader::close() {
 // A changed word ends the wait even if it has not quite begun. Other readers of the file look once in vain; this is
 // rare enough not to matter.
 void Reader::interrupt_wait() {
-  if (waiting_) file_->wake().announce();
+  if (waiting_) now_->file->wake().announce();
 }
 
 void Reader::serve() {
@@ -64,10 +69,11 @@ void Reader::serve() {
   for (;;) {
     work_.wait(lock, [this] { return stopping_ || read_done_ || !snapshot_dones_.empty(); });
     if (stopping_) return;
-    if (!snapshot_dones_.empty())
-      serve_snapshot(lock);
-    else
+    // A read that waits in a history that was lost is told so before the handle begins anew.
+    if (snapshot_dones_.empty() || (read_done_ && !now_->file->still_there()))
       serve_read(lock);
+    else
+      serve_snapshot(lock);
   }
 }
 
@@ -75,25 +81,46 @@ void Reader::serve_snapshot(std::unique_lock<std::mutex>& lock) {
   SnapshotDone done = std::move(snapshot_dones_.front());
   snapshot_dones_.pop_front();
   lock.unlock();
-  const Status there = file_->still_there();
-  if (there)
-    done(load_newest_snapshot(connection_));
-  else
-    done(tl::unexpected(there.error()));
+  done(load_newest());
   done = nullptr;
   lock.lock();
+}
+
+Result<Snapshot> Reader::load_newest() {
+  if (const Status followed = follow_path(); !followed) return tl::unexpected(followed.error());
+  Result<Snapshot> snapshot = load_newest_snapshot(now_->connection);
+  if (snapshot) access_->begin_anew();
+  return snapshot;
+}
+
+// Moves the handle to what the path leads to now. A failure leaves it with the old file, and the next load_snapshot()
+// tries again.
+Status Reader::follow_path() {
+  if (now_->file->still_there()) return {};
+  auto file = access_->reopen();
+  if (!file) return tl::unexpected(file.error());
+  auto opened = ReaderFile::open(*file);
+  if (!opened) return tl::unexpected(opened.error());
+  auto other = std::make_unique<ReaderFile>(std::move(*opened));
+  {
+    std::lock_guard lock(mutex_);
+    now_.swap(other);
+  }
+  access_->move_to(std::move(*file));
+  return {};
 }
 
 void Reader::serve_read(std::unique_lock<std::mutex>& lock) {
   const Cursor after = read_after_;
   lock.unlock();
   // Taken before the look: a commit after it changes the word, and the wait below does not begin.
-  const std::uint32_t seen = file_->wake().commits();
+  const std::uint32_t seen = now_->file->wake().commits();
   Result<std::vector<Entry>> run;
-  if (const Status there = file_->still_there(); there)
-    run = entries_.after(after);
+  if (const Status there = now_->file->still_there(); there)
+    run = now_->entries.after(after);
   else
     run = tl::unexpected(there.error());
+  if (!run && run.error().code == Errc::lost_history) access_->lose();
   lock.lock();
   if (stopping_) return;
 
@@ -101,7 +128,7 @@ void Reader::serve_read(std::unique_lock<std::mutex>& lock) {
     if (!snapshot_dones_.empty()) return;
     waiting_ = true;
     lock.unlock();
-    file_->wake().wait(seen);
+    now_->file->wake().wait(seen);
     lock.lock();
     waiting_ = false;
     return;

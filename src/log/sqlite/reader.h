@@ -1,7 +1,8 @@
 #pragma once
 
 // The reading side of one Log handle: a thread with a connection of its own that serves read() and load_snapshot().
-// When a read finds nothing new, the thread sleeps on the wake file until some process commits.
+// When a read finds nothing new, the thread sleeps on the wake file until some process commits. When load_snapshot()
+// finds that the file was removed or replaced, the thread moves the whole handle to what is there now (access.h).
 
 #include <condition_variable>
 #include <deque>
@@ -10,18 +11,28 @@
 #include <thread>
 
 #include "log/log.h"
+#include "log/sqlite/access.h"
 #include "log/sqlite/connection.h"
 #include "log/sqlite/entries.h"
 #include "log/sqlite/pool_file.h"
 
 namespace tenure::sqlite {
 
+// A file with what a reader needs to read it. The members go in reverse: statements, connection, file.
+struct ReaderFile {
+  std::shared_ptr<PoolFile> file;
+  Connection connection;
+  EntryReader entries;
+
+  static Result<ReaderFile> open(std::shared_ptr<PoolFile> file);
+};
+
 // Thread-safe. Callbacks run on the reader's thread: one hop less between a commit and those who wait for it.
 class Reader {
  public:
   using SnapshotDone = std::function<void(Result<Snapshot>)>;
 
-  Reader(std::shared_ptr<PoolFile> file, Connection connection, EntryReader entries);
+  Reader(std::shared_ptr<Access> access, ReaderFile file);
   ~Reader();
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
@@ -35,15 +46,17 @@ class Reader {
   void serve();
   void serve_snapshot(std::unique_lock<std::mutex>& lock);
   void serve_read(std::unique_lock<std::mutex>& lock);
+  Result<Snapshot> load_newest();
+  Status follow_path();
   void interrupt_wait();
 
-  const std::shared_ptr<PoolFile> file_;
-  Connection connection_;  // owned by the thread
-  EntryReader entries_;    // owned by the thread
+  const std::shared_ptr<Access> access_;
 
   std::once_flag closing_;
   std::mutex mutex_;
   std::condition_variable work_;
+  // Used by the thread, which replaces it under mutex_; others use its wake file under mutex_.
+  std::unique_ptr<ReaderFile> now_;
   // All below is guarded by mutex_.
   Cursor read_after_;
   Log::ReadDone read_done_;  // set while a read is outstanding

@@ -27,7 +27,8 @@ Status outcome(const Result<bool>& finished) {
 
 Writer::Writer(Connection connection, EntryWriter entries, Connection checkpoints, WakeFile& wake,
                StillThere still_there)
-    : still_there_(std::move(still_there)),
+    : path_(connection.path()),
+      still_there_(std::move(still_there)),
       wake_(wake),
       turn_(wake),
       connection_(std::move(connection)),
@@ -78,28 +79,45 @@ void Writer::run(std::unique_ptr<Chore> chore, ChoreDone done, Callbacks callbac
   work_.notify_one();
 }
 
-void Writer::forget(const CallbackThread& callbacks) {
-  std::vector<Append> dropped;  // destroyed outside the lock: a callback may own anything
-  std::vector<ChoreDone> chores_dropped;
+void Writer::forget(const CallbackThread& callbacks) { (void)take_all_of(callbacks); }
+
+void Writer::leave(const CallbackThread& callbacks) {
+  Belongings all = take_all_of(callbacks);
+  const Error lost{Errc::lost_history, "sqlite log", path_ + ": the file was removed or replaced"};
+  const Error unknown{Errc::unknown, "sqlite log", path_ + ": the file was removed or replaced meanwhile"};
+  const auto answer = [](auto& item, const Error& error) {
+    if (!item.done) return;
+    item.callbacks->post(Lane::data, [done = std::move(item.done), error] { done(tl::unexpected(error)); });
+  };
+  for (Append& append : all.in_transaction) answer(append, unknown);
+  for (Append& append : all.waiting) answer(append, lost);
+  for (Errand& errand : all.errands) answer(errand, &errand == all.errands.data() && all.first_begun ? unknown : lost);
+}
+
+// They are destroyed, or answered, by the caller and outside the lock: a callback may own anything.
+Writer::Belongings Writer::take_all_of(const CallbackThread& callbacks) {
+  Belongings all;
   std::lock_guard lock(mutex_);
   const auto of_handle = [&](const auto& item) { return item.callbacks.get() == &callbacks; };
   for (Queue& queue : lanes_) {
     for (Append& append : queue.appends) {
       if (!of_handle(append)) continue;
       queue.bytes -= append.data.size();
-      dropped.push_back(std::exchange(append, {}));
+      all.waiting.push_back(std::exchange(append, {}));
     }
     std::erase_if(queue.appends, [](const Append& append) { return append.callbacks == nullptr; });
   }
   for (Append& append : batch_) {
     if (!of_handle(append)) continue;
-    dropped.push_back({{}, std::exchange(append.done, nullptr), std::exchange(append.callbacks, nullptr)});
+    all.in_transaction.push_back({{}, std::exchange(append.done, nullptr), std::exchange(append.callbacks, nullptr)});
   }
   for (Errand& errand : errands_) {
     if (!of_handle(errand)) continue;
-    chores_dropped.push_back(std::exchange(errand.done, nullptr));
-    errand.callbacks = nullptr;
+    all.first_begun = all.first_begun || &errand == &errands_.front();
+    // The thread may be at the chore: it stays, and goes when its turn comes.
+    all.errands.push_back({nullptr, std::exchange(errand.done, nullptr), std::exchange(errand.callbacks, nullptr)});
   }
+  return all;
 }
 
 void Writer::serve() {

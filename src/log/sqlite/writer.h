@@ -56,6 +56,9 @@ class Writer {
   // When it returns, the handle's callbacks are destroyed and what it had waiting is dropped. What was already in a
   // transaction may still be written.
   void forget(const CallbackThread& callbacks);
+  // For a handle that goes on with another file: what it had waiting is answered with Errc::lost_history, and what is
+  // in a transaction with Errc::unknown. Nothing of it stays.
+  void leave(const CallbackThread& callbacks);
 
  private:
   struct Append {
@@ -73,6 +76,16 @@ class Writer {
     Callbacks callbacks;  // null once its handle is gone
   };
 
+  // All that a handle had here.
+  struct Belongings {
+    std::vector<Append> waiting;
+    std::vector<Append> in_transaction;
+    std::vector<Errand> errands;
+    bool first_begun = false;  // the first of the errands
+  };
+
+  Belongings take_all_of(const CallbackThread& callbacks);
+
   void serve();
   bool idle() const;
   void take_turn();
@@ -89,6 +102,7 @@ class Writer {
   Status prepare_transaction();
   void bound_wal();
 
+  const std::string path_;
   const StillThere still_there_;
   WakeFile& wake_;
   WriteTurn turn_;

@@ -1,0 +1,121 @@
+// A handle whose history was lost is not lost itself: load_snapshot() begins anew with whatever the log now is. A node
+// fences, loads, and joins again on the handle it has.
+
+#include <gtest/gtest.h>
+
+#include "log_conformance/engine.h"
+#include "log_conformance/waiting.h"
+
+namespace tenure::conformance {
+namespace {
+
+void expect_empty(const Result<Snapshot>& snapshot) {
+  ASSERT_TRUE(snapshot) << snapshot.error().message();
+  EXPECT_EQ(snapshot->cursor, Cursor());
+  EXPECT_TRUE(snapshot->chunks.empty());
+}
+
+TEST_P(LogConformance, AfterRemoveTheHandleGoesOnWithAnEmptyLog) {
+  const auto log = open();
+  ASSERT_TRUE(append(*log, "before"));
+  ASSERT_TRUE(remove(*log));
+  EXPECT_EQ(code_of(append(*log, "too early")), Errc::lost_history);
+  expect_empty(load_snapshot(*log));
+  ASSERT_TRUE(append(*log, "after"));
+  const auto run = read(*log, {});
+  ASSERT_TRUE(run) << run.error().message();
+  ASSERT_EQ(run->size(), 1U);
+  EXPECT_EQ(run->front().data, "after");
+}
+
+// Both end up in one new log, whichever of them comes first.
+TEST_P(LogConformance, AfterLostHistoryTheHandleBeginsAnew) {
+  const auto log = open();
+  const auto other = open();
+  ASSERT_TRUE(append(*log, "before"));
+  const auto before = read(*other, {});
+  ASSERT_TRUE(before) << before.error().message();
+  ASSERT_TRUE(remove(*log));
+  expect_empty(load_snapshot(*log));
+  ASSERT_TRUE(append(*log, "by the one that removed"));
+
+  EXPECT_EQ(code_of(read(*other, Cursor::at(before->back()))), Errc::lost_history);
+  EXPECT_EQ(code_of(append(*other, "too early")), Errc::lost_history);
+  expect_empty(load_snapshot(*other));
+  ASSERT_TRUE(append(*other, "by the other"));
+  for (Log* reader : {log.get(), other.get()}) {
+    Cursor cursor;
+    const auto run = read_on(*reader, cursor, 2);
+    ASSERT_TRUE(run) << run.error().message();
+    EXPECT_EQ(run->at(0).data, "by the one that removed");
+    EXPECT_EQ(run->at(1).data, "by the other");
+  }
+}
+
+// The engine cannot know what else the reader has wrong, so nothing of it gets into the log.
+TEST_P(LogConformance, AppendsWaitForASnapshotAlsoWhereTheLogItselfIsStillThere) {
+  const auto log = open();
+  EXPECT_EQ(code_of(read(*log, {7, 7})), Errc::lost_history);
+  EXPECT_EQ(code_of(append(*log, "too early")), Errc::lost_history);
+  ASSERT_TRUE(load_snapshot(*log));
+  ASSERT_TRUE(append(*log, "x"));
+  const auto run = read(*log, {});
+  ASSERT_TRUE(run) << run.error().message();
+  EXPECT_EQ(run->front().data, "x");
+}
+
+TEST_P(LogConformance, ASnapshotOfALostHistoryIsNotStoredInTheNewOne) {
+  const auto log = open();
+  ASSERT_TRUE(append(*log, "before"));
+  const auto run = read(*log, {});
+  ASSERT_TRUE(run) << run.error().message();
+  const auto writer = log->begin_snapshot(Cursor::at(run->back()));
+  writer->add("old");
+  ASSERT_TRUE(remove(*log));
+  expect_empty(load_snapshot(*log));
+  Answer<Status> answer;
+  writer->commit(answer.callback());
+  EXPECT_EQ(code_of(answer.get()), Errc::lost_history);
+  expect_empty(load_snapshot(*log));
+}
+
+// The read was under way when the pool was removed; the snapshot asked for at the same time does not hide it.
+TEST_P(LogConformance, AWaitingReadIsToldBeforeTheHandleBeginsAnew) {
+  const auto log = open();
+  const auto other = open();
+  Answer<Result<std::vector<Entry>>> waiting;
+  other->read({}, waiting.callback());
+  ASSERT_TRUE(remove(*log));
+  expect_empty(load_snapshot(*other));
+  EXPECT_EQ(code_of(waiting.get()), Errc::lost_history);
+}
+
+TEST_P(LogConformance, AReadOnlyHandleDoesNotCreateWhatWasRemoved) {
+  const auto log = open();
+  const auto onlooker = open(true);
+  ASSERT_TRUE(remove(*log));
+  EXPECT_EQ(code_of(load_snapshot(*onlooker)), Errc::refused);
+  expect_empty(load_snapshot(*log));
+  expect_empty(load_snapshot(*onlooker));
+  ASSERT_TRUE(append(*log, "after"));
+  EXPECT_TRUE(read(*onlooker, {}));
+}
+
+// The times of the new log lie on the scale of the wall clock, as those of the old one did.
+TEST_P(LogConformance, TimesOfTheNewLogGoOnOnTheScaleOfTheWallClock) {
+  const auto log = open();
+  ASSERT_TRUE(append(*log, "before"));
+  const auto before = read(*log, {});
+  ASSERT_TRUE(before) << before.error().message();
+  ASSERT_TRUE(remove(*log));
+  expect_empty(load_snapshot(*log));
+  ASSERT_TRUE(append(*log, "after"));
+  const auto after = read(*log, {});
+  ASSERT_TRUE(after) << after.error().message();
+  // The clocks are read in whole milliseconds, and the wall clock may be slewed.
+  EXPECT_GE(after->front().time_ms, before->front().time_ms - 2);
+  EXPECT_LT(after->front().time_ms, before->front().time_ms + 60'000);
+}
+
+}  // namespace
+}  // namespace tenure::conformance
