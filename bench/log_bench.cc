@@ -48,7 +48,7 @@ void raw_append_fdatasync(benchmark::State& state) {
   close(file);
   count(state, records);
 }
-BENCHMARK(raw_append_fdatasync)->Arg(1)->Arg(64)->UseRealTime()->MinTime(2);
+BENCHMARK(raw_append_fdatasync)->Arg(1)->Arg(64)->Arg(1024)->UseRealTime()->MinTime(2);
 
 // `batch` appends under way at a time: the engine's group commit makes of them what it can.
 void engine_append(benchmark::State& state, const std::string& url) {
@@ -85,16 +85,16 @@ void sqlite_full(benchmark::State& state) {
   const Folder folder;
   engine_append(state, "sqlite:" + folder.file("pool.db"));
 }
-BENCHMARK(sqlite_full)->Arg(1)->Arg(64)->UseRealTime()->MinTime(2);
+BENCHMARK(sqlite_full)->Arg(1)->Arg(64)->Arg(1024)->UseRealTime()->MinTime(2);
 
 void sqlite_normal(benchmark::State& state) {
   const Folder folder;
   engine_append(state, "sqlite:" + folder.file("pool.db") + "?sync=normal");
 }
-BENCHMARK(sqlite_normal)->Arg(1)->Arg(64)->UseRealTime()->MinTime(2);
+BENCHMARK(sqlite_normal)->Arg(1)->Arg(64)->Arg(1024)->UseRealTime()->MinTime(2);
 
 void memory(benchmark::State& state) { engine_append(state, "memory:log_bench"); }
-BENCHMARK(memory)->Arg(1)->Arg(64)->UseRealTime();
+BENCHMARK(memory)->Arg(1)->Arg(64)->Arg(1024)->UseRealTime();
 
 }  // namespace
 }  // namespace tenure
