@@ -37,12 +37,19 @@ struct Entry {
   Bytes data;
 };
 
-// The last entry a reader has applied: where it lay and what it was. The default stands before the first entry.
+// The last entry a reader has applied: where it lay and what it was. The default stands before the first entry. The
+// time is part of what it was: an entry that was lost may be appended again, byte for byte, at the same position. A
+// hash of zero proves nothing; it is for a reader that has applied nothing yet and begins behind an entry of its own.
 struct Cursor {
   Position position = 0;
-  std::uint64_t hash = 0;  // hash_bytes(entry.data)
+  std::uint64_t hash = 0;
 
-  static Cursor at(const Entry& entry) { return {entry.position, hash_bytes(entry.data)}; }
+  static Cursor at(const Entry& entry) { return {entry.position, hash_of(entry.data, entry.time_ms)}; }
+  static std::uint64_t hash_of(BytesView data, std::int64_t time_ms) {
+    return hash_mix(hash_bytes(data), static_cast<std::uint64_t>(time_ms)) | 1;
+  }
+  // Whether the entry that now lies at the position is the one that was applied.
+  bool matches(BytesView data, std::int64_t time_ms) const { return hash == 0 || hash == hash_of(data, time_ms); }
   friend bool operator==(const Cursor&, const Cursor&) = default;
 };
 

@@ -99,11 +99,8 @@ void Appender::answered(Result<Position> answer) {
   if (answer) {
     backoff_.reset();
     under_way_ = false;
-    if (!milestones_.empty()) {
-      const Cursor at{*answer, hash_bytes(batch_)};
-      for (const Milestones& milestone : std::exchange(milestones_, {})) {
-        if (milestone.appended) milestone.appended(at);
-      }
+    for (const Milestones& milestone : std::exchange(milestones_, {})) {
+      if (milestone.appended) milestone.appended(*answer);
     }
     return send_next();
   }

@@ -38,7 +38,7 @@ class AppenderEvents {
 // it is known to lie in the log, and where. Everything offered earlier has then been sent, or is in the log, too.
 struct Milestones {
   std::function<void(Instant)> sent;
-  std::function<void(const Cursor&)> appended;
+  std::function<void(Position)> appended;
 };
 
 // Belongs to the node's loop.

@@ -56,11 +56,11 @@ Result<std::uint64_t> Client::send(v1::Record record, bool single) {
   if (!mark(record, ticket)) return fail(Errc::invalid, "send", "this record asks for nothing");
   if (Status room = appender_.has_room(); !room) return tl::unexpected(room.error());
   tickets_[ticket].single = single;
-  appender_.offer(record, {nullptr, [this, ticket](const Cursor& at) {
+  appender_.offer(record, {nullptr, [this, ticket](Position at) {
                              if (const auto found = tickets_.find(ticket); found != tickets_.end()) {
-                               found->second.at = at.position;
+                               found->second.at = at;
                              }
-                             if (!replica_ && !cursor_) follow(at);
+                             if (!replica_ && !cursor_) follow({at, 0});
                            }});
   if (!impatience_.armed()) impatience_.arm(loop_.now() + patience_, [this] { fold(); });
   return ticket;
@@ -153,9 +153,9 @@ void Client::fold() {
     fold_until_ = 1;
     v1::Record record;
     record.mutable_tick();
-    appender_.offer(record, {nullptr, [this](const Cursor& end) {
-                               fold_until_ = end.position;
-                               if (replica_ && replica_->position() >= end.position) find_lost();
+    appender_.offer(record, {nullptr, [this](Position end) {
+                               fold_until_ = end;
+                               if (replica_ && replica_->position() >= end) find_lost();
                              }});
   }
   // One read is outstanding at most: the marker's own entry will bring it back.
@@ -196,7 +196,7 @@ void Client::history_lost() {
   fold_until_ = 0;
   v1::Record record;
   record.mutable_tick();
-  appender_.offer(record, {nullptr, [this](const Cursor& end) { fold_until_ = end.position; }});
+  appender_.offer(record, {nullptr, [this](Position end) { fold_until_ = end; }});
 }
 
 void Client::append_gave_up() {

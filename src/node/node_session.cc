@@ -14,10 +14,10 @@ void Node::seek_end() {
   v1::Record record;
   record.mutable_tick();
   const std::uint64_t histories = histories_;
-  appender_.offer(record, {nullptr, [this, histories](const Cursor& end) {
+  appender_.offer(record, {nullptr, [this, histories](Position end) {
                              if (histories != histories_) return;
-                             end_position_ = end.position;
-                             if (phase_ == Phase::loading && replica_.position() >= end.position) reach_end();
+                             end_position_ = end;
+                             if (phase_ == Phase::loading && replica_.position() >= end) reach_end();
                            }});
 }
 
@@ -61,9 +61,9 @@ void Node::join() {
                                heart.begin(session, lease, sent);
                              });
                            },
-                           [this, session](const Cursor& joined) {
+                           [this, session](Position joined) {
                              if (session != session_) return;
-                             join_position_ = joined.position;
+                             join_position_ = joined;
                              check_join();
                            }});
 }

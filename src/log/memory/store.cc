@@ -98,7 +98,8 @@ Status Store::check_cursor(const Cursor& after) const {
   if (after.position == 0) return {};
   const Position end = first_ + entries_.size();
   if (after.position >= end) return fail(Errc::lost_history, "memory read", "the cursor lies beyond the last entry");
-  if (hash_bytes(entries_[after.position - first_].data) != after.hash) {
+  const Entry& there = entries_[after.position - first_];
+  if (!after.matches(there.data, there.time_ms)) {
     return fail(Errc::lost_history, "memory read", "the entry at the cursor is another one");
   }
   return {};

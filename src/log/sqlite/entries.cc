@@ -45,7 +45,7 @@ Status EntryReader::check_cursor_row(const Cursor& cursor, bool has_row) {
     return fail(Errc::trimmed, "sqlite read", "the log starts at " + std::to_string(from_.integer(0)));
   }
   if (has_row && static_cast<Position>(from_.integer(0)) == cursor.position) {
-    if (hash_bytes(from_.blob(2)) == cursor.hash) return {};
+    if (cursor.matches(from_.blob(2), from_.integer(1))) return {};
     return fail(Errc::lost_history, "sqlite read",
                 "the entry at " + std::to_string(cursor.position) + " is not the one that was read before");
   }
