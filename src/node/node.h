@@ -169,6 +169,7 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   void all_stopped(std::uint64_t session, FenceReason reason);
   void check_leaving();
   void leave();
+  void offer_end(std::uint64_t session, int reason);
   void finish();
   void break_down(const Error& error);
 

@@ -24,6 +24,8 @@ void Node::seek_end() {
 void Node::reach_end() {
   if (machine().gone()) return start_over();
   phase_ = Phase::outside;
+  // What is left of the history may still have the session that this node gave up.
+  if (machine().roster().session(session_) != nullptr) offer_end(session_, v1::End::FENCED);
   find_lost_tickets();
   events_.caught_up();
   if (closing_) return finish();
@@ -128,13 +130,7 @@ void Node::all_stopped(std::uint64_t session, FenceReason reason) {
     replica_.resume();
     return seek_end();
   }
-  // Nothing runs any more, so that others need not wait for the lease.
-  if (reason == FenceReason::lease_lost) {
-    v1::Record record;
-    record.mutable_end()->set_session(session);
-    record.mutable_end()->set_reason(v1::End::FENCED);
-    appender_.offer(record);
-  }
+  if (reason == FenceReason::lease_lost) offer_end(session, v1::End::FENCED);
   phase_ = Phase::outside;
   if (closing_ || machine().drained()) return finish();
   if (!workers_.empty()) join();
@@ -179,9 +175,14 @@ void Node::check_leaving() {
 void Node::leave() {
   phase_ = Phase::leaving;
   runtime_->fence([] {});
+  offer_end(session_, v1::End::LEFT);
+}
+
+// Nothing of the session runs any more, so that others need not wait for its lease.
+void Node::offer_end(std::uint64_t session, int reason) {
   v1::Record record;
-  record.mutable_end()->set_session(session_);
-  record.mutable_end()->set_reason(v1::End::LEFT);
+  record.mutable_end()->set_session(session);
+  record.mutable_end()->set_reason(static_cast<v1::End::Reason>(reason));
   appender_.offer(record);
 }
 
