@@ -3,7 +3,7 @@
 
 #include "fuzz/exercise.h"
 #include "fuzz/parts.h"
-#include "tenure/v1/snapshot.pb.h"
+#include "fuzz/snapshot_sum.h"
 
 namespace {
 
@@ -18,16 +18,7 @@ std::vector<Bytes> with_sum_put_right(const std::vector<Bytes>& chunks) {
     rest += chunk.rest();
     items.insert(items.end(), chunk.items().begin(), chunk.items().end());
   }
-  tenure::v1::SnapshotChunk all;
-  std::uint64_t sum = tenure::hash_bytes(rest);
-  for (const Bytes& item : items) {
-    sum += tenure::hash_bytes(item);
-    all.add_items(item);
-  }
-  all.set_rest(rest);
-  all.mutable_tail()->set_items(items.size());
-  all.mutable_tail()->set_sum(sum);
-  return {all.SerializeAsString()};
+  return {tenure::test::snapshot_of(rest, items)};
 }
 
 void try_restore(const std::vector<Bytes>& chunks) {

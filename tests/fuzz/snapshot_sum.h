@@ -1,0 +1,25 @@
+#pragma once
+
+// A snapshot whose sum is put right, whatever is in it: what reaches the checks behind the sum.
+
+#include <vector>
+
+#include "base/bytes.h"
+#include "tenure/v1/snapshot.pb.h"
+
+namespace tenure::test {
+
+inline Bytes snapshot_of(const Bytes& rest, const std::vector<Bytes>& items) {
+  v1::SnapshotChunk chunk;
+  std::uint64_t sum = hash_bytes(rest);
+  for (const Bytes& item : items) {
+    sum += hash_bytes(item);
+    chunk.add_items(item);
+  }
+  chunk.set_rest(rest);
+  chunk.mutable_tail()->set_items(items.size());
+  chunk.mutable_tail()->set_sum(sum);
+  return chunk.SerializeAsString();
+}
+
+}  // namespace tenure::test
