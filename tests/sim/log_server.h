@@ -58,6 +58,7 @@ class LogServer {
   void observe(OnAppend on_append, OnLost on_lost);
 
   std::int64_t engine_ms() const;
+  std::int64_t skew_ms() const { return skew_ms_; }
   bool empty() const { return first_ == entries_.size(); }
   Position last() const { return entries_.empty() ? 0 : entries_.back().entry.position; }
   // All that was appended and not lost, also what has been trimmed since.

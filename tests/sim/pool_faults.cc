@@ -94,8 +94,9 @@ void PoolRun::fail_over() {
   const Time span = dice_.magnitude(50 * kMilli, plan_.lease);
   wires_.outage(span);
   const Time lost = dice_.magnitude(kMilli, 3 * kSecond);
-  const std::int64_t skew_max = std::min<std::int64_t>(span / kMilli / 2, 500);
-  server_.lose_since(world_.now() - lost, dice_.between(-skew_max, skew_max));
+  const std::int64_t change_max = span / kMilli / 2;
+  const std::int64_t skew = server_.skew_ms() + dice_.between(-change_max, change_max);
+  server_.lose_since(world_.now() - lost, std::clamp<std::int64_t>(skew, -500, 500));
 }
 
 // Bytes that are no batch, or no batch of ours: all nodes must skip them alike. What parses must carry the sender and

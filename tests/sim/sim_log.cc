@@ -41,24 +41,6 @@ class AppendCall final : public Answered<Position> {
   Bytes data_;
 };
 
-class ReadCall final : public Answered<std::vector<Entry>> {
- public:
-  ReadCall(Wires& wires, Cursor after, std::shared_ptr<bool> reading, Log::ReadDone done)
-      : Answered(std::move(done)), wires_(wires), after_(after), reading_(std::move(reading)) {}
-
-  void serve(LogServer& server) override { answer_ = server.read(after_, wires_.entries_per_read()); }
-  bool waits() const override { return answer_ && answer_->has_value() && (*answer_)->empty(); }
-  void deliver() override {
-    *reading_ = false;
-    Answered::deliver();
-  }
-
- private:
-  Wires& wires_;
-  Cursor after_;
-  std::shared_ptr<bool> reading_;
-};
-
 class LoadCall final : public Answered<Snapshot> {
  public:
   LoadCall(Wires& wires, std::function<void(Result<Snapshot>)> done) : Answered(std::move(done)), wires_(wires) {}
@@ -102,6 +84,25 @@ class ServerCall final : public Answered<void> {
 };
 
 }  // namespace
+
+class ReadCall final : public Answered<std::vector<Entry>> {
+ public:
+  ReadCall(Wires& wires, Cursor after, std::shared_ptr<SimLog::State> state, Log::ReadDone done)
+      : Answered(std::move(done)), wires_(wires), after_(after), state_(std::move(state)) {}
+
+  void serve(LogServer& server) override { answer_ = server.read(after_, wires_.entries_per_read()); }
+  bool waits() const override { return answer_ && answer_->has_value() && (*answer_)->empty(); }
+  void deliver() override {
+    state_->reading = false;
+    if (!*answer_ && answer_->error().code == Errc::lost_history) state_->lost = true;
+    Answered::deliver();
+  }
+
+ private:
+  Wires& wires_;
+  Cursor after_;
+  std::shared_ptr<SimLog::State> state_;
+};
 
 // The writer may outlive its log; what it commits then goes nowhere.
 class SimSnapshotWriter final : public SnapshotWriter {
@@ -160,16 +161,23 @@ void SimLog::send(std::unique_ptr<Call> call, Call::Kind kind, Lane lane) {
 }
 
 void SimLog::append(Lane lane, Bytes data, AppendDone done) {
+  if (state_->lost) {
+    engine_.post([connection = connection_, done = std::move(done)] {
+      if (*connection != 0) done(fail(Errc::lost_history, "sim append"));
+    });
+    return;
+  }
   send(std::make_unique<AppendCall>(std::move(data), std::move(done)), Call::Kind::append, lane);
 }
 
 void SimLog::read(Cursor after, ReadDone done) {
-  ASSERT(!*reading_);
-  *reading_ = true;
-  send(std::make_unique<ReadCall>(wires_, after, reading_, std::move(done)), Call::Kind::read);
+  ASSERT(!state_->reading);
+  state_->reading = true;
+  send(std::make_unique<ReadCall>(wires_, after, state_, std::move(done)), Call::Kind::read);
 }
 
 void SimLog::load_snapshot(std::function<void(Result<Snapshot>)> done) {
+  state_->lost = false;
   send(std::make_unique<LoadCall>(wires_, std::move(done)), Call::Kind::load);
 }
 

@@ -25,6 +25,13 @@ class SimLog final : public Log {
 
  private:
   friend class SimSnapshotWriter;
+  friend class ReadCall;
+
+  // What outlives calls that are under way.
+  struct State {
+    bool reading = false;
+    bool lost = false;  // a read was answered with lost_history, and load_snapshot() has not been called since
+  };
 
   void send(std::unique_ptr<Call> call, Call::Kind kind, Lane lane = Lane::data);
 
@@ -33,7 +40,7 @@ class SimLog final : public Log {
   Link& link_;
   SimLoop& engine_;
   std::shared_ptr<std::uint64_t> connection_;  // zero once closed; snapshot writers look at it too
-  std::shared_ptr<bool> reading_ = std::make_shared<bool>(false);
+  std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
 }  // namespace tenure::sim

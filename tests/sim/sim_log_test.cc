@@ -215,9 +215,20 @@ TEST(SimLog, LostTailIsNoticedByContent) {
   late_writer->commit([&](const Status& status) { refused = status.error().code; });
   bench.world.run_until(13 * kSecond);
   EXPECT_EQ(ahead.stopped, Errc::lost_history);
+  // Who has been told appends nothing more until it begins anew.
+  std::optional<Errc> append_refused;
+  ahead.log->append(Lane::data, "late", [&](const Result<Position>& answer) { append_refused = answer.error().code; });
+  bench.world.run_until(14 * kSecond);
+  EXPECT_EQ(append_refused, Errc::lost_history);
+  bool appended = false;
+  ahead.log->load_snapshot([](const Result<Snapshot>&) {});
+  ahead.log->append(Lane::data, "anew", [&](const Result<Position>& answer) { appended = answer.has_value(); });
+  bench.world.run_until(15 * kSecond);
+  EXPECT_TRUE(appended);
   EXPECT_EQ(refused, Errc::lost_history);
-  ASSERT_EQ(behind.seen.size(), 1U);
+  ASSERT_EQ(behind.seen.size(), 2U);
   EXPECT_EQ(behind.seen[0].data, "junk");
+  EXPECT_EQ(behind.seen[1].data, "anew");
   EXPECT_GE(behind.seen[0].time_ms, ahead.seen[5].time_ms);
   EXPECT_TRUE(bench.server.snapshot()->chunks.empty());
 }
