@@ -45,7 +45,7 @@ std::vector<Violation> check(const History& history, const Expectations& expecte
   check_jobs(history, expected, verdict);
   check_agreement(history, verdict);
   check_recovery(history, holds, expected, verdict);
-  check_messages(history, verdict);
+  check_messages(history, holds, expected, verdict);
   check_handovers(history, holds, verdict);
   auto found = verdict.take();
   std::sort(found.begin(), found.end(), [](const Violation& a, const Violation& b) {

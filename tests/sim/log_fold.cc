@@ -47,7 +47,7 @@ void LogFold::accept(const Asked& asked) {
     case Ask::task: return accept_job(asked);
     case Ask::notify:
       if (!key.takes_messages()) return broken('h', "a message was accepted for a key without a job: " + name(asked));
-      jobs[key.resident].messages.push_back(asked.ticket);
+      jobs[key.resident].messages.push_back({asked.ticket, now_});
       return;
     case Ask::stop:
       if (!key.any()) broken('h', "a stop was accepted for a key without a job: " + name(asked));

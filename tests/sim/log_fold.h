@@ -15,6 +15,11 @@ namespace tenure::sim {
 using AskedBy = std::map<std::uint64_t, Asked>;  // by ticket
 AskedBy asked_by_ticket(const History& history);
 
+struct FoldedMessage {
+  std::uint64_t ticket;
+  Time accepted_at;
+};
+
 struct FoldedJob {
   const Asked* asked = nullptr;
   Time accepted_at = 0;
@@ -22,7 +27,7 @@ struct FoldedJob {
   bool live = true;      // neither settled for good nor, for a task, buried
   bool buried = false;
   std::uint64_t value = 0;              // the last checkpoint or blob
-  std::vector<std::uint64_t> messages;  // tickets, in the order of acceptance
+  std::vector<FoldedMessage> messages;  // in the order of acceptance
 };
 
 struct FoldedKey {

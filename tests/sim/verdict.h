@@ -36,8 +36,9 @@ void check_deadlines(const PastHolds& holds, const Expectations& expected, Verdi
 void check_jobs(const History& history, const Expectations& expected, Verdict& verdict);  // f, g, h, i
 void check_agreement(const History& history, Verdict& verdict);                           // j
 void check_recovery(const History& history, const PastHolds& holds, const Expectations& expected,
-                    Verdict& verdict);                                                   // k, l
-void check_messages(const History& history, Verdict& verdict);                           // m
+                    Verdict& verdict);  // k, l
+void check_messages(const History& history, const PastHolds& holds, const Expectations& expected,
+                    Verdict& verdict);                                                   // m
 void check_handovers(const History& history, const PastHolds& holds, Verdict& verdict);  // n
 
 }  // namespace tenure::sim
