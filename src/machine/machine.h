@@ -151,6 +151,7 @@ class Machine {
   const std::map<std::uint64_t, DeadLetter>& dead() const { return dead_; }
   const std::map<std::uint64_t, DueAnswer>& answers() const { return answers_; }                // by ticket
   const std::map<std::uint64_t, std::uint64_t>& answer_order() const { return answer_order_; }  // order -> ticket
+  std::uint64_t last_sequence(std::uint64_t sender) const { return senders_.last(sender); }
   std::uint32_t queued() const { return queued_; }
   std::uint32_t keys() const { return table_.slots.live(); }
   bool configured() const { return configured_; }
@@ -207,6 +208,7 @@ class Machine {
   Errc judge(const v1::Dispatch& record, SlotId slot) const;
   void stop_job(SlotId slot, std::uint64_t ticket, bool say);
   void drop_waiting_tasks(SlotId slot);
+  void trim_oldest();
   void undelay_all(SlotId slot);
   bool is_stopping(SlotId slot) const;
   void check_shutdown();

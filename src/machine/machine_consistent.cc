@@ -210,6 +210,7 @@ bool Machine::dead_fit() const {
   }
   // As many letters as dead keys, and no two letters of one job.
   std::vector<JobId> jobs;
+  jobs.reserve(dead_.size());
   for (const auto& [id, letter] : dead_) jobs.push_back(letter.job);
   std::sort(jobs.begin(), jobs.end());
   if (std::adjacent_find(jobs.begin(), jobs.end()) != jobs.end()) return false;

@@ -15,6 +15,7 @@ constexpr Errc kAccepted{};
 
 void Machine::on(const v1::Dispatch& record) {
   if (record.ticket() == 0) return refuse_record();
+  if (MUTANT(queue_trims_oldest) && queued_ >= config_.max_queued_jobs) trim_oldest();
   const std::uint64_t hash = hash_bytes(record.key());
   SlotId slot = table_.find(record.key(), hash);
   const Errc verdict = judge(record, slot);
@@ -67,6 +68,15 @@ void Machine::on(const v1::Dispatch& record) {
   }
 }
 
+// A deliberate bug, for the simulator.
+void Machine::trim_oldest() {
+  for (SlotId slot = 0; slot < table_.slots.end(); ++slot) {
+    if (!table_.slots[slot].live || table_.slots[slot].state != JobState::queued || !table_.head(slot).fresh) continue;
+    touch(slot);
+    return finish_head(slot);
+  }
+}
+
 Errc Machine::judge(const v1::Dispatch& record, SlotId slot) const {
   if (record.key().empty() || record.key().size() > kKeyBytesMax) return Errc::invalid;
   if (record.payload().size() > kPayloadBytesMax || record.delay_ms() > kDelayMsMax) return Errc::invalid;
@@ -75,7 +85,7 @@ Errc Machine::judge(const v1::Dispatch& record, SlotId slot) const {
   if (slot != kNone) {
     // A resident job has its key for itself.
     const bool shares = record.kind() == v1::TASK && table_.slots[slot].kind == JobKind::task;
-    if (!shares) return Errc::key_exists;
+    if (!shares && !MUTANT(key_exists_unchecked)) return Errc::key_exists;
   }
   const std::uint32_t bound = config_.max_queued_jobs + (MUTANT(queue_bound_off_by_one) ? 1 : 0);
   if (queued_ >= bound) return Errc::pool_full;

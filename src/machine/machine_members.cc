@@ -48,7 +48,7 @@ void Machine::on(const v1::Beat& record) {
 void Machine::on(const v1::Expire& record) {
   const Session* session = roster_.session(record.session());
   if (session == nullptr) return refuse_record();
-  if (session->last_beat != record.last_beat() && !MUTANT(expire_ignores_newer_beat)) return refuse_record();
+  if (session->last_beat != record.last_beat()) return refuse_record();
   end_session(record.session(), SessionEnd::expired);
 }
 

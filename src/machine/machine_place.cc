@@ -161,7 +161,7 @@ void Machine::mark(WorkerIx ix) {
 }
 
 void Machine::settle_queues() {
-  for (std::size_t i = 0; i < dirty_.size(); ++i) {
+  for (std::size_t i = 0; i < dirty_.size(); ++i) {  // NOLINT(modernize-loop-convert): it may grow meanwhile
     const WorkerIx ix = dirty_[i];
     roster_.workers[ix].dirty = false;
     if (roster_.workers[ix].live) pump(ix);

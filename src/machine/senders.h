@@ -21,6 +21,12 @@ class Senders {
   // True if the batch is new; it is then remembered. A sequence too far back to tell counts as seen.
   bool accept(std::uint64_t sender, std::uint64_t sequence, std::int64_t log_time_ms);
 
+  // The largest sequence seen of a sender; zero if it is not known.
+  std::uint64_t last(std::uint64_t sender) const {
+    const auto found = senders_.find(sender);
+    return found == senders_.end() ? 0 : found->second.last;
+  }
+
   const std::map<std::uint64_t, Sender>& all() const { return senders_; }
   std::uint64_t orders() const { return orders_; }
   void restore(std::map<std::uint64_t, Sender> senders, std::uint64_t orders);

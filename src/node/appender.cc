@@ -99,6 +99,8 @@ void Appender::answered(Result<Position> answer) {
   if (answer) {
     backoff_.reset();
     under_way_ = false;
+    acked_sequence_ = sequence_;
+    acked_position_ = *answer;
     for (const Milestones& milestone : std::exchange(milestones_, {})) {
       if (milestone.appended) milestone.appended(*answer);
     }

@@ -48,6 +48,14 @@ class Appender {
 
   // The protocol's own records: always taken, since they are bounded by what the node holds.
   void offer(const v1::Record& record, Milestones milestones = {});
+  // The last batch that was acknowledged: a reader that has passed its position has met it, or it was lost.
+  struct Acknowledged {
+    std::uint64_t sender = 0;
+    std::uint64_t sequence = 0;
+    Position position = 0;
+  };
+  Acknowledged acknowledged() const { return {sender_, acked_sequence_, acked_position_}; }
+
   // For users' records, to be asked before offering one: Errc::busy while kUnsentBytesMax wait to be sent.
   Status has_room() const;
 
@@ -69,6 +77,8 @@ class Appender {
   Backoff backoff_;
   std::uint64_t sender_;
   std::uint64_t sequence_ = 0;
+  std::uint64_t acked_sequence_ = 0;
+  Position acked_position_ = 0;
 
   std::deque<Gathered> waiting_;
   std::size_t waiting_bytes_ = 0;

@@ -214,6 +214,7 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   void touch_wanted() override;
 
   void compare_digest(std::uint64_t session, Position position, std::uint64_t digest);
+  bool own_records_lost() const;
   void post_to_heart(std::function<void(Heart&)> work);
   void fill_config(v1::Configure& into) const;
 

@@ -147,7 +147,15 @@ void Node::pool_gone() {
   }
 }
 
+// The log may lose what this node appended before the node has read it. Nothing that was read is then gone; but what
+// the node said, and was told is kept, never happened.
+bool Node::own_records_lost() const {
+  const Appender::Acknowledged last = appender_.acknowledged();
+  return last.position <= replica_.position() && machine().last_sequence(last.sender) < last.sequence;
+}
+
 void Node::applied() {
+  if (own_records_lost() && !MUTANT(lost_records_ignored)) return replica_.abandon();
   if (std::exchange(roster_changed_, false)) {
     const Session* own = machine().roster().session(session_);
     if (own != nullptr) replica_.set_rank(machine().roster().rank(*own));

@@ -28,7 +28,7 @@ void Observer::heard(std::uint64_t session, Position at) {
 void Observer::in_touch() {
   const Instant now = loop_.now();
   const Nanos since = now - last_touch_;
-  const bool counts = since <= own_lease_ / 2 || MUTANT(observer_counts_outage);
+  const bool counts = since <= own_lease_ / 2;
   if (counts) touch_ += since;
   last_touch_ = now;
   if (!counts) count_from_now();

@@ -24,6 +24,11 @@ Replica::Replica(Log& log, Loop& loop, Entropy& entropy, ReplicaOptions options,
 
 void Replica::start() { load(); }
 
+void Replica::abandon() {
+  ++generation_;
+  events_.history_lost();
+}
+
 void Replica::resume() { load(); }
 
 void Replica::load() {
@@ -74,9 +79,8 @@ void Replica::take(Result<std::vector<Entry>> entries) {
       // A reader that fell behind a trim cannot prove any more that what it applied is still part of the history.
       case Errc::trimmed:
       case Errc::lost_history:
-        ++generation_;
         if (MUTANT(lost_history_ignored)) return load();
-        return events_.history_lost();
+        return abandon();
       case Errc::closed: return;
       default: return events_.broken(entries.error());
     }
@@ -84,7 +88,7 @@ void Replica::take(Result<std::vector<Entry>> entries) {
   backoff_.reset();
   const std::uint64_t generation = generation_;
   for (const Entry& entry : *entries) {
-    if (!apply(entry) || generation != generation_) return;
+    if (!apply(entry) || generation != generation_) return;  // the state has been given up
   }
   maybe_snapshot();
   read();

@@ -46,6 +46,8 @@ class Replica {
   Replica(Log& log, Loop& loop, Entropy& entropy, ReplicaOptions options, ReplicaEvents& events);
 
   void start();
+  // Gives up the present state, as if the engine had said that history was lost.
+  void abandon();
   // Begins anew from the newest snapshot, after history_lost().
   void resume();
 
