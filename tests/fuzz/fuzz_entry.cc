@@ -3,6 +3,7 @@
 #include "fuzz/exercise.h"
 #include "fuzz/parts.h"
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer gives the name.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   tenure::Machine machine;
   tenure::test::Feeder feeder(machine, 1'700'000'000'000);

@@ -27,6 +27,7 @@ void make_apt(const tenure::Machine& machine, Record& record) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer gives the name.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   tenure::v1::Batch batch;
   if (size > 1U << 16 || !batch.ParseFromArray(data, static_cast<int>(size))) return 0;

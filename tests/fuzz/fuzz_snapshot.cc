@@ -31,6 +31,7 @@ void try_restore(const std::vector<Bytes>& chunks) {
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer gives the name.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::vector<Bytes> chunks = tenure::test::split_parts(data, size);
   try_restore(chunks);

@@ -129,7 +129,9 @@ class Auditor final : public Effects {
   // Whatever wants a holder waits in the queue of its target, and only if that one has no room for it; whatever is
   // held by another than its target is on its way. The histories are too small to fill the portions.
   void check_queues(const Image& image) {
-    for (const auto& [key, state] : image.keys) {
+    for (const auto& entry : image.keys) {
+      const Bytes& key = entry.first;
+      const v1::KeyState& state = entry.second;
       const v1::WorkerState* target = image.target(state);
       const bool resident = !task(state);
       if (is(state, JobState::running) && resident) check(state.target() == state.holder(), "a move is due: " + key);

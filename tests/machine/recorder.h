@@ -96,6 +96,7 @@ class Recorder final : public Effects {
 
   std::vector<Bytes> granted_keys() const {
     std::vector<Bytes> keys;
+    keys.reserve(grants.size());
     for (const Granted& grant : grants) keys.push_back(grant.tenure.key);
     return keys;
   }
