@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/bytes.h"
 #include "sim/log_fold.h"
 
 namespace tenure::sim {
@@ -19,6 +20,17 @@ void check_agreement(const History& history, Verdict& verdict) {
     verdict.broken('j', event.at,
                    who(digest->process) + " and " + who(at->second.process) + " differ after entry " +
                        std::to_string(digest->entry));
+  }
+}
+
+void check_calm(const History& history, Verdict& verdict) {
+  for (const Event& event : history) {
+    if (const auto* fenced = std::get_if<LogFenced>(&event.what)) {
+      verdict.broken('o', event.at, "a session ended for no reason: " + to_hex(fenced->session));
+    }
+    if (const auto* crashed = std::get_if<ProcessCrashed>(&event.what)) {
+      verdict.broken('o', event.at, "process " + std::to_string(crashed->process) + " died for no reason");
+    }
   }
 }
 

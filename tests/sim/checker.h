@@ -17,6 +17,7 @@
 //   l  log and snapshot are bounded
 //   m  messages reach the holder in order, none left out
 //   n  a holder is given the last checkpoint or blob that was in the log before its grant
+//   o  where nothing goes wrong nobody is declared dead, and no process dies
 
 #include <cstdint>
 #include <string>
@@ -37,6 +38,7 @@ struct Expectations {
   std::uint32_t queue_bound = 1000;
   std::uint64_t bytes_since_snapshot_max = UINT64_MAX;
   std::uint64_t log_entries_max = UINT64_MAX;
+  bool calm = false;        // nothing went wrong in the run
   bool all_settled = true;  // the run was long enough for every task to end
 };
 

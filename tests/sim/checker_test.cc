@@ -411,5 +411,13 @@ TEST(Checker, N_CheckpointsAreHandedOn) {
   EXPECT_EQ(Story().at(0).lease(1, 9).resident("k", 50, 5).begin(1, "k", 5, 50, 4).at(1).end(1, "k", 5).verdict(), "n");
 }
 
+TEST(Checker, O_NobodyDiesForNothing) {
+  const auto fenced = [] { return Story().add(LogFenced{1, 7}); };
+  EXPECT_EQ(fenced().verdict(), "");
+  EXPECT_EQ(fenced().verdict({.calm = true}), "o");
+  EXPECT_EQ(Story().add(ProcessCrashed{3}).verdict({.calm = true}), "o");
+  EXPECT_EQ(held().at(9).close().verdict({.calm = true}), "");
+}
+
 }  // namespace
 }  // namespace tenure::sim

@@ -100,6 +100,11 @@ struct LogEnded {
   std::string key;
   std::uint64_t epoch;
 };
+// A session was declared dead, or gave itself up.
+struct LogFenced {
+  std::uint64_t position;
+  std::uint64_t session;
+};
 struct LogBuried {
   std::uint64_t position;
   std::uint64_t ticket;
@@ -132,9 +137,9 @@ struct Closed {    // the end, and what the log looks like then
   std::uint64_t snapshot_bytes;
 };
 
-using What =
-    std::variant<ProcessCrashed, ProcessPaused, ProcessResumed, Leased, HoldBegan, HoldEnded, Wrote, Delivered, Asked,
-                 Answered, LogSettled, LogGranted, LogEnded, LogBuried, LogBlob, LogLost, Digest, Healed, Closed>;
+using What = std::variant<ProcessCrashed, ProcessPaused, ProcessResumed, Leased, HoldBegan, HoldEnded, Wrote, Delivered,
+                          Asked, Answered, LogSettled, LogGranted, LogEnded, LogFenced, LogBuried, LogBlob, LogLost,
+                          Digest, Healed, Closed>;
 
 struct Event {
   Time at;

@@ -62,6 +62,9 @@ struct Teller {
   std::string operator()(const LogEnded& e) const {
     return "log " + text(e.position) + ": ended " + e.key + " epoch " + text(e.epoch);
   }
+  std::string operator()(const LogFenced& e) const {
+    return "log " + text(e.position) + ": session " + to_hex(e.session) + " is over before its time";
+  }
   std::string operator()(const LogBuried& e) const {
     return "log " + text(e.position) + ": buried " + to_hex(e.ticket);
   }

@@ -104,6 +104,7 @@ void Onlooker::joined(std::uint64_t session) {
 }
 
 void Onlooker::session_ended(std::uint64_t session, SessionEnd how) {
+  if (!silent_ && how != SessionEnd::left) recorder_.add(LogFenced{machine_->position(), session});
   static constexpr std::array<const char*, 4> kHow{"left", "fenced", "crashed", "expired"};
   if (!silent_)
     recorder_.note([&] {

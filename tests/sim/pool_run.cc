@@ -9,6 +9,8 @@ namespace tenure::sim {
 namespace {
 
 constexpr Time kSettleMax = 120 * kSecond;
+// A pool of this size makes some thousand events a second. One that makes millions turns in a circle.
+constexpr std::uint64_t kEventsMax = 10'000'000;
 constexpr Time kQuiet = 2 * kSecond;  // what the run goes on for once all is settled
 
 }  // namespace
@@ -95,18 +97,26 @@ Outcome PoolRun::run() {
   for (const auto& seat : seats_) started_again(*seat, dice_.between(0, kSecond));
   for (std::uint32_t i = 0; i < plan_.clients; ++i) plan_request(i);
   for (std::size_t kind = 0; kind < kFaults; ++kind) plan_fault(static_cast<Fault>(kind));
-  world_.run_until(plan_.busy);
+  const auto never = [] { return false; };
+  run_until(plan_.busy, never);
 
   heal();
-  const Time due = world_.now() + expectations().recovery;
-  world_.run_until(due);
-  world_.run_until(due + kSettleMax, [this] { return settled(); });
-  world_.run_until(world_.now() + kQuiet);
+  const Time healed = world_.now();
+  const Time due = healed + expectations().recovery;
+  run_until(due, [this] { return all_held(); });
+  outcome_.recovery_allowed = due - healed;
+  outcome_.recovered_in = world_.now() - healed;
+  run_until(due, never);
+  run_until(due + kSettleMax, [this] { return settled(); });
+  run_until(world_.now() + kQuiet, never);
   std::uint64_t snapshot_bytes = 0;
   for (const Bytes& chunk : server_.snapshot()->chunks) snapshot_bytes += chunk.size();
   recorder_.add(Closed{server_.kept_entries(), server_.bytes_since_snapshot(), snapshot_bytes});
 
   outcome_.violations = check(recorder_.history(), expectations());
+  if (world_.events() > kEventsMax) {
+    outcome_.violations.push_back({'k', world_.now(), "the pool turns in a circle and never comes to rest"});
+  }
   outcome_.trace = world_.trace();
   outcome_.simulated = world_.now();
   outcome_.events = world_.events();
@@ -137,6 +147,20 @@ void PoolRun::heal() {
   recorder_.add(Healed{});
 }
 
+void PoolRun::run_until(Time until, const std::function<bool()>& stop) {
+  world_.run_until(until, [&] { return world_.events() > kEventsMax || stop(); });
+}
+
+bool PoolRun::all_held() const {
+  bool held = true;
+  onlooker_.machine().each_job(0, [&](const JobInfo& job) {
+    held = job.kind == JobKind::task || job.state == JobState::running || job.state == JobState::dead ||
+           job.state == JobState::quarantined;
+    return held;
+  });
+  return held;
+}
+
 // Nothing is left but resident jobs that run.
 bool PoolRun::settled() const {
   bool quiet = true;
@@ -151,10 +175,12 @@ bool PoolRun::settled() const {
 Expectations PoolRun::expectations() const {
   Expectations expected;
   expected.lease = plan_.lease;
-  // A lease until the dead are known to be, for the last in the row half as much again; the answers that were under
-  // way when all healed; and the starts and stops of the handlers.
-  expected.recovery =
-      2 * plan_.lease + 2 * plan_.wires.timeout + 4 * (plan_.work.start_max + plan_.work.stop_max) + 5 * kSecond;
+  expected.calm = plan_.calm();
+  // A lease until the dead are known to be, a twentieth more for each that would speak first, and a beat to see it;
+  // twice what an answer takes that was lost when all healed; and the handlers' stops and starts, on the first worker
+  // and on the one that joined meanwhile.
+  const Time spoken = plan_.lease + plan_.lease / 20 * plan_.nodes + plan_.lease / 5;
+  expected.recovery = spoken + 2 * plan_.wires.timeout + 2 * (plan_.work.start_max + plan_.work.stop_max) + kSecond;
   expected.queue_bound = plan_.queue_bound;
   return expected;
 }

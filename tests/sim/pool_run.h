@@ -26,6 +26,8 @@ struct Outcome {
   std::uint64_t tickets = 0;
   std::array<std::uint64_t, kFaults> faults{};
   std::uint64_t wire_faults = 0;
+  Time recovered_in = 0;  // from when all healed to when every resident job ran
+  Time recovery_allowed = 1;
 };
 
 class PoolRun {
@@ -57,6 +59,8 @@ class PoolRun {
   void gone(Seat& seat);
   void heal();
   bool settled() const;
+  bool all_held() const;
+  void run_until(Time until, const std::function<bool()>& stop);
   Expectations expectations() const;
 
   // pool_faults.cc

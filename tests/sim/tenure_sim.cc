@@ -2,9 +2,11 @@
 // shows the run again, event by event.
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -53,7 +55,18 @@ struct Total {
   std::uint64_t hash = 0;  // of all runs together, whatever order they ended in
   std::uint64_t failed = 0;
   double cpu_s = 0;
+  double recovery_max = 0;  // of what was allowed
 };
+
+// How to see the run at hand again, for one that ends in a broken invariant instead of a verdict.
+thread_local std::string current_replay;
+bool caught_is_success = false;
+
+void on_abort(int) {
+  const auto size = static_cast<ssize_t>(current_replay.size());
+  if (write(STDOUT_FILENO, current_replay.data(), current_replay.size()) != size) _exit(3);
+  _exit(caught_is_success ? 0 : 1);
+}
 
 [[noreturn]] void usage() {
   std::fputs(kUsage, stderr);
@@ -117,6 +130,7 @@ std::string replay_command(const Options& options, std::uint64_t seed) {
 }
 
 bool one_seed(const Options& options, std::uint64_t seed, Total& total) {
+  current_replay = "to see it again: " + replay_command(options, seed) + "\n";
   const Outcome outcome = run_once(options, seed);
   const bool same = !options.twice || run_once(options, seed).trace == outcome.trace;
   const std::lock_guard lock(total.mutex);
@@ -128,6 +142,8 @@ bool one_seed(const Options& options, std::uint64_t seed, Total& total) {
   total.wire_faults += outcome.wire_faults;
   for (std::size_t i = 0; i < kFaults; ++i) total.faults[i] += outcome.faults[i];
   total.hash += hash_mix(seed, outcome.trace);
+  total.recovery_max = std::max(
+      total.recovery_max, static_cast<double>(outcome.recovered_in) / static_cast<double>(outcome.recovery_allowed));
   if (same && outcome.violations.empty()) return true;
   ++total.failed;
   std::printf("seed %llu:\n", static_cast<unsigned long long>(seed));
@@ -150,10 +166,13 @@ void print(const Total& total, double wall_s) {
     std::printf(", %llu %s", static_cast<unsigned long long>(total.faults[i]),
                 std::string(to_string(static_cast<Fault>(i))).c_str());
   }
-  std::printf("\n%llu violated, hash %s\n", static_cast<unsigned long long>(total.failed), to_hex(total.hash).c_str());
+  std::printf("\nthe slowest recovery took %.0f %% of the time allowed\n", 100 * total.recovery_max);
+  std::printf("%llu violated, hash %s\n", static_cast<unsigned long long>(total.failed), to_hex(total.hash).c_str());
 }
 
 int run_all(const Options& options) {
+  caught_is_success = options.until_caught;
+  std::signal(SIGABRT, on_abort);
   Total total;
   std::atomic<std::uint64_t> next{options.first_seed};
   std::atomic<bool> stop{false};
