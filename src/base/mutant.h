@@ -23,7 +23,7 @@ namespace tenure {
   X(epoch_from_position)     /* epochs restart when the log lost entries */                         \
   X(queue_bound_off_by_one)  /* one job too many is accepted */                                     \
   X(queue_trims_oldest)      /* a full queue drops its oldest job and says nothing */               \
-  X(key_exists_unchecked)    /* a second resident job replaces the first */                         \
+  X(key_exists_unchecked)    /* a second resident job is accepted, and nothing done */              \
   X(retry_lost)              /* a failed task is forgotten instead of tried again */                \
   X(orphan_lost)             /* a dead worker's running jobs are forgotten */                       \
   X(checkpoint_not_restored) /* the next holder starts without the checkpoint */                    \

@@ -19,6 +19,7 @@ void Machine::on(const v1::Dispatch& record) {
   const std::uint64_t hash = hash_bytes(record.key());
   SlotId slot = table_.find(record.key(), hash);
   const Errc verdict = judge(record, slot);
+  if (MUTANT(key_exists_unchecked) && verdict == Errc::key_exists) return accept(record.ticket(), record.say(), slot);
   if (verdict != kAccepted) return refuse(record.ticket(), record.say(), verdict);
 
   const bool added = slot == kNone;
@@ -85,7 +86,7 @@ Errc Machine::judge(const v1::Dispatch& record, SlotId slot) const {
   if (slot != kNone) {
     // A resident job has its key for itself.
     const bool shares = record.kind() == v1::TASK && table_.slots[slot].kind == JobKind::task;
-    if (!shares && !MUTANT(key_exists_unchecked)) return Errc::key_exists;
+    if (!shares) return Errc::key_exists;
   }
   const std::uint32_t bound = config_.max_queued_jobs + (MUTANT(queue_bound_off_by_one) ? 1 : 0);
   if (queued_ >= bound) return Errc::pool_full;

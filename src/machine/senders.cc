@@ -7,7 +7,6 @@ namespace tenure {
 static_assert(kInFlightMax <= 64, "the window is one word wide");
 
 bool Senders::accept(std::uint64_t sender, std::uint64_t sequence, std::int64_t log_time_ms) {
-  if (MUTANT(no_dedupe)) return true;
   Sender& entry = senders_[sender];
   bool fresh = false;
   if (sequence > entry.last) {
@@ -25,7 +24,7 @@ bool Senders::accept(std::uint64_t sender, std::uint64_t sequence, std::int64_t 
   entry.used_ms = log_time_ms;
   by_order_.emplace(entry.order, sender);
   forget_old(log_time_ms);
-  return fresh;
+  return fresh || MUTANT(no_dedupe);
 }
 
 void Senders::forget_old(std::int64_t log_time_ms) {

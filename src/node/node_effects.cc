@@ -148,10 +148,13 @@ void Node::pool_gone() {
 }
 
 // The log may lose what this node appended before the node has read it. Nothing that was read is then gone; but what
-// the node said, and was told is kept, never happened.
-bool Node::own_records_lost() const {
+// the node said, and was told is kept, never happened. Judged once for each batch, when its position is passed: the
+// machine forgets senders that are silent for long.
+bool Node::own_records_lost() {
   const Appender::Acknowledged last = appender_.acknowledged();
-  return last.position <= replica_.position() && machine().last_sequence(last.sender) < last.sequence;
+  if (last.sequence == verified_ || last.position > replica_.position()) return false;
+  verified_ = last.sequence;
+  return machine().last_sequence(last.sender) < last.sequence;
 }
 
 void Node::applied() {

@@ -124,6 +124,7 @@ std::optional<std::uint64_t> Replica::digest_at(Position position) const {
 }
 
 void Replica::note_saved(Position position) {
+  saved_ = std::max(saved_, position);
   while (!weighed_.empty() && weighed_.front().position <= position) {
     bytes_since_ -= weighed_.front().bytes;
     weighed_.pop_front();
@@ -164,17 +165,10 @@ void Replica::end_snapshot(Status stored) {
     return;
   }
   not_before_ = 0;
-  // History that is to be kept lies before the snapshot; what is beyond it goes.
-  Position before = snapshot_at_.position;
-  std::uint64_t kept = 0;
-  for (auto at = weighed_.rbegin(); at != weighed_.rend(); ++at) {
-    if (at->position > snapshot_at_.position) continue;
-    kept += at->bytes;
-    if (kept > options_.retain_bytes) break;
-    before = at->position;
-  }
+  // A whole interval of history is kept, so that a reader who is merely a little behind is not cut off.
+  const Position before = std::exchange(saved_, snapshot_at_.position);
   note_saved(snapshot_at_.position);
-  log_.trim(before, [](Status) {});  // what is not trimmed now is trimmed with the next snapshot
+  if (before != 0) log_.trim(before, [](const Status&) {});  // what is not trimmed now goes with the next snapshot
   events_.snapshot_stored(snapshot_at_.position);
 }
 

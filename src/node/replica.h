@@ -37,7 +37,6 @@ class ReplicaEvents : public Effects {
 struct ReplicaOptions {
   bool snapshots = true;                        // whether this replica may write any
   std::uint64_t snapshot_bytes_min = 1U << 20;  // less of a log than this is not worth a snapshot
-  std::uint64_t retain_bytes = 0;               // history kept before a snapshot, for `explain`
 };
 
 // Belongs to the node's loop.
@@ -91,13 +90,14 @@ class Replica {
   std::uint64_t generation_ = 0;  // outdates reads and snapshots that were under way at a reload
 
   std::deque<std::pair<Position, std::uint64_t>> digests_;
-  std::deque<Weighed> weighed_;  // entries since the last snapshot, for what is to be retained
+  std::deque<Weighed> weighed_;  // entries since the last snapshot
   std::uint64_t bytes_since_ = 0;
   std::uint64_t not_before_ = 0;  // of bytes_since_, after a snapshot that could not be stored
   std::size_t rank_ = 0;
   std::unique_ptr<SnapshotSource> source_;
   std::unique_ptr<SnapshotWriter> writer_;
   Cursor snapshot_at_;
+  Position saved_ = 0;  // the newest snapshot that this replica knows of
   Token token_;
 };
 
