@@ -59,6 +59,7 @@ void PoolRun::start(Seat& seat) {
   options.node.lease = Nanos(plan_.lease);
   options.node.config.max_queued_jobs = plan_.queue_bound;
   options.node.config.max_attempts = plan_.max_attempts;
+  options.node.config.quarantine_after = plan_.quarantine_after;
   options.node.config.backoff_base_ms = 100;
   options.node.config.backoff_cap_ms = 1000;
   options.node.replica.snapshot_bytes_min = plan_.snapshot_bytes_min;
@@ -109,9 +110,7 @@ Outcome PoolRun::run() {
   run_until(due, never);
   run_until(due + kSettleMax, [this] { return settled(); });
   run_until(world_.now() + kQuiet, never);
-  std::uint64_t snapshot_bytes = 0;
-  for (const Bytes& chunk : server_.snapshot()->chunks) snapshot_bytes += chunk.size();
-  recorder_.add(Closed{server_.kept_entries(), server_.bytes_since_snapshot(), snapshot_bytes});
+  recorder_.add(Closed{server_.kept_entries(), server_.bytes_since_snapshot(), snapshot_bytes()});
 
   outcome_.violations = check(recorder_.history(), expectations());
   if (world_.events() > kEventsMax) {
@@ -125,12 +124,19 @@ Outcome PoolRun::run() {
   return outcome_;
 }
 
+std::uint64_t PoolRun::snapshot_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const Bytes& chunk : server_.snapshot()->chunks) bytes += chunk.size();
+  return bytes;
+}
+
 void PoolRun::heal() {
   healed_ = true;
   wires_.calm();
   work_.start_fails = work_.start_requeues = work_.task_fails = work_.ignores_stop = 0;
   work_.task_max = 10 * kMilli;
   work_.finishes = 0;
+  work_.poison = 0;
   for (const auto& seat : seats_) {
     wires_.heal(seat->link);
     seat->link.read_delay_max = 0;
@@ -154,8 +160,8 @@ void PoolRun::run_until(Time until, const std::function<bool()>& stop) {
 bool PoolRun::all_held() const {
   bool held = true;
   onlooker_.machine().each_job(0, [&](const JobInfo& job) {
-    held = job.kind == JobKind::task || job.state == JobState::running || job.state == JobState::dead ||
-           job.state == JobState::quarantined;
+    held = job.kind == JobKind::task || job.state == JobState::running || job.state == JobState::stopping ||
+           job.state == JobState::dead || job.state == JobState::quarantined;
     return held;
   });
   return held;
@@ -181,7 +187,13 @@ Expectations PoolRun::expectations() const {
   // and on the one that joined meanwhile.
   const Time spoken = plan_.lease + plan_.lease / 20 * plan_.nodes + plan_.lease / 5;
   expected.recovery = spoken + 2 * plan_.wires.timeout + 2 * (plan_.work.start_max + plan_.work.stop_max) + kSecond;
+  // Jobs that may have killed their holders are tried one after another.
+  if (plan_.quarantine_after != 0) {
+    expected.recovery += (plan_.work.resident_keys + plan_.work.task_keys) * (kSoloMs + 500) * kMilli;
+  }
   expected.queue_bound = plan_.queue_bound;
+  // A snapshot is due when the log since the last one outweighs the state; what is under way meanwhile comes on top.
+  expected.bytes_since_snapshot_max = 4 * std::max(plan_.snapshot_bytes_min, snapshot_bytes()) + (64U << 10);
   return expected;
 }
 

@@ -61,6 +61,7 @@ class PoolRun {
   bool settled() const;
   bool all_held() const;
   void run_until(Time until, const std::function<bool()>& stop);
+  std::uint64_t snapshot_bytes() const;
   Expectations expectations() const;
 
   // pool_faults.cc

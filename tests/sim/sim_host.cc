@@ -45,6 +45,9 @@ void SimHost::begin(Run& run) {
   parts_.recorder.add(parts_.process, HoldBegan{parts_.process.number(), job.session, job.hold.key, job.hold.epoch,
                                                 parts_.recorder.ticket_of(job.payload),
                                                 job.has_checkpoint ? Recorder::number_in(job.checkpoint) : 0});
+  // By the job, and not by the moment: a poisonous job is so wherever it runs.
+  const bool poisonous = Dice(parts_.recorder.ticket_of(job.payload)).chance(parts_.work.poison);
+  if (poisonous && dice_.chance(0.7)) return parts_.process.crash();
   if (job.kind == JobKind::task) {
     parts_.reports->started(job.hold);
     later(run, dice_.between(0, parts_.work.task_max), &SimHost::run_task);

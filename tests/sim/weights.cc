@@ -37,6 +37,7 @@ void choose_pool(Plan& plan, Dice& dice) {
   plan.ppm_max = dice.chance(0.2) ? 10'000 : 200;
   plan.queue_bound = dice.chance(0.3) ? static_cast<std::uint32_t>(dice.between(1, 12)) : 1000;
   plan.max_attempts = static_cast<std::uint32_t>(dice.between(1, 4));
+  if (dice.chance(0.3)) plan.quarantine_after = static_cast<std::uint32_t>(dice.between(2, 4));
   plan.snapshot_bytes_min = static_cast<std::uint64_t>(dice.magnitude(1024, 65536));
   plan.server.numbering = static_cast<Numbering>(dice.below(3));
   plan.server.ppm = dice.between(-200, 200);
@@ -62,6 +63,7 @@ void choose_work(Plan& plan, Dice& dice) {
   work.start_max = dice.magnitude(kMilli, kSecond);
   work.stop_max = dice.magnitude(kMilli, kSecond);
   work.checkpoints = static_cast<double>(dice.between(0, 20)) / 10;
+  if (plan.quarantine_after != 0 && dice.chance(0.3)) work.poison = 0.05;
   if (dice.chance(0.4)) work.start_fails = work.start_requeues = work.task_fails = work.finishes = 0;
   if (dice.chance(0.6)) work.ignores_stop = 0;
 }
@@ -74,7 +76,7 @@ bool Plan::calm() const {
   const bool wires_calm = wires.request_lost + wires.answer_lost + wires.held + wires.duplicated + wires.split_reads +
                               wires.snapshot_commit_fails + wires.snapshot_load_fails ==
                           0;
-  return wires_calm && std::all_of(every.begin(), every.end(), [](Time span) { return span == 0; });
+  return wires_calm && work.poison == 0 && std::all_of(every.begin(), every.end(), [](Time span) { return span == 0; });
 }
 
 Plan plan_for(std::uint64_t seed) {

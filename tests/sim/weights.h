@@ -50,6 +50,7 @@ struct Work {
   double task_fails = 0.1;
   double ignores_stop = 0.01;  // a handler that does not hear its stop token
   double child_process = 0.5;  // a handler that can be killed without its process
+  double poison = 0;           // of the jobs: their handler kills its process
   double finishes = 0.02;      // a resident job that ends by itself, per second
   double checkpoints = 0.5;    // per second and job
   double leaves_blob = 0.5;
@@ -65,6 +66,7 @@ struct Plan {
   std::int64_t ppm_max = 200;
   std::uint32_t queue_bound = 1000;
   std::uint32_t max_attempts = 3;
+  std::uint32_t quarantine_after = 0;  // deaths of holders; zero: never
   std::uint64_t snapshot_bytes_min = 4096;
   ServerOptions server;
   WireOptions wires;
