@@ -97,7 +97,7 @@ void Actor::closed() {
 }
 
 void Actor::broken(const Error& error) {
-  stage_.recorder.note([&] { return process_.name() + " broken: " + error.message(); });
+  stage_.recorder.add(process_, NodeBroke{process_.number(), error.message()});
   if (on_broken) on_broken(error);
 }
 

@@ -23,6 +23,14 @@ void check_agreement(const History& history, Verdict& verdict) {
   }
 }
 
+void check_whole(const History& history, Verdict& verdict) {
+  for (const Event& event : history) {
+    const auto* broke = std::get_if<NodeBroke>(&event.what);
+    if (broke == nullptr) continue;
+    verdict.broken('p', event.at, "process " + std::to_string(broke->process) + " gave up: " + broke->why);
+  }
+}
+
 void check_calm(const History& history, Verdict& verdict) {
   for (const Event& event : history) {
     if (const auto* fenced = std::get_if<LogFenced>(&event.what)) {

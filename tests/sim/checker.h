@@ -18,6 +18,7 @@
 //   m  messages reach the holder in order, none left out
 //   n  a holder is given the last checkpoint or blob that was in the log before its grant
 //   o  where nothing goes wrong nobody is declared dead, and no process dies
+//   p  no node gives up for good: every fault here is one that passes
 
 #include <cstdint>
 #include <string>

@@ -411,6 +411,11 @@ TEST(Checker, N_CheckpointsAreHandedOn) {
   EXPECT_EQ(Story().at(0).lease(1, 9).resident("k", 50, 5).begin(1, "k", 5, 50, 4).at(1).end(1, "k", 5).verdict(), "n");
 }
 
+TEST(Checker, P_NoNodeGivesUp) {
+  EXPECT_EQ(Story().add(NodeBroke{1, "the log is corrupt"}).verdict(), "p");
+  EXPECT_EQ(Story().add(ProcessCrashed{1}).verdict(), "");
+}
+
 TEST(Checker, O_NobodyDiesForNothing) {
   const auto fenced = [] { return Story().add(LogFenced{1, 7}); };
   EXPECT_EQ(fenced().verdict(), "");

@@ -27,6 +27,12 @@ struct ProcessResumed {
   ProcessNumber process;
 };
 
+// A node stopped for good, since it cannot go on.
+struct NodeBroke {
+  ProcessNumber process;
+  std::string why;
+};
+
 // The node believes that its session lasts until then, in true time. The latest word counts.
 struct Leased {
   ProcessNumber process;
@@ -137,9 +143,9 @@ struct Closed {    // the end, and what the log looks like then
   std::uint64_t snapshot_bytes;
 };
 
-using What = std::variant<ProcessCrashed, ProcessPaused, ProcessResumed, Leased, HoldBegan, HoldEnded, Wrote, Delivered,
-                          Asked, Answered, LogSettled, LogGranted, LogEnded, LogFenced, LogBuried, LogBlob, LogLost,
-                          Digest, Healed, Closed>;
+using What = std::variant<ProcessCrashed, ProcessPaused, ProcessResumed, NodeBroke, Leased, HoldBegan, HoldEnded, Wrote,
+                          Delivered, Asked, Answered, LogSettled, LogGranted, LogEnded, LogFenced, LogBuried, LogBlob,
+                          LogLost, Digest, Healed, Closed>;
 
 struct Event {
   Time at;

@@ -29,6 +29,7 @@ struct Teller {
   std::string operator()(const ProcessCrashed& e) const { return who(e.process) + " crashed"; }
   std::string operator()(const ProcessPaused& e) const { return who(e.process) + " paused"; }
   std::string operator()(const ProcessResumed& e) const { return who(e.process) + " resumed"; }
+  std::string operator()(const NodeBroke& e) const { return who(e.process) + " BROKE: " + e.why; }
   std::string operator()(const Leased& e) const {
     return who(e.process) + " session " + to_hex(e.session) + " leased until " + seconds(e.until);
   }
