@@ -235,6 +235,10 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   std::optional<Position> join_position_;  // where it lies, once that is known
   std::optional<Position> end_position_;   // where the log's end was when it was last sought
   std::optional<Error> failure_;           // why the node is stopping for good
+  Position diverged_ = 0;                  // where another's digest made this node's state look wrong
+  int divergences_ = 0;
+  int joins_missed_ = 0;     // in a row
+  bool reload_due_ = false;  // history was lost while the session was being fenced
   bool closing_ = false;
   bool drain_sent_ = false;
   bool ended_pool_ = false;  // this node's leaving was the pool's end

@@ -9,6 +9,7 @@ namespace tenure {
 namespace {
 
 constexpr std::uint64_t kBeatsPerDigest = 5;
+constexpr int kDivergencesMax = 5;
 
 }  // namespace
 
@@ -62,6 +63,7 @@ void Node::joined(std::uint64_t session) {
   roster_changed_ = true;
   if (session != session_) return observer_.heard(session, machine().position());
   seen_join_ = true;
+  joins_missed_ = 0;
   post_to_heart([session](Heart& heart) { heart.confirmed(session, 0); });
 }
 
@@ -159,6 +161,13 @@ bool Node::own_records_lost() {
 
 void Node::applied() {
   if (own_records_lost() && !MUTANT(lost_records_ignored)) return replica_.abandon();
+  if (const Position where = std::exchange(diverged_, 0); where != 0) {
+    // It may be a digest of a history that is gone. A state that differs again after a reload is another matter.
+    if (++divergences_ < kDivergencesMax) return replica_.abandon();
+    return break_down({Errc::corrupt, "compare state",
+                       "this node's state differs from the others' at position " + std::to_string(where) +
+                           ": it has stopped; restart it, and report this"});
+  }
   if (std::exchange(roster_changed_, false)) {
     const Session* own = machine().roster().session(session_);
     if (own != nullptr) replica_.set_rank(machine().roster().rank(*own));
@@ -170,7 +179,10 @@ void Node::applied() {
   }
   events_.applied(machine());
   if (phase_ == Phase::loading && end_position_ && replica_.position() >= *end_position_) return reach_end();
-  check_join();
+  if (phase_ == Phase::joining) {
+    check_join();
+    if (phase_ != Phase::joining) return;
+  }
   steward_.look(machine(), phase_ == Phase::member ? session_ : 0, replica_.applied_at());
   const bool removing =
       std::any_of(workers_.begin(), workers_.end(), [](const auto& entry) { return entry.second.removing; });
@@ -191,6 +203,7 @@ void Node::history_lost() {
   if (phase_ == Phase::member || phase_ == Phase::joining || phase_ == Phase::leaving) {
     return fence(FenceReason::history_lost);
   }
+  if (phase_ == Phase::fenced) reload_due_ = true;
   if (phase_ == Phase::fenced || phase_ == Phase::over) return;
   phase_ = Phase::loading;
   replica_.resume();
@@ -231,12 +244,7 @@ void Node::compare_digest(std::uint64_t session, Position position, std::uint64_
     ++(agrees ? with : against);
     if (agrees && machine().roster().eldest()->id == other) eldest_with = true;
   }
-  if (against > with || (against == with && !eldest_with)) {
-    failure_ = Error{Errc::corrupt, "compare state",
-                     "this node's state differs from the others' at position " + std::to_string(position) +
-                         ": it has stopped; restart it, and report this"};
-    fence(FenceReason::diverged);
-  }
+  if (against > with || (against == with && !eldest_with)) diverged_ = position;
 }
 
 // After history was lost: a job that this node's user was told was accepted, and that is nowhere in what is left.

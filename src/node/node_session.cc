@@ -7,6 +7,11 @@
 #include "tenure/v1/record.pb.h"
 
 namespace tenure {
+namespace {
+
+constexpr int kJoinsMissedMax = 5;
+
+}  // namespace
 
 // An own record marks where the log's end is now: once it has been applied, everything before it has been.
 void Node::seek_end() {
@@ -66,14 +71,19 @@ void Node::join() {
                            [this, session](Position joined) {
                              if (session != session_) return;
                              join_position_ = joined;
-                             check_join();
+                             // Some entry has to follow, so that a join that was lost or refused is noticed.
+                             v1::Record tick;
+                             tick.mutable_tick();
+                             appender_.offer(tick);
                            }});
 }
 
-// A join that the machine did not take: the pool has rules that this program does not speak, or is full, or ends.
+// A join that was acknowledged and is not there. The log may have lost it; if that seems to happen again and again,
+// the machine does not take it: the pool has rules that this program does not speak, or is full.
 void Node::check_join() {
   if (phase_ != Phase::joining || seen_join_ || !join_position_ || replica_.position() < *join_position_) return;
   if (machine().gone()) return start_over();
+  if (++joins_missed_ < kJoinsMissedMax) return replica_.abandon();
   break_down({Errc::refused, "join",
               machine().version() > kMachineVersion
                   ? "the pool speaks machine version " + std::to_string(machine().version()) + ": use a newer program"
@@ -125,7 +135,7 @@ void Node::all_stopped(std::uint64_t session, FenceReason reason) {
   post_to_heart([session](Heart& heart) { heart.end(session); });
   if (failure_) return finish();
   std::erase_if(workers_, [](const auto& entry) { return entry.second.removing; });
-  if (reason == FenceReason::history_lost) {
+  if (std::exchange(reload_due_, false) || reason == FenceReason::history_lost) {
     phase_ = Phase::loading;
     replica_.resume();
     return seek_end();
