@@ -2,7 +2,7 @@
 
 SEEDS ?= 10000
 FUZZ_SECONDS ?= 60
-SIMULATOR := build/release/tests/sim/tenure_sim
+SIMULATOR := build/release/tests/sim/tenure-sim
 
 .DEFAULT_GOAL := help
 .PHONY: help test build release check format tidy asan tsan fuzz bench sim coverage demo clean
