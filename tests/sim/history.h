@@ -87,12 +87,6 @@ struct Answered {
   Errc code;  // only if refused
 };
 
-// The client was told that nobody can say what became of it.
-struct TicketLost {
-  ProcessNumber process;
-  std::uint64_t ticket;
-};
-
 // The log, as the onlooker reads it: at once, whole, and in order. Positions may come again after a loss.
 struct LogSettled {
   std::uint64_t position;
@@ -150,8 +144,8 @@ struct Closed {    // the end, and what the log looks like then
 };
 
 using What = std::variant<ProcessCrashed, ProcessPaused, ProcessResumed, NodeBroke, Leased, HoldBegan, HoldEnded, Wrote,
-                          Delivered, Asked, Answered, TicketLost, LogSettled, LogGranted, LogEnded, LogFenced,
-                          LogBuried, LogBlob, LogLost, Digest, Healed, Closed>;
+                          Delivered, Asked, Answered, LogSettled, LogGranted, LogEnded, LogFenced, LogBuried, LogBlob,
+                          LogLost, Digest, Healed, Closed>;
 
 struct Event {
   Time at;

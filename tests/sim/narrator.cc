@@ -53,9 +53,6 @@ struct Teller {
   std::string operator()(const Answered& e) const {
     return who(e.process) + " is told " + with_code(e.step, e.code) + " ticket " + to_hex(e.ticket);
   }
-  std::string operator()(const TicketLost& e) const {
-    return who(e.process) + " is told that nobody knows of ticket " + to_hex(e.ticket);
-  }
   std::string operator()(const LogSettled& e) const {
     return "log " + text(e.position) + ": " + with_code(e.step, e.code) + " ticket " + to_hex(e.ticket);
   }

@@ -18,8 +18,6 @@
 
 namespace tenure::sim {
 
-Step step_of(TicketState state);
-
 class Onlooker final : private Effects {
  public:
   Onlooker(LogServer& server, Recorder& recorder);

@@ -10,10 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/caller.h"
+#include "sim/actor.h"
 #include "sim/checker.h"
 #include "sim/sim_clock.h"
-#include "sim/stage.h"
 #include "sim/weights.h"
 
 namespace tenure::sim {
@@ -44,18 +43,17 @@ class PoolRun {
   struct Seat {
     std::string name;
     std::uint32_t number = 0;
-    enum class Kind : std::uint8_t { worker, asker, visitor } kind = Kind::worker;
+    bool worker = false;
     std::unique_ptr<SimClock> clock;
     Link link;
     Process* process = nullptr;
-    Caller* caller = nullptr;  // owned by the process
+    Actor* actor = nullptr;  // owned by the process
     bool leaving = false;
     std::uint32_t lives = 0;
   };
 
   // pool_run.cc
-  void add_seat(std::string name, Seat::Kind kind);
-  std::shared_ptr<Caller> make_caller(Seat& seat);
+  void add_seat(std::string name, bool worker);
   void start(Seat& seat);
   void started_again(Seat& seat, Time after);
   void gone(Seat& seat);
@@ -78,8 +76,8 @@ class PoolRun {
 
   // pool_work.cc
   void plan_request(std::uint32_t client);
-  void request(Caller& caller);
-  void send(Caller& caller, Ask ask);
+  void request(Actor& actor);
+  void send(Actor& actor, Ask ask);
   Bytes some_key(Ask ask);
 
   Plan plan_;
