@@ -6,25 +6,9 @@
 
 namespace tenure::sim {
 
-namespace {
-
-Step step_of(TicketState state) {
-  switch (state) {
-    case TicketState::accepted: return Step::accepted;
-    case TicketState::refused: return Step::refused;
-    case TicketState::started: return Step::started;
-    case TicketState::done: return Step::done;
-    case TicketState::failed: return Step::failed;
-    case TicketState::stopped: return Step::stopped;
-  }
-  return Step::refused;
-}
-
-}  // namespace
-
 Actor::Actor(const Stage& stage, Process& process, Link& link, Options options)
-    : stage_(stage),
-      process_(process),
+    : Caller(process),
+      stage_(stage),
       options_(std::move(options)),
       node_loop_(process.add_loop("node")),
       heart_loop_(process.add_loop("heart")),
@@ -50,28 +34,46 @@ Actor::~Actor() {
 }
 
 void Actor::start() {
-  stage_.recorder.note([&] { return process_.name() + " starts"; });
-  ask([this](Node& node) {
+  stage_.recorder.note([&] { return process().name() + " starts"; });
+  on_node([this](Node& node) {
     node.start();
     for (const WorkerOptions& worker : options_.workers) node.add_worker(worker);
   });
 }
 
-void Actor::ask(std::function<void(Node&)> work) {
+void Actor::on_node(std::function<void(Node&)> work) {
   node_loop_.post([this, work = std::move(work)] { work(*node_); });
 }
 
 void Actor::leave() {
-  ask([](Node& node) { node.close(); });
+  on_node([](Node& node) { node.close(); });
 }
 
-void Actor::settled(const Settlement& settlement) {
-  stage_.recorder.add(process_,
-                      Answered{process_.number(), settlement.ticket, step_of(settlement.state), settlement.code});
+void Actor::ask(const Request& request, std::function<void(std::uint64_t)> asked) {
+  on_node([request, asked = std::move(asked)](Node& node) {
+    Result<std::uint64_t> ticket = 0;
+    switch (request.ask) {
+      case Ask::resident:
+        ticket = node.dispatch({request.key, request.text, JobKind::resident, request.delay, 0});
+        break;
+      case Ask::task: ticket = node.dispatch({request.key, request.text, JobKind::task, request.delay, 0}); break;
+      case Ask::notify: ticket = node.notify(request.key, request.text); break;
+      case Ask::stop: ticket = node.stop(request.key); break;
+      case Ask::retry_dead: ticket = node.retry_dead(request.grave); break;
+      case Ask::drop_dead: ticket = node.drop_dead(request.grave); break;
+    }
+    if (ticket) asked(*ticket);
+  });
+}
+
+void Actor::settled(const Settlement& settlement) { write_settled(stage_.recorder, settlement); }
+
+void Actor::ticket_lost(std::uint64_t ticket) {
+  stage_.recorder.add(process(), TicketLost{process().number(), ticket});
 }
 
 void Actor::applied(const Machine& machine) {
-  if (process_.alive()) stage_.onlooker.applied(process_.number(), machine.position(), machine.digest());
+  if (process().alive()) stage_.onlooker.applied(process().number(), machine.position(), machine.digest());
 }
 
 void Actor::lease_until(std::uint64_t session, Instant until) {
@@ -82,13 +84,13 @@ void Actor::lease_until(std::uint64_t session, Instant until) {
 
 void Actor::tell_lease() {
   if (lease_session_ == 0) return;
-  stage_.recorder.add(process_, Leased{process_.number(), lease_session_, process_.clock().true_time(lease_until_)});
+  stage_.recorder.add(process(), Leased{process().number(), lease_session_, process().clock().true_time(lease_until_)});
 }
 
 void Actor::fenced(std::uint64_t session, FenceReason reason) {
   static constexpr std::array<const char*, 5> kWhy{"lease lost", "expired", "history lost", "diverged", "broken"};
   stage_.recorder.note([&] {
-    return process_.name() + " fenced: " + kWhy[static_cast<std::size_t>(reason)] + ", session " + to_hex(session);
+    return process().name() + " fenced: " + kWhy[static_cast<std::size_t>(reason)] + ", session " + to_hex(session);
   });
 }
 
@@ -97,8 +99,8 @@ void Actor::closed() {
 }
 
 void Actor::broken(const Error& error) {
-  stage_.recorder.add(process_, NodeBroke{process_.number(), error.message()});
-  if (on_broken) on_broken(error);
+  stage_.recorder.add(process(), NodeBroke{process().number(), error.message()});
+  if (on_broken) on_broken();
 }
 
 }  // namespace tenure::sim

@@ -1,5 +1,6 @@
 // Promises f to i: what becomes of what users ask for.
 
+#include <map>
 #include <set>
 
 #include "sim/log_fold.h"
@@ -38,12 +39,14 @@ bool local(const Answered& answered) {
          answered.code != Errc::pool_full;
 }
 
-// What a client was told was true: the log said so, if only in a tail that it lost afterwards.
+// What a client was told was true: the log said so, if only in a tail that it lost afterwards. That a job has started
+// may also be known from its holder.
 void check_told(const History& history, Verdict& verdict) {
   std::set<std::pair<std::uint64_t, Step>> said;
   std::set<std::pair<std::uint64_t, Step>> told;
   for (const Event& event : history) {
     if (const auto* settled = std::get_if<LogSettled>(&event.what)) said.insert({settled->ticket, settled->step});
+    if (const auto* began = std::get_if<HoldBegan>(&event.what)) said.insert({began->ticket, Step::started});
     const auto* answered = std::get_if<Answered>(&event.what);
     if (answered == nullptr || local(*answered)) continue;
     const std::string name = std::string(to_text(answered->step)) + ", ticket " + std::to_string(answered->ticket);
@@ -56,7 +59,47 @@ void check_told(const History& history, Verdict& verdict) {
   }
 }
 
+bool final_step(Step step) { return step == Step::done || step == Step::failed || step == Step::stopped; }
+
 }  // namespace
+
+void check_answers(const History& history, Verdict& verdict) {
+  struct Heard {
+    bool anything = false;
+    bool end = false;
+  };
+  std::map<std::uint64_t, Heard> heard;
+  std::set<ProcessNumber> gone;
+  for (const Event& event : history) {
+    if (const auto* answered = std::get_if<Answered>(&event.what)) {
+      Heard& so_far = heard[answered->ticket];
+      so_far.anything = true;
+      so_far.end = so_far.end || answered->step == Step::refused || final_step(answered->step);
+    } else if (const auto* lost = std::get_if<TicketLost>(&event.what)) {
+      heard[lost->ticket] = {true, true};
+    } else if (const auto* crashed = std::get_if<ProcessCrashed>(&event.what)) {
+      gone.insert(crashed->process);
+    } else if (const auto* left = std::get_if<ProcessLeft>(&event.what)) {
+      gone.insert(left->process);
+    }
+  }
+  std::set<std::uint64_t> ended;
+  const auto lines = log_lines(history);
+  for (const Event* event : lines.back().events) {
+    const auto* settled = std::get_if<LogSettled>(&event->what);
+    if (settled != nullptr && final_step(settled->step)) ended.insert(settled->ticket);
+  }
+  for (const Event& event : history) {
+    const auto* asked = std::get_if<Asked>(&event.what);
+    if (asked == nullptr || gone.contains(asked->process)) continue;
+    const Heard& so_far = heard[asked->ticket];
+    if (so_far.anything && (so_far.end || !ended.contains(asked->ticket))) continue;
+    verdict.broken('q', event.at,
+                   "process " + std::to_string(asked->process) + " never heard " +
+                       (so_far.anything ? "the end of" : "of") + " its request for " + asked->key + ", ticket " +
+                       std::to_string(asked->ticket));
+  }
+}
 
 void check_jobs(const History& history, const Expectations& expected, Verdict& verdict) {
   const AskedBy asked = asked_by_ticket(history);

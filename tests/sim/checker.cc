@@ -45,6 +45,7 @@ std::vector<Violation> check(const History& history, const Expectations& expecte
   check_jobs(history, expected, verdict);
   if (expected.calm) check_calm(history, verdict);
   check_whole(history, verdict);
+  if (expected.all_answered) check_answers(history, verdict);
   check_agreement(history, verdict);
   check_recovery(history, holds, expected, verdict);
   check_messages(history, holds, expected, verdict);

@@ -19,6 +19,7 @@
 //   n  a holder is given the last checkpoint or blob that was in the log before its grant
 //   o  where nothing goes wrong nobody is declared dead, and no process dies
 //   p  no node gives up for good: every fault here is one that passes
+//   q  who asks, and lives, hears what became of it
 
 #include <cstdint>
 #include <string>
@@ -39,8 +40,9 @@ struct Expectations {
   std::uint32_t queue_bound = 1000;
   std::uint64_t bytes_since_snapshot_max = UINT64_MAX;
   std::uint64_t log_entries_max = UINT64_MAX;
-  bool calm = false;        // nothing went wrong in the run
-  bool all_settled = true;  // the run was long enough for every task to end
+  bool all_answered = true;  // the run was long enough for every answer
+  bool calm = false;         // nothing went wrong in the run
+  bool all_settled = true;   // the run was long enough for every task to end
 };
 
 struct Violation {

@@ -411,6 +411,18 @@ TEST(Checker, N_CheckpointsAreHandedOn) {
   EXPECT_EQ(Story().at(0).lease(1, 9).resident("k", 50, 5).begin(1, "k", 5, 50, 4).at(1).end(1, "k", 5).verdict(), "n");
 }
 
+TEST(Checker, Q_WhoAsksHears) {
+  const auto task = [] { return Story().at(0).asks(7, Ask::task, "t").log(7, Step::accepted); };
+  const auto done = [&] { return task().grant("t", 1, 7).log(7, Step::done).ungrant("t", 1); };
+  const Expectations open{.all_settled = false};
+  EXPECT_EQ(task().verdict(open, true), "q") << "not even that it was accepted";
+  EXPECT_EQ(task().told(7, Step::accepted).verdict(open, true), "") << "it still runs";
+  EXPECT_EQ(done().told(7, Step::accepted).verdict(open, true), "q");
+  EXPECT_EQ(done().told(7, Step::accepted).told(7, Step::done).verdict(open, true), "");
+  EXPECT_EQ(done().add(TicketLost{99, 7}).verdict(open, true), "");
+  EXPECT_EQ(done().add(ProcessCrashed{99}).verdict(open, true), "") << "nobody is there to hear";
+}
+
 TEST(Checker, P_NoNodeGivesUp) {
   EXPECT_EQ(Story().add(NodeBroke{1, "the log is corrupt"}).verdict(), "p");
   EXPECT_EQ(Story().add(ProcessCrashed{1}).verdict(), "");

@@ -20,6 +20,9 @@ constexpr ProcessNumber kOnlooker = UINT32_MAX;  // the observer at the log, whe
 struct ProcessCrashed {
   ProcessNumber process;
 };
+struct ProcessLeft {  // it ended in good order
+  ProcessNumber process;
+};
 struct ProcessPaused {
   ProcessNumber process;
 };
@@ -87,6 +90,12 @@ struct Answered {
   Errc code;  // only if refused
 };
 
+// The client was told that nobody can say what became of it.
+struct TicketLost {
+  ProcessNumber process;
+  std::uint64_t ticket;
+};
+
 // The log, as the onlooker reads it: at once, whole, and in order. Positions may come again after a loss.
 struct LogSettled {
   std::uint64_t position;
@@ -143,9 +152,9 @@ struct Closed {    // the end, and what the log looks like then
   std::uint64_t snapshot_bytes;
 };
 
-using What = std::variant<ProcessCrashed, ProcessPaused, ProcessResumed, NodeBroke, Leased, HoldBegan, HoldEnded, Wrote,
-                          Delivered, Asked, Answered, LogSettled, LogGranted, LogEnded, LogFenced, LogBuried, LogBlob,
-                          LogLost, Digest, Healed, Closed>;
+using What = std::variant<ProcessCrashed, ProcessLeft, ProcessPaused, ProcessResumed, NodeBroke, Leased, HoldBegan,
+                          HoldEnded, Wrote, Delivered, Asked, Answered, TicketLost, LogSettled, LogGranted, LogEnded,
+                          LogFenced, LogBuried, LogBlob, LogLost, Digest, Healed, Closed>;
 
 struct Event {
   Time at;

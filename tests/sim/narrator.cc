@@ -27,6 +27,7 @@ std::string with_code(Step step, Errc code) {
 
 struct Teller {
   std::string operator()(const ProcessCrashed& e) const { return who(e.process) + " crashed"; }
+  std::string operator()(const ProcessLeft& e) const { return who(e.process) + " left"; }
   std::string operator()(const ProcessPaused& e) const { return who(e.process) + " paused"; }
   std::string operator()(const ProcessResumed& e) const { return who(e.process) + " resumed"; }
   std::string operator()(const NodeBroke& e) const { return who(e.process) + " BROKE: " + e.why; }
@@ -52,6 +53,9 @@ struct Teller {
   }
   std::string operator()(const Answered& e) const {
     return who(e.process) + " is told " + with_code(e.step, e.code) + " ticket " + to_hex(e.ticket);
+  }
+  std::string operator()(const TicketLost& e) const {
+    return who(e.process) + " is told that nobody knows of ticket " + to_hex(e.ticket);
   }
   std::string operator()(const LogSettled& e) const {
     return "log " + text(e.position) + ": " + with_code(e.step, e.code) + " ticket " + to_hex(e.ticket);

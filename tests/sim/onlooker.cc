@@ -12,6 +12,8 @@ namespace {
 // A digest now and then is written down even where all is well, so that the checker sees what it judges.
 constexpr std::uint64_t kSampleEvery = 64;
 
+}  // namespace
+
 Step step_of(TicketState state) {
   switch (state) {
     case TicketState::accepted: return Step::accepted;
@@ -23,8 +25,6 @@ Step step_of(TicketState state) {
   }
   return Step::refused;
 }
-
-}  // namespace
 
 Onlooker::Onlooker(LogServer& server, Recorder& recorder)
     : server_(server), recorder_(recorder), machine_(std::make_unique<Machine>()) {

@@ -18,6 +18,8 @@
 
 namespace tenure::sim {
 
+Step step_of(TicketState state);
+
 class Onlooker final : private Effects {
  public:
   Onlooker(LogServer& server, Recorder& recorder);

@@ -61,12 +61,12 @@ void PoolRun::strike(Fault fault) {
     case Fault::junk: return throw_junk();
     case Fault::clock_rate:
       world_.set_clock_rate(*seat->clock, dice_.between(-plan_.ppm_max, plan_.ppm_max));
-      return seat->actor->tell_lease();
+      return seat->caller->clock_changed();
     case Fault::wall_step: return seat->clock->step_wall(dice_.between(-7'200'000, 7'200'000));
     case Fault::leave:
       if (seat->leaving) return;
       seat->leaving = true;
-      return seat->actor->leave();
+      return seat->caller->leave();
   }
 }
 

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "base/assert.h"
+#include "sim/actor.h"
+#include "sim/visitor.h"
 
 namespace tenure::sim {
 
@@ -25,8 +26,12 @@ PoolRun::PoolRun(const Plan& plan)
       work_(plan.work),
       dice_(world_.fork("run")),
       stage_{world_, wires_, onlooker_, recorder_, store_, work_} {
-  for (std::uint32_t i = 0; i < plan.nodes; ++i) add_seat(std::string("n").append(std::to_string(i)), true);
-  for (std::uint32_t i = 0; i < plan.clients; ++i) add_seat(std::string("c").append(std::to_string(i)), false);
+  for (std::uint32_t i = 0; i < plan.nodes; ++i)
+    add_seat(std::string("n").append(std::to_string(i)), Seat::Kind::worker);
+  for (std::uint32_t i = 0; i < plan.clients; ++i) {
+    // A client is a node without workers, which follows the pool, or keeps no state at all.
+    add_seat(std::string("c").append(std::to_string(i)), dice_.chance(0.5) ? Seat::Kind::asker : Seat::Kind::visitor);
+  }
 }
 
 PoolRun::~PoolRun() {
@@ -37,21 +42,19 @@ PoolRun::~PoolRun() {
   }
 }
 
-void PoolRun::add_seat(std::string name, bool worker) {
+void PoolRun::add_seat(std::string name, Seat::Kind kind) {
   auto seat = std::make_unique<Seat>();
   seat->number = static_cast<std::uint32_t>(seats_.size());
   seat->name = std::move(name);
-  seat->worker = worker;
+  seat->kind = kind;
   seat->clock = std::make_unique<SimClock>(world_, Nanos(dice_.between(kSecond, 1'000'000 * kSecond)),
                                            dice_.between(-plan_.ppm_max, plan_.ppm_max),
                                            plan_.server.start_ms + dice_.between(-3'600'000, 3'600'000));
   seats_.push_back(std::move(seat));
 }
 
-void PoolRun::start(Seat& seat) {
-  seat.process = &world_.start_process(seat.name, *seat.clock);
-  ++seat.lives;
-  seat.leaving = false;
+std::shared_ptr<Caller> PoolRun::make_caller(Seat& seat) {
+  if (seat.kind == Seat::Kind::visitor) return std::make_shared<Visitor>(stage_, *seat.process, seat.link);
   Actor::Options options;
   options.node.name = seat.name;
   options.node.host = seat.name;
@@ -63,27 +66,35 @@ void PoolRun::start(Seat& seat) {
   options.node.config.backoff_base_ms = 100;
   options.node.config.backoff_cap_ms = 1000;
   options.node.replica.snapshot_bytes_min = plan_.snapshot_bytes_min;
-  for (std::uint32_t i = 0; seat.worker && i < plan_.workers_per_node; ++i) {
+  for (std::uint32_t i = 0; seat.kind == Seat::Kind::worker && i < plan_.workers_per_node; ++i) {
     options.workers.push_back({.id = seat.name + "." + std::to_string(i), .replaces = {}, .serves = {}});
   }
-  auto actor = std::make_shared<Actor>(stage_, *seat.process, seat.link, std::move(options));
-  seat.actor = actor.get();
-  seat.process->own(std::move(actor));
+  return std::make_shared<Actor>(stage_, *seat.process, seat.link, std::move(options));
+}
+
+void PoolRun::start(Seat& seat) {
+  seat.process = &world_.start_process(seat.name, *seat.clock);
+  ++seat.lives;
+  seat.leaving = false;
+  auto caller = make_caller(seat);
+  seat.caller = caller.get();
+  seat.process->own(std::move(caller));
   seat.process->on_crash = [this, &seat, number = seat.process->number()] {
     recorder_.add(ProcessCrashed{number});
     gone(seat);
   };
-  seat.actor->on_closed = [this, &seat] {
+  seat.caller->on_closed = [this, &seat] {
     // It ends in good order: what it still held would go on being held.
+    recorder_.add(ProcessLeft{seat.process->number()});
     seat.process->on_crash = [this, &seat] { gone(seat); };
     seat.process->crash();
   };
-  seat.actor->on_broken = [&seat](const Error&) { seat.process->crash(); };
-  seat.actor->start();
+  seat.caller->on_broken = [&seat] { seat.process->crash(); };
+  seat.caller->start();
 }
 
 void PoolRun::gone(Seat& seat) {
-  seat.actor = nullptr;
+  seat.caller = nullptr;
   seat.process = nullptr;
   started_again(seat, healed_ ? 100 * kMilli : dice_.magnitude(10 * kMilli, 10 * kSecond));
 }

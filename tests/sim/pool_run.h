@@ -10,9 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "sim/actor.h"
+#include "sim/caller.h"
 #include "sim/checker.h"
 #include "sim/sim_clock.h"
+#include "sim/stage.h"
 #include "sim/weights.h"
 
 namespace tenure::sim {
@@ -43,17 +44,18 @@ class PoolRun {
   struct Seat {
     std::string name;
     std::uint32_t number = 0;
-    bool worker = false;
+    enum class Kind : std::uint8_t { worker, asker, visitor } kind = Kind::worker;
     std::unique_ptr<SimClock> clock;
     Link link;
     Process* process = nullptr;
-    Actor* actor = nullptr;  // owned by the process
+    Caller* caller = nullptr;  // owned by the process
     bool leaving = false;
     std::uint32_t lives = 0;
   };
 
   // pool_run.cc
-  void add_seat(std::string name, bool worker);
+  void add_seat(std::string name, Seat::Kind kind);
+  std::shared_ptr<Caller> make_caller(Seat& seat);
   void start(Seat& seat);
   void started_again(Seat& seat, Time after);
   void gone(Seat& seat);
@@ -76,8 +78,8 @@ class PoolRun {
 
   // pool_work.cc
   void plan_request(std::uint32_t client);
-  void request(Actor& actor);
-  void send(Actor& actor, Ask ask);
+  void request(Caller& caller);
+  void send(Caller& caller, Ask ask);
   Bytes some_key(Ask ask);
 
   Plan plan_;

@@ -11,20 +11,20 @@ void PoolRun::plan_request(std::uint32_t client) {
     if (healed_) return;
     // Now and then a node that also works asks, as a program that embeds the library would.
     const std::size_t seat = dice_.chance(0.2) ? dice_.below(plan_.nodes) : plan_.nodes + client;
-    Actor* actor = seats_[seat]->actor;
+    Caller* caller = seats_[seat]->caller;
     // The options of a pool, and so its queue bound, come with its first member.
-    const bool ready = actor != nullptr && !seats_[seat]->leaving && onlooker_.machine().configured();
-    if (ready) request(*actor);
+    const bool ready = caller != nullptr && !seats_[seat]->leaving && onlooker_.machine().configured();
+    if (ready) request(*caller);
     plan_request(client);
   });
 }
 
-void PoolRun::request(Actor& actor) {
+void PoolRun::request(Caller& caller) {
   const auto& weights = work_.weights;
   auto draw = dice_.below(std::accumulate(weights.begin(), weights.end(), std::uint64_t{1}));
   std::size_t ask = 0;
   while (ask + 1 < weights.size() && draw >= weights[ask]) draw -= weights[ask++];
-  send(actor, static_cast<Ask>(ask));
+  send(caller, static_cast<Ask>(ask));
 }
 
 Bytes PoolRun::some_key(Ask ask) {
@@ -33,7 +33,7 @@ Bytes PoolRun::some_key(Ask ask) {
   return (task ? "task-" : "key-") + std::to_string(number);
 }
 
-void PoolRun::send(Actor& actor, Ask ask) {
+void PoolRun::send(Caller& caller, Ask ask) {
   const std::uint64_t number = recorder_.new_number();
   Bytes key = some_key(ask);
   const Bytes text = Recorder::bytes_with(number, dice_.below(work_.payload_bytes_max));
@@ -49,21 +49,12 @@ void PoolRun::send(Actor& actor, Ask ask) {
     key = at->second.key;
     buried = onlooker_.buried_ticket(grave);
   }
-  actor.ask([=, this, &process = actor.process()](Node& node) {
-    Result<std::uint64_t> ticket = 0;
-    switch (ask) {
-      case Ask::resident: ticket = node.dispatch({key, text, JobKind::resident, delay, 0}); break;
-      case Ask::task: ticket = node.dispatch({key, text, JobKind::task, delay, 0}); break;
-      case Ask::notify: ticket = node.notify(key, text); break;
-      case Ask::stop: ticket = node.stop(key); break;
-      case Ask::retry_dead: ticket = node.retry_dead(grave); break;
-      case Ask::drop_dead: ticket = node.drop_dead(grave); break;
-    }
-    if (!ticket) return;
+  const auto asked = [=, this, process = caller.process().number()](std::uint64_t ticket) {
     ++outcome_.tickets;
-    recorder_.number_is(number, *ticket);
-    recorder_.add(Asked{process.number(), *ticket, ask, key, delayed, buried});
-  });
+    recorder_.number_is(number, ticket);
+    recorder_.add(Asked{process, ticket, ask, key, delayed, buried});
+  };
+  caller.ask({ask, key, text, delay, grave}, asked);
 }
 
 }  // namespace tenure::sim

@@ -173,6 +173,7 @@ void print(const Total& total, double wall_s) {
 int run_all(const Options& options) {
   caught_is_success = options.until_caught;
   std::signal(SIGABRT, on_abort);
+  std::signal(SIGSEGV, on_abort);
   Total total;
   std::atomic<std::uint64_t> next{options.first_seed};
   std::atomic<bool> stop{false};

@@ -36,6 +36,7 @@ void check_deadlines(const PastHolds& holds, const Expectations& expected, Verdi
 void check_jobs(const History& history, const Expectations& expected, Verdict& verdict);  // f, g, h, i
 void check_calm(const History& history, Verdict& verdict);                                // o
 void check_whole(const History& history, Verdict& verdict);                               // p
+void check_answers(const History& history, Verdict& verdict);                             // q
 void check_agreement(const History& history, Verdict& verdict);                           // j
 void check_recovery(const History& history, const PastHolds& holds, const Expectations& expected,
                     Verdict& verdict);  // k, l

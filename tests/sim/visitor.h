@@ -1,0 +1,33 @@
+#pragma once
+
+// A process that only dispatches and keeps no state: production code of the client, from the log port up.
+
+#include <memory>
+
+#include "node/client.h"
+#include "sim/caller.h"
+#include "sim/stage.h"
+
+namespace tenure::sim {
+
+class Visitor final : public Caller, private ClientEvents {
+ public:
+  Visitor(const Stage& stage, Process& process, Link& link);
+  ~Visitor() override;
+
+  void start() override {}
+  void ask(const Request& request, std::function<void(std::uint64_t)> asked) override;
+
+ private:
+  void settled(const Settlement& settlement) override;
+  void ticket_lost(std::uint64_t ticket) override;
+  void broken(const Error& error) override;
+
+  Stage stage_;
+  SimLoop& loop_;
+  Dice entropy_;
+  std::unique_ptr<Log> log_;
+  std::unique_ptr<Client> client_;
+};
+
+}  // namespace tenure::sim
