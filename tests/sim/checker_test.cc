@@ -368,7 +368,7 @@ TEST(Checker, L_LogIsBounded) {
 TEST(Checker, M_MessagesInOrder) {
   const auto sent = [] {
     auto story = held().at(0).lease(2, 100).lease(1, 100);
-    for (const std::uint64_t ticket : {61, 62, 63}) story.asks(ticket, Ask::notify, "k").log(ticket, Step::accepted);
+    for (const std::uint64_t ticket : {61U, 62U, 63U}) story.asks(ticket, Ask::notify, "k").log(ticket, Step::accepted);
     return story;
   };
   const auto moved = [](Story story) {

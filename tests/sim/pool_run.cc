@@ -195,10 +195,10 @@ Expectations PoolRun::expectations() const {
   expected.lease = plan_.lease;
   expected.calm = plan_.calm();
   expected.all_answered = plan_.answers;
-  // A lease until the dead are known to be, a twentieth more for each that would speak first, and a beat to see it;
-  // twice what an answer takes that was lost when all healed; and the handlers' stops and starts, on the first worker
-  // and on the one that joined meanwhile.
-  const Time spoken = plan_.lease + plan_.lease / 20 * plan_.nodes + plan_.lease / 5;
+  // A lease until the dead are known to be, half a lease more for the last in the row of those who may say so, and a
+  // beat to see it; twice what an answer takes that was lost when all healed; and the handlers' stops and starts, on
+  // the first worker and on the one that joined meanwhile.
+  const Time spoken = plan_.lease + plan_.lease / 2 + plan_.lease / 5;
   expected.recovery = spoken + 2 * plan_.wires.timeout + 2 * (plan_.work.start_max + plan_.work.stop_max) + kSecond;
   // Jobs that may have killed their holders are tried one after another.
   if (plan_.quarantine_after != 0) {

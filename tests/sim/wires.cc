@@ -220,7 +220,11 @@ void Wires::calm() {
   options_.request_lost = options_.answer_lost = options_.held = options_.duplicated = 0;
   options_.split_reads = options_.snapshot_commit_fails = options_.snapshot_load_fails = 0;
   down_until_ = std::min(down_until_, world_.now());
-  // What is stuck in a lane stays so, but what follows goes over a new connection.
+  for (std::size_t index = 0; index < slots_.size(); ++index) {
+    const Slot& slot = slots_[index];
+    if (slot.call && slot.call->connection == 0) release(Id{slot.generation} << 32 | index);
+  }
+  stashed_.clear();
   lane_ends_.clear();
 }
 

@@ -77,7 +77,7 @@ class Wires {
   void heal(Link& link);
   // Something was appended or lost without a call: wakes the readers concerned.
   void poke();
-  // All faults of these wires are off from now on. What is under way still arrives.
+  // All faults of these wires are off from now on, and what their senders have given up does not arrive any more.
   void calm();
 
   LogServer& server() { return server_; }
