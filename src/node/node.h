@@ -156,6 +156,9 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
     std::uint64_t histories = 0;  // how often history had been lost when it was given out
   };
 
+  // Whether this is the session that the node lives under. One that it gave up comes again when the log is replayed.
+  bool living(std::uint64_t session) const;
+
   // Joining and leaving.
   void seek_end();
   void reach_end();

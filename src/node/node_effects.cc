@@ -13,6 +13,10 @@ constexpr int kDivergencesMax = 5;
 
 }  // namespace
 
+bool Node::living(std::uint64_t session) const {
+  return session == session_ && (phase_ == Phase::joining || phase_ == Phase::member || phase_ == Phase::leaving);
+}
+
 void Node::granted(const Grant& grant) {
   epoch_seen_ = std::max(epoch_seen_, grant.tenure.epoch);
   if (Effects* watcher = events_.watcher()) watcher->granted(grant);
@@ -61,7 +65,7 @@ void Node::answer_due(const Settlement& settlement) {
 void Node::joined(std::uint64_t session) {
   if (Effects* watcher = events_.watcher()) watcher->joined(session);
   roster_changed_ = true;
-  if (session != session_) return observer_.heard(session, machine().position());
+  if (!living(session)) return observer_.heard(session, machine().position());
   seen_join_ = true;
   joins_missed_ = 0;
   post_to_heart([session](Heart& heart) { heart.confirmed(session, 0); });
@@ -69,7 +73,7 @@ void Node::joined(std::uint64_t session) {
 
 void Node::beaten(std::uint64_t session, std::uint64_t number, std::uint64_t digest_position, std::uint64_t digest) {
   if (Effects* watcher = events_.watcher()) watcher->beaten(session, number, digest_position, digest);
-  if (session == session_) {
+  if (living(session)) {
     post_to_heart([session, number](Heart& heart) { heart.confirmed(session, number); });
     observer_.in_touch();
     digest_due_ = ++own_beats_ % kBeatsPerDigest == 0;
@@ -85,7 +89,7 @@ void Node::session_ended(std::uint64_t session, SessionEnd how) {
   roster_changed_ = true;
   observer_.forget(session);
   digests_.erase(session);
-  if (session != session_) return;
+  if (!living(session)) return;
   if (phase_ == Phase::leaving && how == SessionEnd::left) return finish();
   fence(FenceReason::expired);
 }
@@ -93,7 +97,7 @@ void Node::session_ended(std::uint64_t session, SessionEnd how) {
 void Node::worker_added(std::uint64_t session, BytesView worker) {
   if (Effects* watcher = events_.watcher()) watcher->worker_added(session, worker);
   const auto own = workers_.find(worker);
-  if (session != session_ || own == workers_.end()) return;
+  if (!living(session) || own == workers_.end()) return;
   own->second.added = true;
   events_.worker_added(worker);
   if (own->second.removing || closing_) drain(worker);
@@ -102,7 +106,7 @@ void Node::worker_added(std::uint64_t session, BytesView worker) {
 // The id is still another's: a worker that was killed and came back finds its former life not yet expired.
 void Node::worker_refused(std::uint64_t session, BytesView worker, Errc why) {
   if (Effects* watcher = events_.watcher()) watcher->worker_refused(session, worker, why);
-  if (session != session_) return;
+  if (!living(session)) return;
   events_.worker_refused(worker, why);
   if (why == Errc::key_exists && !retry_workers_.armed()) {
     retry_workers_.arm(world_.loop.now() + options_.lease / 10, [this] {
@@ -115,7 +119,7 @@ void Node::worker_removed(std::uint64_t session, BytesView worker) {
   if (Effects* watcher = events_.watcher()) watcher->worker_removed(session, worker);
   const auto own = workers_.find(worker);
   if (own == workers_.end()) return;
-  if (session == session_) {
+  if (living(session)) {
     own->second.added = false;
     events_.worker_removed(worker);
     if (own->second.removing) workers_.erase(own);

@@ -10,6 +10,7 @@ namespace {
 constexpr Nanos kRetryBase = std::chrono::milliseconds(5);
 constexpr Nanos kRetryCap = std::chrono::milliseconds(500);
 constexpr std::size_t kDigestsMax = 4096;
+constexpr std::size_t kSavedMax = 64;
 
 }  // namespace
 
@@ -58,6 +59,8 @@ void Replica::loaded(Result<Snapshot> snapshot) {
   digests_.clear();
   weighed_.clear();
   bytes_since_ = 0;
+  saved_.clear();
+  if (!snapshot->chunks.empty()) saved_.push_back({cursor_.position, loop_.now()});
   backoff_.reset();
   events_.reloaded();
   read();
@@ -124,7 +127,8 @@ std::optional<std::uint64_t> Replica::digest_at(Position position) const {
 }
 
 void Replica::note_saved(Position position) {
-  saved_ = std::max(saved_, position);
+  if (saved_.empty() || saved_.back().position < position) saved_.push_back({position, loop_.now()});
+  if (saved_.size() > kSavedMax) saved_.pop_front();
   while (!weighed_.empty() && weighed_.front().position <= position) {
     bytes_since_ -= weighed_.front().bytes;
     weighed_.pop_front();
@@ -165,11 +169,23 @@ void Replica::end_snapshot(Status stored) {
     return;
   }
   not_before_ = 0;
-  // A whole interval of history is kept, so that a reader who is merely a little behind is not cut off.
-  const Position before = std::exchange(saved_, snapshot_at_.position);
   note_saved(snapshot_at_.position);
-  if (before != 0) log_.trim(before, [](const Status&) {});  // what is not trimmed now goes with the next snapshot
+  trim();
   events_.snapshot_stored(snapshot_at_.position);
+}
+
+// A living member has read one of its own beats that is younger than its lease: it has read all that this replica
+// applied longer ago than that, and no trim cuts it off. What is kept now goes with a later snapshot.
+void Replica::trim() {
+  std::uint32_t lease_ms = 0;
+  for (const auto& [id, session] : machine_->roster().sessions) lease_ms = std::max(lease_ms, session.lease_ms);
+  const Instant old = loop_.now() - std::chrono::milliseconds(lease_ms) * 5 / 4;
+  Position before = 0;
+  while (saved_.size() > 1 && saved_.front().known <= old) {
+    before = saved_.front().position;
+    saved_.pop_front();
+  }
+  if (before != 0) log_.trim(before, [](const Status&) {});
 }
 
 }  // namespace tenure

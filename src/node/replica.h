@@ -67,6 +67,10 @@ class Replica {
     Position position;
     std::uint64_t bytes;
   };
+  struct Saved {
+    Position position;
+    Instant known;
+  };
 
   void load();
   void loaded(Result<Snapshot> snapshot);
@@ -77,6 +81,7 @@ class Replica {
   void maybe_snapshot();
   void write_snapshot();
   void end_snapshot(Status stored);
+  void trim();
 
   Log& log_;
   Loop& loop_;
@@ -97,7 +102,7 @@ class Replica {
   std::unique_ptr<SnapshotSource> source_;
   std::unique_ptr<SnapshotWriter> writer_;
   Cursor snapshot_at_;
-  Position saved_ = 0;  // the newest snapshot that this replica knows of
+  std::deque<Saved> saved_;  // snapshots that this replica knows of, oldest first
   Token token_;
 };
 
