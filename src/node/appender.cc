@@ -12,6 +12,7 @@ using std::chrono::milliseconds;
 
 constexpr Nanos kResendBase = milliseconds(5);
 constexpr Nanos kResendCap = milliseconds(500);
+constexpr std::size_t kUnmetMax = 1U << 16;  // of a reader that is further behind, the oldest are not looked for
 
 // Appends the record as an element of Batch.records, so that batches are put together without encoding twice.
 void encode(const v1::Record& record, Bytes& into) {
@@ -53,6 +54,25 @@ void Appender::offer(const v1::Record& record, Milestones milestones) {
 Status Appender::has_room() const {
   if (waiting_bytes_ < kUnsentBytesMax) return {};
   return fail(Errc::busy, "append", "too much is waiting to be sent; try again shortly");
+}
+
+// The log may lose what was appended before anybody has read it. Batches are sent one after another and lie in the log
+// in that order: one that is met before an older one, or whose place was passed, shows that the older one is gone.
+bool Appender::all_met(Position at, std::uint64_t sequence) {
+  bool missing = false;
+  if (sequence > met_) {
+    met_ = sequence;
+    for (; !unmet_.empty() && unmet_.front().sequence <= sequence; unmet_.pop_front()) {
+      missing = missing || unmet_.front().sequence < sequence;
+    }
+  }
+  for (; !unmet_.empty() && unmet_.front().position <= at; unmet_.pop_front()) missing = true;
+  return !missing;
+}
+
+void Appender::reader_reloaded() {
+  unmet_.clear();
+  met_ = 0;
 }
 
 // Everything that is offered in one turn of the loop goes together.
@@ -99,8 +119,8 @@ void Appender::answered(Result<Position> answer) {
   if (answer) {
     backoff_.reset();
     under_way_ = false;
-    acked_sequence_ = sequence_;
-    acked_position_ = *answer;
+    if (sequence_ > met_) unmet_.push_back({sequence_, *answer});
+    if (unmet_.size() > kUnmetMax) unmet_.pop_front();
     for (const Milestones& milestone : std::exchange(milestones_, {})) {
       if (milestone.appended) milestone.appended(*answer);
     }

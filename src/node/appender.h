@@ -48,13 +48,12 @@ class Appender {
 
   // The protocol's own records: always taken, since they are bounded by what the node holds.
   void offer(const v1::Record& record, Milestones milestones = {});
-  // The last batch that was acknowledged: a reader that has passed its position has met it, or it was lost.
-  struct Acknowledged {
-    std::uint64_t sender = 0;
-    std::uint64_t sequence = 0;
-    Position position = 0;
-  };
-  Acknowledged acknowledged() const { return {sender_, acked_sequence_, acked_position_}; }
+  // The node's reader is at this position, and has met this sender's batches up to `sequence` on its way. False: a
+  // batch that was acknowledged is not there. To be called after every entry.
+  bool all_met(Position at, std::uint64_t sequence);
+  // The reader begins anew, and what was acknowledged before is not looked for any more.
+  void reader_reloaded();
+  std::uint64_t sender() const { return sender_; }
 
   // For users' records, to be asked before offering one: Errc::busy while kUnsentBytesMax wait to be sent.
   Status has_room() const;
@@ -77,8 +76,13 @@ class Appender {
   Backoff backoff_;
   std::uint64_t sender_;
   std::uint64_t sequence_ = 0;
-  std::uint64_t acked_sequence_ = 0;
-  Position acked_position_ = 0;
+
+  struct Acknowledged {
+    std::uint64_t sequence;
+    Position position;
+  };
+  std::deque<Acknowledged> unmet_;  // and not yet met by the reader
+  std::uint64_t met_ = 0;           // the last sequence that the reader has met
 
   std::deque<Gathered> waiting_;
   std::size_t waiting_bytes_ = 0;

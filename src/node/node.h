@@ -217,7 +217,6 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   void touch_wanted() override;
 
   void compare_digest(std::uint64_t session, Position position, std::uint64_t digest);
-  bool own_records_lost();
   void post_to_heart(std::function<void(Heart&)> work);
   void fill_config(v1::Configure& into) const;
 
@@ -250,7 +249,6 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   std::uint64_t histories_ = 0;
   std::uint64_t epoch_seen_ = 0;
   std::uint64_t own_beats_ = 0;
-  std::uint64_t verified_ = 0;  // the last own batch that was judged, met or lost
   std::map<Bytes, OwnWorker, std::less<>> workers_;
   std::map<std::uint64_t, Given> tickets_;  // not finally settled
   std::map<std::uint64_t, bool> digests_;   // by session: whether its last digest agreed with ours

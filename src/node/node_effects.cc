@@ -153,18 +153,10 @@ void Node::pool_gone() {
   }
 }
 
-// The log may lose what this node appended before the node has read it. Nothing that was read is then gone; but what
-// the node said, and was told is kept, never happened. Judged once for each batch, when its position is passed: the
-// machine forgets senders that are silent for long.
-bool Node::own_records_lost() {
-  const Appender::Acknowledged last = appender_.acknowledged();
-  if (last.sequence == verified_ || last.position > replica_.position()) return false;
-  verified_ = last.sequence;
-  return machine().last_sequence(last.sender) < last.sequence;
-}
-
 void Node::applied() {
-  if (own_records_lost() && !MUTANT(lost_records_ignored)) return replica_.abandon();
+  // What the node said, and was told is kept, never happened.
+  const bool met = appender_.all_met(replica_.position(), machine().last_sequence(appender_.sender()));
+  if (!met && !MUTANT(lost_records_ignored)) return replica_.abandon();
   if (const Position where = std::exchange(diverged_, 0); where != 0) {
     // It may be a digest of a history that is gone. A state that differs again after a reload is another matter.
     if (++divergences_ < kDivergencesMax) return replica_.abandon();
@@ -194,6 +186,7 @@ void Node::applied() {
 }
 
 void Node::reloaded() {
+  appender_.reader_reloaded();
   roster_changed_ = true;
   digests_.clear();
   observer_.reset();
