@@ -211,9 +211,27 @@ SlotId Machine::each_job(SlotId from, const std::function<bool(const JobInfo&)>&
   return kNone;
 }
 
-void Machine::each_ticket(const std::function<void(std::uint64_t)>& visit) const {
+TicketView Machine::view_of(JobId id) const {
+  const Job& job = table_.jobs[id];
+  const WorkerIx holder = job.slot == kNone ? kNone : table_.placed[job.slot].holder;
+  if (holder == kNone || table_.slots[job.slot].head != id) return {job.ticket, TicketState::accepted, 0, {}, {}};
+  const Slot& slot = table_.slots[job.slot];
+  const bool runs = slot.kind == JobKind::resident && slot.state == JobState::running;
+  const TicketState state = runs ? TicketState::started : TicketState::accepted;
+  return {job.ticket, state, slot.epoch, roster_.workers[holder].id, {}};
+}
+
+void Machine::each_ticket(const std::function<void(const TicketView&)>& visit) const {
+  for (const auto& [id, letter] : dead_) {
+    visit({table_.jobs[letter.job].ticket, TicketState::failed, letter.epoch, {}, letter.error});
+  }
   for (JobId id = 0; id < table_.jobs.end(); ++id) {
-    if (table_.jobs[id].ticket != 0) visit(table_.jobs[id].ticket);
+    const Job& job = table_.jobs[id];
+    if (job.ticket == 0) continue;
+    visit(view_of(id));
+    if (!job.extra) continue;
+    for (const std::uint64_t ticket : job.extra->stop_tickets) visit({ticket, TicketState::accepted, 0, {}, {}});
+    for (const std::uint64_t ticket : job.extra->stop_says) visit({ticket, TicketState::accepted, 0, {}, {}});
   }
 }
 

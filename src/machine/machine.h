@@ -106,6 +106,14 @@ struct JobInfo {
   BytesView checkpoint;
 };
 
+struct TicketView {
+  std::uint64_t ticket;
+  TicketState state;  // accepted, started or failed; of a task that is held the state does not tell whether it started
+  std::uint64_t epoch;
+  BytesView worker;
+  BytesView error;
+};
+
 struct MachineStats {
   std::uint64_t entries = 0;
   std::uint64_t entries_skipped = 0;  // broken, foreign, or of an unknown format
@@ -164,8 +172,8 @@ class Machine {
   SlotId each_job(SlotId from, const std::function<bool(const JobInfo&)>& visit) const;
   // What the job's holder has not handled yet.
   void each_message(BytesView key, const std::function<void(std::uint64_t, BytesView)>& visit) const;
-  // The tickets of all jobs, waiting, held and dead.
-  void each_ticket(const std::function<void(std::uint64_t)>& visit) const;
+  // The tickets of all jobs, waiting, held and dead, and of those who wait for one to stop.
+  void each_ticket(const std::function<void(const TicketView&)>& visit) const;
   BytesView dead_payload(const DeadLetter& letter) const { return table_.jobs[letter.job].payload; }
   // The bytes that keys, payloads, checkpoints and messages take, roughly: what a snapshot would weigh.
   std::uint64_t state_bytes() const { return state_bytes_ + std::uint64_t{table_.slots.live()} * 64; }
@@ -260,6 +268,7 @@ class Machine {
 
   // machine_answers.cc
   void on(const v1::Answer& record);
+  TicketView view_of(JobId id) const;
   void tell(std::uint64_t ticket, bool say, const Settlement& settlement);
   void accept(std::uint64_t ticket, bool say, SlotId slot);
   void refuse(std::uint64_t ticket, bool say, Errc code);

@@ -1,6 +1,6 @@
 #include "node/client.h"
 
-#include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "machine/limits.h"
@@ -46,6 +46,7 @@ Client::Client(Log& log, Loop& loop, const Clock& clock, Entropy& entropy, Clien
       events_(events),
       patience_(patience),
       appender_(log, loop, clock, entropy, *this),
+      tickets_(appender_, events),
       impatience_(loop),
       retry_(loop) {}
 
@@ -55,14 +56,12 @@ Result<std::uint64_t> Client::send(v1::Record record, bool single) {
   const std::uint64_t ticket = entropy_.id();
   if (!mark(record, ticket)) return fail(Errc::invalid, "send", "this record asks for nothing");
   if (Status room = appender_.has_room(); !room) return tl::unexpected(room.error());
-  tickets_[ticket].single = single;
-  appender_.offer(record, {nullptr, [this, ticket](Position at) {
-                             if (const auto found = tickets_.find(ticket); found != tickets_.end()) {
-                               found->second.at = at;
-                             }
+  tickets_.add(ticket, single, loop_.now());
+  appender_.offer(record, {nullptr, [this](Position at) {
                              if (!replica_ && !cursor_) follow({at, 0});
                            }});
-  if (!impatience_.armed()) impatience_.arm(loop_.now() + patience_, [this] { fold(); });
+  if (fold_wanted_) fold();
+  watch_patience();
   return ticket;
 }
 
@@ -82,23 +81,18 @@ void Client::read() {
 
 void Client::take(Result<std::vector<Entry>> entries) {
   reading_ = false;
-  if (!entries) {
-    if (entries.error().code == Errc::closed) return;
-    if (entries.error().code == Errc::unavailable) {
-      retry_.arm(loop_.now() + kRetry, [this] { read(); });
-      return;
-    }
-    cursor_.reset();
-    return fold();
+  if (!entries && entries.error().code == Errc::closed) return;
+  if (!entries && entries.error().code == Errc::unavailable && !fold_wanted_) {
+    retry_.arm(loop_.now() + kRetry, [this] { read(); });
+    return;
   }
+  // What cannot be followed any more must be loaded: with nobody waiting, as soon as somebody does.
+  if (!entries) return fold();
   for (const Entry& entry : *entries) {
     if (const v1::Batch* batch = decoder_.decode(entry.data)) look(*batch);
     cursor_ = Cursor::at(entry);
   }
-  if (fold_until_ != 0) {  // it was decided meanwhile to fold, and the one read that is allowed has come back
-    cursor_.reset();
-    return fold();
-  }
+  if (fold_wanted_) return fold();
   // With nobody waiting there is nothing to follow: the next ticket begins at its own entry.
   if (tickets_.empty()) {
     cursor_.reset();
@@ -112,18 +106,22 @@ void Client::look(const v1::Batch& batch) {
   for (const v1::Record& record : batch.records()) {
     switch (record.kind_case()) {
       case v1::Record::kAnswer:
-        tell({record.answer().ticket(), ticket_state(record.answer().state()),
-              static_cast<Errc>(record.answer().code()), record.answer().epoch(), record.answer().worker(),
-              record.answer().error()});
+        tickets_.tell({record.answer().ticket(), ticket_state(record.answer().state()),
+                       static_cast<Errc>(record.answer().code()), record.answer().epoch(), record.answer().worker(),
+                       record.answer().error()});
         break;
       case v1::Record::kStarted:
         if (!doubtful(record.started().session())) {
-          tell({record.started().ticket(), TicketState::started, Errc{}, record.started().epoch(), {}, {}});
+          tickets_.tell({record.started().ticket(), TicketState::started, Errc{}, record.started().epoch(), {}, {}});
         }
         break;
       case v1::Record::kDone:
-        if (tickets_.contains(record.done().ticket()) && doubtful(record.done().session())) return fold();
-        tell({record.done().ticket(), TicketState::done, Errc{}, record.done().epoch(), {}, record.done().result()});
+        if (tickets_.has(record.done().ticket()) && doubtful(record.done().session())) {
+          fold_wanted_ = true;
+          break;
+        }
+        tickets_.tell(
+            {record.done().ticket(), TicketState::done, Errc{}, record.done().epoch(), {}, record.done().result()});
         break;
       case v1::Record::kExpire: shaken_.insert(record.expire().session()); break;
       case v1::Record::kEnd: shaken_.insert(record.end().session()); break;
@@ -133,75 +131,48 @@ void Client::look(const v1::Batch& batch) {
   }
 }
 
-void Client::tell(const Settlement& settlement) {
-  const auto found = tickets_.find(settlement.ticket);
-  if (found == tickets_.end()) return;
-  const bool accepted = settlement.state == TicketState::accepted;
-  const bool going_on = settlement.state == TicketState::started || (accepted && !found->second.single);
-  if (accepted && found->second.accepted) return;  // said twice
-  found->second.accepted = true;
-  if (!going_on) tickets_.erase(found);
-  events_.settled(settlement);
+// Somebody has to answer within the client's patience, or it looks for itself.
+void Client::watch_patience() {
+  if (replica_) return impatience_.cancel();
+  std::optional<Instant> eldest = tickets_.eldest_unanswered();
+  if (!eldest) return impatience_.cancel();
+  if (*eldest + patience_ <= loop_.now()) {
+    eldest = loop_.now();  // folding may take a while to begin, and is then wanted again
+    fold();
+  }
+  if (!replica_) impatience_.arm(*eldest + patience_, [this] { watch_patience(); });
 }
 
 // From here on the client is a replica. It stays one: whoever waits long may wait for more.
 void Client::fold() {
-  const bool impatient =
-      std::any_of(tickets_.begin(), tickets_.end(), [](const auto& entry) { return !entry.second.accepted; });
-  if (replica_ || tickets_.empty() || (!impatient && cursor_)) return;
-  if (fold_until_ == 0) {
-    fold_until_ = 1;
-    v1::Record record;
-    record.mutable_tick();
-    appender_.offer(record, {nullptr, [this](Position end) {
-                               fold_until_ = end;
-                               if (replica_ && replica_->position() >= end) find_lost();
-                             }});
-  }
-  // One read is outstanding at most: the marker's own entry will bring it back.
-  if (reading_) return;
-  cursor_.reset();
+  fold_wanted_ = true;
+  if (replica_ || tickets_.empty()) return cursor_.reset();
+  if (reading_) return nudge();
+  retry_.cancel();
   impatience_.cancel();
+  cursor_.reset();
   ReplicaOptions options;
   options.snapshots = false;
   replica_ = std::make_unique<Replica>(log_, loop_, entropy_, options, static_cast<ReplicaEvents&>(*this));
   replica_->start();
 }
 
-void Client::applied() {
-  if (fold_until_ > 1 && replica_->position() >= fold_until_) find_lost();
-}
-
-// The log has been folded up to its end, and some tickets are nowhere: settled and forgotten before the snapshot.
-void Client::find_lost() {
-  const Position end = std::exchange(fold_until_, 1);
-  std::set<std::uint64_t> there;
-  replica_->machine().each_ticket([&](std::uint64_t ticket) { there.insert(ticket); });
-  std::vector<std::uint64_t> lost;
-  std::vector<std::uint64_t> accepted;
-  for (const auto& [ticket, waiting] : tickets_) {
-    if (!waiting.at || *waiting.at > end) continue;
-    if (!there.contains(ticket)) lost.push_back(ticket);
-    if (there.contains(ticket) && !waiting.accepted) accepted.push_back(ticket);
-  }
-  for (const std::uint64_t ticket : accepted) tell({ticket, TicketState::accepted, Errc{}, 0, {}, {}});
-  for (const std::uint64_t ticket : lost) {
-    tickets_.erase(ticket);
-    events_.ticket_lost(ticket);
-  }
-}
-
-void Client::history_lost() {
-  replica_->resume();
-  fold_until_ = 0;
+// One read is outstanding at most: an own entry brings it back, if nothing else does.
+void Client::nudge() {
   v1::Record record;
   record.mutable_tick();
-  appender_.offer(record, {nullptr, [this](Position end) { fold_until_ = end; }});
+  appender_.offer(record);
 }
 
-void Client::append_gave_up() {
-  const std::map<std::uint64_t, Waiting> waiting = std::exchange(tickets_, {});
-  for (const auto& [ticket, state] : waiting) events_.ticket_lost(ticket);
+void Client::applied() {
+  const std::uint64_t met = replica_->machine().last_sequence(appender_.sender());
+  if (!appender_.all_met(replica_->position(), met)) tickets_.in_doubt();
+  tickets_.applied(replica_->machine());
+}
+
+void Client::reloaded() {
+  appender_.reader_reloaded();
+  tickets_.in_doubt();
 }
 
 }  // namespace tenure

@@ -8,7 +8,6 @@
 // loads the state after all and folds the log itself: the answer is a function of the log.
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -21,6 +20,7 @@
 #include "machine/effects.h"
 #include "node/appender.h"
 #include "node/replica.h"
+#include "node/tickets.h"
 #include "node/token.h"
 
 namespace tenure {
@@ -30,12 +30,8 @@ class Batch;
 class Record;
 }  // namespace v1
 
-class ClientEvents {
+class ClientEvents : public TicketEvents {
  public:
-  virtual ~ClientEvents() = default;
-  virtual void settled(const Settlement& settlement) = 0;
-  // Nobody can say what became of it: the log lost it, or no longer has it.
-  virtual void ticket_lost(std::uint64_t ticket) = 0;
   virtual void broken(const Error& error) = 0;
 };
 
@@ -52,32 +48,27 @@ class Client final : private ReplicaEvents, private AppenderEvents {
   // `single`: being accepted is all there is to hear of it.
   Result<std::uint64_t> send(v1::Record record, bool single);
   // Nobody waits for it any more.
-  void forget(std::uint64_t ticket) { tickets_.erase(ticket); }
+  void forget(std::uint64_t ticket) { tickets_.forget(ticket); }
   bool folding() const { return replica_ != nullptr; }
 
  private:
-  struct Waiting {
-    bool accepted = false;
-    bool single = false;
-    std::optional<Position> at;  // of its own entry, once that is known
-  };
-
   void follow(const Cursor& from);
   void read();
   void take(Result<std::vector<Entry>> entries);
   void look(const v1::Batch& batch);
   bool doubtful(std::uint64_t session) const { return shaken_.contains(session); }
+  void watch_patience();
   void fold();
-  void tell(const Settlement& settlement);
-  void find_lost();
+  void nudge();
 
   // While folding.
-  void settled(const Settlement& settlement) override { tell(settlement); }
+  void settled(const Settlement& settlement) override { tickets_.tell(settlement); }
   void applied() override;
-  void history_lost() override;
+  void reloaded() override;
+  void history_lost() override { replica_->resume(); }
   void broken(const Error& error) override { events_.broken(error); }
 
-  void append_gave_up() override;
+  void append_gave_up() override { tickets_.append_gave_up(); }
   void append_refused(const Error& error) override { events_.broken(error); }
 
   Log& log_;
@@ -87,12 +78,12 @@ class Client final : private ReplicaEvents, private AppenderEvents {
   Nanos patience_;
   Appender appender_;
   Decoder decoder_;
-  std::map<std::uint64_t, Waiting> tickets_;
+  Tickets tickets_;
   std::optional<Cursor> cursor_;    // set while following
   std::set<std::uint64_t> shaken_;  // sessions that may have ended since the log is followed
   bool reading_ = false;
+  bool fold_wanted_ = false;
   std::unique_ptr<Replica> replica_;  // set while folding
-  Position fold_until_ = 0;           // where the log's end was when folding began
   Timer impatience_;
   Timer retry_;
   Token token_;

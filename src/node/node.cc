@@ -39,6 +39,7 @@ Node::Node(const NodeWorld& world, NodeOptions options, NodeEvents& events)
       events_(events),
       appender_(world.log, world.loop, world.clock, world.entropy, *this),
       replica_(world.log, world.loop, world.entropy, options_.replica, *this),
+      tickets_(appender_, events_),
       runtime_(world.host == nullptr ? nullptr : std::make_unique<Runtime>(world.loop, *world.host, appender_)),
       heart_side_(std::make_shared<HeartSide>(world, events,
                                               HeartSide::NodeSide{
@@ -159,7 +160,7 @@ Result<std::uint64_t> Node::give(const v1::Record& record, std::uint64_t ticket,
   if (phase_ == Phase::over || failure_) return fail(Errc::closed, "append", "the node has stopped");
   if (Status room = appender_.has_room(); !room) return tl::unexpected(room.error());
   appender_.offer(record);
-  tickets_[ticket] = {false, single, histories_};
+  tickets_.add(ticket, single, world_.loop.now());
   return ticket;
 }
 
@@ -175,16 +176,7 @@ void Node::shut_down() {
   appender_.offer(record);
 }
 
-void Node::append_gave_up() {
-  std::vector<std::uint64_t> lost;
-  for (const auto& [ticket, given] : tickets_) {
-    if (!given.accepted) lost.push_back(ticket);
-  }
-  for (const std::uint64_t ticket : lost) {
-    tickets_.erase(ticket);
-    events_.ticket_lost(ticket);
-  }
-}
+void Node::append_gave_up() { tickets_.append_gave_up(); }
 
 void Node::append_refused(const Error& error) { break_down(error); }
 

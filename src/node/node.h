@@ -29,6 +29,7 @@
 #include "node/replica.h"
 #include "node/runtime.h"
 #include "node/steward.h"
+#include "node/tickets.h"
 
 namespace tenure {
 
@@ -72,10 +73,8 @@ enum class FenceReason : std::uint8_t {
   broken,        // the log cannot be followed any more
 };
 
-class NodeEvents {
+class NodeEvents : public TicketEvents {
  public:
-  virtual ~NodeEvents() = default;
-
   // The log has been read up to where it stood when the node was started.
   virtual void caught_up() {}
   virtual void joined(std::uint64_t /*session*/) {}
@@ -83,9 +82,6 @@ class NodeEvents {
   virtual void worker_refused(BytesView /*worker*/, Errc) {}
   virtual void worker_removed(BytesView /*worker*/) {}
   virtual void fenced(std::uint64_t /*session*/, FenceReason) {}
-  // What became of a ticket that this node gave out. A lost one: the log lost it, or nobody can say.
-  virtual void settled(const Settlement&) {}
-  virtual void ticket_lost(std::uint64_t /*ticket*/) {}
   // Everything the machine says, for those who want to watch; called before the node itself acts on it.
   virtual Effects* watcher() { return nullptr; }
   virtual void applied(const Machine&) {}
@@ -150,11 +146,6 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
     bool removing = false;
     bool removed = false;  // its RemoveWorker was offered
   };
-  struct Given {
-    bool accepted = false;
-    bool single = false;          // acceptance is all there is to say
-    std::uint64_t histories = 0;  // how often history had been lost when it was given out
-  };
 
   // Whether this is the session that the node lives under. One that it gave up comes again when the log is replayed.
   bool living(std::uint64_t session) const;
@@ -176,9 +167,7 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   void finish();
   void break_down(const Error& error);
 
-  // Tickets.
   Result<std::uint64_t> give(const v1::Record& record, std::uint64_t ticket, bool single);
-  void find_lost_tickets();
 
   // ReplicaEvents.
   void granted(const Grant& grant) override;
@@ -226,6 +215,7 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   NodeEvents& events_;
   Appender appender_;
   Replica replica_;
+  Tickets tickets_;
   std::unique_ptr<Runtime> runtime_;  // null without a host
   std::shared_ptr<HeartSide> heart_side_;
   Observer observer_;
@@ -250,8 +240,7 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   std::uint64_t epoch_seen_ = 0;
   std::uint64_t own_beats_ = 0;
   std::map<Bytes, OwnWorker, std::less<>> workers_;
-  std::map<std::uint64_t, Given> tickets_;  // not finally settled
-  std::map<std::uint64_t, bool> digests_;   // by session: whether its last digest agreed with ours
+  std::map<std::uint64_t, bool> digests_;  // by session: whether its last digest agreed with ours
   Timer close_deadline_;
   Timer retry_workers_;
 };

@@ -49,13 +49,7 @@ void Node::buried(BytesView key, std::uint64_t id, bool quarantined) {
 
 void Node::settled(const Settlement& settlement) {
   if (Effects* watcher = events_.watcher()) watcher->settled(settlement);
-  const auto given = tickets_.find(settlement.ticket);
-  if (given == tickets_.end()) return;
-  const bool accepted = settlement.state == TicketState::accepted;
-  const bool going_on = settlement.state == TicketState::started || (accepted && !given->second.single);
-  given->second.accepted = true;
-  if (!going_on) tickets_.erase(given);
-  events_.settled(settlement);
+  tickets_.tell(settlement);
 }
 
 void Node::answer_due(const Settlement& settlement) {
@@ -157,6 +151,7 @@ void Node::applied() {
   // What the node said, and was told is kept, never happened.
   const bool met = appender_.all_met(replica_.position(), machine().last_sequence(appender_.sender()));
   if (!met && !MUTANT(lost_records_ignored)) return replica_.abandon();
+  tickets_.applied(machine());
   if (const Position where = std::exchange(diverged_, 0); where != 0) {
     // It may be a digest of a history that is gone. A state that differs again after a reload is another matter.
     if (++divergences_ < kDivergencesMax) return replica_.abandon();
@@ -187,6 +182,7 @@ void Node::applied() {
 
 void Node::reloaded() {
   appender_.reader_reloaded();
+  tickets_.in_doubt();
   roster_changed_ = true;
   digests_.clear();
   observer_.reset();
@@ -242,26 +238,6 @@ void Node::compare_digest(std::uint64_t session, Position position, std::uint64_
     if (agrees && machine().roster().eldest()->id == other) eldest_with = true;
   }
   if (against > with || (against == with && !eldest_with)) diverged_ = position;
-}
-
-// After history was lost: a job that this node's user was told was accepted, and that is nowhere in what is left.
-void Node::find_lost_tickets() {
-  std::map<std::uint64_t, bool> old;
-  for (const auto& [ticket, given] : tickets_) {
-    if (given.histories < histories_) old[ticket] = false;
-  }
-  if (old.empty()) return;
-  machine().each_ticket([&](std::uint64_t ticket) {
-    if (const auto found = old.find(ticket); found != old.end()) found->second = true;
-  });
-  for (const auto& [ticket, there] : old) {
-    if (there) {
-      tickets_[ticket].histories = histories_;
-      continue;
-    }
-    tickets_.erase(ticket);
-    events_.ticket_lost(ticket);
-  }
 }
 
 }  // namespace tenure

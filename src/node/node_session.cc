@@ -31,7 +31,6 @@ void Node::reach_end() {
   phase_ = Phase::outside;
   // What is left of the history may still have the session that this node gave up.
   if (machine().roster().session(session_) != nullptr) offer_end(session_, v1::End::FENCED);
-  find_lost_tickets();
   events_.caught_up();
   if (closing_) return finish();
   if (!workers_.empty()) join();

@@ -87,7 +87,10 @@ void check_answers(const History& history, Verdict& verdict) {
   const auto lines = log_lines(history);
   for (const Event* event : lines.back().events) {
     const auto* settled = std::get_if<LogSettled>(&event->what);
-    if (settled != nullptr && final_step(settled->step)) ended.insert(settled->ticket);
+    if (settled == nullptr) continue;
+    // One that was dead, and was tried again, has not ended.
+    if (final_step(settled->step)) ended.insert(settled->ticket);
+    if (settled->step == Step::started) ended.erase(settled->ticket);
   }
   for (const Event& event : history) {
     const auto* asked = std::get_if<Asked>(&event.what);

@@ -30,8 +30,7 @@ PoolRun::PoolRun(const Plan& plan)
     add_seat(std::string("n").append(std::to_string(i)), Seat::Kind::worker);
   for (std::uint32_t i = 0; i < plan.clients; ++i) {
     // A client is a node without workers, which follows the pool, or keeps no state at all.
-    add_seat(std::string("c").append(std::to_string(i)),
-             plan.answers && dice_.chance(0.5) ? Seat::Kind::visitor : Seat::Kind::asker);
+    add_seat(std::string("c").append(std::to_string(i)), dice_.chance(0.5) ? Seat::Kind::visitor : Seat::Kind::asker);
   }
 }
 
@@ -194,7 +193,7 @@ Expectations PoolRun::expectations() const {
   Expectations expected;
   expected.lease = plan_.lease;
   expected.calm = plan_.calm();
-  expected.all_answered = plan_.answers;
+  expected.all_answered = true;
   // A lease until the dead are known to be, half a lease more for the last in the row of those who may say so, and a
   // beat to see it; twice what an answer takes that was lost when all healed; and the handlers' stops and starts, on
   // the first worker and on the one that joined meanwhile.

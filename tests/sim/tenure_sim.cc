@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* kUsage =
     "usage: tenure-sim [--seeds N] [--first-seed S] [--seconds-per-seed X] [--jobs N] [--twice] [--verbose]\n"
-    "                  [--mutant NAME] [--until-caught] [--answers]\n"
+    "                  [--mutant NAME] [--until-caught]\n"
     "  --seeds N             how many runs, each from a seed of its own (100)\n"
     "  --first-seed S        the first seed (1)\n"
     "  --seconds-per-seed X  the simulated span of work and faults, instead of one drawn from the seed\n"
@@ -30,7 +30,6 @@ constexpr const char* kUsage =
     "  --twice               run every seed twice; both must be the same event for event\n"
     "  --verbose             tell what happens\n"
     "  --mutant NAME         switch a deliberate bug on\n"
-    "  --answers             clients without a state take part, and everybody must hear what became of their requests\n"
     "  --until-caught        succeed at the first violation, fail if there is none\n";
 
 struct Options {
@@ -41,7 +40,6 @@ struct Options {
   bool twice = false;
   bool verbose = false;
   bool until_caught = false;
-  bool answers = false;
   Mutant mutant = Mutant::none;
 };
 
@@ -95,8 +93,6 @@ Options parse(int argc, char** argv) {
       options.twice = true;
     } else if (word == "--verbose") {
       options.verbose = true;
-    } else if (word == "--answers") {
-      options.answers = true;
     } else if (word == "--until-caught") {
       options.until_caught = true;
     } else if (word == "--mutant") {
@@ -114,7 +110,6 @@ Options parse(int argc, char** argv) {
 
 Plan plan_of(const Options& options, std::uint64_t seed) {
   Plan plan = plan_for(seed);
-  plan.answers = options.answers;
   if (options.seconds > 0) plan.busy = static_cast<Time>(options.seconds * 1e9);
   return plan;
 }
@@ -128,7 +123,6 @@ Outcome run_once(const Options& options, std::uint64_t seed) {
 std::string replay_command(const Options& options, std::uint64_t seed) {
   std::string command = "tenure-sim --seeds 1 --first-seed " + std::to_string(seed);
   if (options.seconds > 0) command += " --seconds-per-seed " + std::to_string(options.seconds);
-  if (options.answers) command += " --answers";
   if (options.mutant != Mutant::none) {
     command += " --mutant " + std::string(kMutantNames[static_cast<std::size_t>(options.mutant)]);
   }

@@ -61,9 +61,6 @@ struct Plan {
   std::uint32_t nodes = 3;
   std::uint32_t workers_per_node = 1;
   std::uint32_t clients = 2;
-  // Clients that keep no state take part, and promise q is asked for. Off unless --answers is given: about one run in
-  // ten breaks q today (CHANGELOG.md, "Known defects").
-  bool answers = false;
   Time lease = 5 * kSecond;
   Time busy = 30 * kSecond;  // the span of work and faults; then all heals
   std::int64_t ppm_max = 200;

@@ -1,0 +1,72 @@
+#pragma once
+
+// The tickets that a node or a client has given out, and what became of them.
+//
+// Most are settled by what the machine says as the log is applied. Where a state is loaded from a snapshot, or the log
+// lost what had been appended, what was to be heard of a ticket may never come: then an own record marks the log's
+// end, and once that has been applied, a ticket from before it is among the state's jobs, or nobody can say what
+// became of it.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "machine/machine.h"
+#include "node/appender.h"
+
+namespace tenure {
+
+class TicketEvents {
+ public:
+  virtual ~TicketEvents() = default;
+  // What became of a ticket. It is heard of no more once it is refused, done, failed or stopped.
+  virtual void settled(const Settlement& /*settlement*/) {}
+  // The log lost it, or nobody can say.
+  virtual void ticket_lost(std::uint64_t /*ticket*/) {}
+};
+
+// Belongs to the owner's loop.
+class Tickets {
+ public:
+  Tickets(Appender& appender, TicketEvents& events) : appender_(appender), events_(events) {}
+
+  // `single`: being accepted is all there is to hear of it.
+  void add(std::uint64_t ticket, bool single, Instant asked);
+  void forget(std::uint64_t ticket) { open_.erase(ticket); }
+  bool empty() const { return open_.empty(); }
+  bool has(std::uint64_t ticket) const { return open_.contains(ticket); }
+  // When the eldest was asked that has not been answered at all.
+  std::optional<Instant> eldest_unanswered() const;
+
+  void tell(const Settlement& settlement);
+  // A batch was given up: it may or may not be in the log.
+  void append_gave_up();
+  // The state was replaced, or an acknowledged record is not in the log.
+  void in_doubt();
+  // To be called after every entry.
+  void applied(const Machine& machine);
+
+ private:
+  struct Open {
+    bool answered = false;
+    bool started = false;
+    bool single = false;
+    Instant asked;
+    std::uint64_t markers = 0;  // how many had been offered before it
+  };
+
+  void judge(const Machine& machine);
+  void lose(std::vector<std::uint64_t> lost);
+
+  Appender& appender_;
+  TicketEvents& events_;
+  std::unordered_map<std::uint64_t, Open> open_;
+  std::uint64_t markers_ = 0;
+  std::uint64_t marker_passed_ = 0;
+  std::map<std::uint64_t, Position> markers_ahead_;  // acknowledged, and where they lie
+};
+
+}  // namespace tenure
