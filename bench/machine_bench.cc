@@ -179,7 +179,9 @@ void million_resident_keys(benchmark::State& state) {
     if (copy.state_digest() != machine.state_digest()) state.SkipWithError("the restored state differs");
 
     Cost death;
-    log->add().mutable_end()->set_session(1);
+    v1::End& end = *log->add().mutable_end();
+    end.set_session(1);
+    end.set_reason(v1::End::CRASHED);
     death.time([&] { log->flush(); });
     state.counters["death_ms"] = death.total_ms;
     Cost taking_over;

@@ -160,6 +160,34 @@ class KeyTable {
     return job;
   }
 
+  // The slots whose place is `wanted`, in order. Free slots have no target and no holder.
+  template <class Wanted>
+  std::vector<SlotId> select(Wanted wanted) const {
+    std::vector<SlotId> found;
+    for (SlotId id = 0; id < placed.size(); ++id) {
+      if (wanted(placed[id])) found.push_back(id);
+    }
+    return found;
+  }
+
+  // Calls `visit` for each of the slots, in order. Slots lie scattered over a hundred megabytes, and their head jobs
+  // over another; waiting for each in turn would be most of the time, so that they are fetched ahead. `visit` may
+  // remove its own slot, and no other.
+  enum class Ahead : std::uint8_t { slots, slots_and_heads };
+  template <class Visit>
+  void visit_each(const std::vector<SlotId>& ids, Ahead ahead, Visit visit) {
+    constexpr std::size_t kSlotsAhead = 16;
+    constexpr std::size_t kJobsAhead = 8;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (i + kSlotsAhead < ids.size()) slots.prefetch(ids[i + kSlotsAhead]);
+      if (ahead == Ahead::slots_and_heads && i + kJobsAhead < ids.size()) {
+        const JobId head = slots[ids[i + kJobsAhead]].head;
+        if (head != kNone) jobs.prefetch(head);
+      }
+      visit(ids[i]);
+    }
+  }
+
  private:
   KeyIndex index_;
 };

@@ -186,12 +186,12 @@ void Machine::remove_worker(WorkerIx ix, TenureEnd why, bool solo) {
 
   // In one pass, since a worker may have held half a million keys: what it held waits for its next holder at once.
   const bool rendezvous = config_.assignment == Assignment::rendezvous;
-  for (SlotId slot = 0; slot < table_.placed.size(); ++slot) {
-    if (table_.placed[slot].holder != ix) continue;
+  const std::vector<SlotId> held = table_.select([ix](const Placed& placed) { return placed.holder == ix; });
+  table_.visit_each(held, KeyTable::Ahead::slots_and_heads, [&](SlotId slot) {
     touch(slot);
     if (rendezvous && table_.placed[slot].target == ix) table_.placed[slot].target = choose(slot);
     orphan(slot, why, solo);
-  }
+  });
   worker_closed(ix);
   effects_->worker_removed(roster_.workers[ix].session, roster_.workers[ix].id);
   roster_.remove_worker(ix);

@@ -63,7 +63,8 @@ void Machine::retarget(SlotId slot, WorkerIx target) {
 void Machine::retarget_all() {
   refresh_open();
   for (SlotId slot = 0; slot < table_.placed.size(); ++slot) {
-    if (table_.slots[slot].live) retarget(slot, choose(slot));
+    const WorkerIx target = choose(slot);
+    if (target != table_.placed[slot].target && table_.slots[slot].live) retarget(slot, target);
   }
 }
 
@@ -71,10 +72,11 @@ void Machine::retarget_all() {
 // nothing moves but what must.
 void Machine::worker_opened(WorkerIx ix, WorkerIx replaced, bool inherits) {
   if (config_.assignment == Assignment::chosen) {
-    for (SlotId slot = 0; replaced != kNone && slot < table_.placed.size(); ++slot) {
-      if (table_.placed[slot].target != replaced) continue;
-      const WorkerIx server = server_of(slot);
-      retarget(slot, server != kNone ? server : ix);
+    if (replaced != kNone) {
+      for (const SlotId slot : table_.select([=](const Placed& placed) { return placed.target == replaced; })) {
+        const WorkerIx server = server_of(slot);
+        retarget(slot, server != kNone ? server : ix);
+      }
     }
     effects_->choices_due();
     return;
@@ -83,16 +85,14 @@ void Machine::worker_opened(WorkerIx ix, WorkerIx replaced, bool inherits) {
   if (config_.assignment != Assignment::rendezvous || (replaced != kNone && !inherits)) return retarget_all();
 
   const bool any_served = !served_.empty();
-  for (SlotId slot = 0; slot < table_.placed.size(); ++slot) {
-    const Placed& placed = table_.placed[slot];
-    if (placed.target == kNone) {
-      if (!table_.slots[slot].live) continue;
-    } else if (inherits ? placed.target != replaced
-                        : !rendezvous_prefers(placed.hash, worker.place, roster_.workers[placed.target].place)) {
-      continue;
-    }
-    retarget(slot, any_served ? choose(slot) : ix);
-  }
+  const std::vector<SlotId> gained = table_.select([&](const Placed& placed) {
+    if (placed.target == kNone) return true;  // or free
+    if (inherits) return placed.target == replaced;
+    return rendezvous_prefers(placed.hash, worker.place, roster_.workers[placed.target].place);
+  });
+  table_.visit_each(gained, KeyTable::Ahead::slots, [&](SlotId slot) {
+    if (table_.slots[slot].live) retarget(slot, any_served ? choose(slot) : ix);
+  });
 }
 
 // A worker takes no more keys. Those it should have had go to the others; those it holds follow as moves.
@@ -100,9 +100,8 @@ void Machine::worker_closed(WorkerIx ix) {
   if (config_.assignment == Assignment::jump) {
     retarget_all();
   } else {
-    for (SlotId slot = 0; slot < table_.placed.size(); ++slot) {
-      if (table_.placed[slot].target == ix) retarget(slot, choose(slot));
-    }
+    const std::vector<SlotId> lost = table_.select([=](const Placed& placed) { return placed.target == ix; });
+    table_.visit_each(lost, KeyTable::Ahead::slots, [&](SlotId slot) { retarget(slot, choose(slot)); });
   }
   if (config_.assignment == Assignment::chosen) effects_->choices_due();
 }

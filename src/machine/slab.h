@@ -3,6 +3,7 @@
 // Objects under small stable numbers, in blocks: growing never moves what is there, so that a million keys arrive
 // without a stall. Numbers are reused last-in-first-out, which is part of the state: restoring keeps them.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -43,6 +44,14 @@ class Slab {
     return blocks_[id / kBlock][id % kBlock];
   }
 
+  // For a pass over many: the object is fetched from memory while earlier ones are worked on.
+  void prefetch(std::uint32_t id) const {
+    ASSERT(id < end_);
+    const auto* bytes = reinterpret_cast<const char*>(&blocks_[id / kBlock][id % kBlock]);
+    for (std::size_t at = 0; at < sizeof(T); at += kCacheLineBytes) __builtin_prefetch(bytes + at, 1);
+    __builtin_prefetch(bytes + sizeof(T) - 1, 1);
+  }
+
   std::uint32_t end() const { return end_; }  // one past the largest number ever given
   std::uint32_t live() const { return live_; }
   const std::vector<std::uint32_t>& free_list() const { return free_; }
@@ -58,6 +67,7 @@ class Slab {
 
  private:
   static constexpr std::uint32_t kBlock = 1024;
+  static constexpr std::size_t kCacheLineBytes = 64;
 
   std::vector<std::unique_ptr<T[]>> blocks_;
   std::vector<std::uint32_t> free_;
