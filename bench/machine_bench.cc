@@ -73,6 +73,35 @@ void apply_small_tasks(benchmark::State& state) {
 }
 BENCHMARK(apply_small_tasks)->Arg(1)->Arg(16)->Arg(256)->Unit(benchmark::kMillisecond);
 
+// Delayed tasks of one key that fall due together: the time of each must not grow with their number.
+void fire_delayed_tasks(benchmark::State& state) {
+  const auto tasks = static_cast<std::uint64_t>(state.range(0));
+  for (auto _ : state) {
+    state.PauseTiming();
+    auto log = std::make_unique<PoolLog>();
+    for (std::uint64_t ticket = 1; ticket <= tasks; ++ticket) {
+      v1::Dispatch& dispatch = *log->add().mutable_dispatch();
+      dispatch.set_ticket(ticket);
+      dispatch.set_kind(v1::TASK);
+      dispatch.set_key("tenant");
+      dispatch.set_delay_ms(1'000);
+      if (log->gathered() == 500 || ticket == tasks) log->flush();
+    }
+    log->pass(2'000);
+    state.ResumeTiming();
+    while (log->machine().next_due_ms()) {
+      log->add().mutable_tick();
+      log->flush();
+    }
+    state.PauseTiming();
+    log.reset();
+    state.ResumeTiming();
+  }
+  state.counters["tasks_per_s"] =
+      benchmark::Counter(static_cast<double>(tasks), benchmark::Counter::kIsIterationInvariantRate);
+}
+BENCHMARK(fire_delayed_tasks)->Arg(1'000)->Arg(50'000)->Iterations(3)->Unit(benchmark::kMillisecond);
+
 // What a step of a large pool costs: all of it, and the longest single entry, which is how long the loop stands.
 struct Cost {
   double total_ms = 0;

@@ -12,7 +12,7 @@ LogEntry PoolLog::flush() {
   batch_.set_format(kBatchFormat);
   batch_.set_sender(1);
   batch_.set_sequence(++sequence_);
-  LogEntry entry{++position_, static_cast<std::int64_t>(1'000'000 + position_), batch_.SerializeAsString()};
+  LogEntry entry{++position_, ++time_ms_, batch_.SerializeAsString()};
   batch_.Clear();
   granted_now.clear();
   stopping_now.clear();

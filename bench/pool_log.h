@@ -31,6 +31,9 @@ class PoolLog final : private Effects {
   // Writes the batch as an entry, applies it, and returns it.
   LogEntry flush();
 
+  // The next entry is that much later; every entry is a millisecond later than the one before.
+  void pass(std::int64_t ms) { time_ms_ += ms; }
+
   void add_node(std::uint64_t session);
   void add_worker(std::uint64_t session, const std::string& id, std::uint32_t window = kWindowDefault);
 
@@ -52,6 +55,7 @@ class PoolLog final : private Effects {
   v1::Batch batch_;
   std::uint64_t sequence_ = 0;
   std::uint64_t position_ = 0;
+  std::int64_t time_ms_ = 1'000'000;
 };
 
 }  // namespace tenure

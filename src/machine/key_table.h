@@ -65,6 +65,7 @@ struct Job {
   std::int64_t due_ms = 0;
   std::unique_ptr<JobExtra> extra;
   JobId next = kNone;
+  JobId before = kNone;  // in the list of delayed tasks; of no meaning in others
   SlotId slot = kNone;
   std::uint32_t max_attempts = 0;
   std::uint16_t attempts = 0;  // that failed
@@ -130,11 +131,17 @@ class KeyTable {
     slots.remove(id);
   }
 
-  // For restoring, once slots and placed are filled in.
-  void rebuild_index() {
+  // For restoring, once slots, placed and jobs are filled in and found sound.
+  void rebuild() {
     index_.clear();
     for (SlotId id = 0; id < slots.end(); ++id) {
-      if (slots[id].live) index_.insert(placed[id].hash, id);
+      if (!slots[id].live) continue;
+      index_.insert(placed[id].hash, id);
+      JobId before = kNone;
+      for (JobId job = slots[id].delayed; job != kNone; job = jobs[job].next) {
+        jobs[job].before = before;
+        before = job;
+      }
     }
   }
 
@@ -149,6 +156,26 @@ class KeyTable {
       jobs[slot.tail].next = job;
     }
     slot.tail = job;
+  }
+
+  // The order of the delayed tasks means nothing: their timers have it.
+  void push_delayed(SlotId id, JobId job) {
+    Slot& slot = slots[id];
+    jobs[job].before = kNone;
+    jobs[job].next = slot.delayed;
+    if (slot.delayed != kNone) jobs[slot.delayed].before = job;
+    slot.delayed = job;
+  }
+
+  void take_delayed(SlotId id, JobId job) {
+    const JobId before = jobs[job].before;
+    const JobId next = jobs[job].next;
+    if (before == kNone) {
+      slots[id].delayed = next;
+    } else {
+      jobs[before].next = next;
+    }
+    if (next != kNone) jobs[next].before = before;
   }
 
   JobId pop_front(SlotId id) {

@@ -94,10 +94,8 @@ void Machine::fire(const MachineTimer& timer) {
     ASSERT(job.stamp == timer.stamp);
     const SlotId slot = job.slot;
     touch(slot);
-    // Out of the list of delayed tasks, to the end of the key's own.
-    JobId* link = &table_.slots[slot].delayed;
-    while (*link != timer.id) link = &table_.jobs[*link].next;
-    *link = job.next;
+    // Out of the delayed tasks, to the end of the key's list.
+    table_.take_delayed(slot, timer.id);
     table_.push_back(slot, timer.id);
     if (table_.slots[slot].state == JobState::idle) next_job(slot);
     return;

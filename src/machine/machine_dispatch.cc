@@ -57,8 +57,7 @@ void Machine::on(const v1::Dispatch& record) {
   } else if (delay_ms > 0) {
     job.stamp = ++stamps_;
     job.due_ms = log_time_ms_ + delay_ms;
-    job.next = table_.slots[slot].delayed;
-    table_.slots[slot].delayed = id;
+    table_.push_delayed(slot, id);
     timers_.insert({job.due_ms, job.stamp, TimerKind::delay, id});
   } else {
     table_.push_back(slot, id);

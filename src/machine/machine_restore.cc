@@ -82,7 +82,7 @@ Status Machine::restore(const std::vector<Bytes>& chunks) {
   if (slots != fresh.table_.slots.live() || items - slots != fresh.table_.jobs.live() || !fresh.consistent()) {
     return broken("its items do not fit together");
   }
-  fresh.table_.rebuild_index();
+  fresh.table_.rebuild();
   fresh.refresh_open();
 
   // All of the state; what is about this process only stays.

@@ -168,6 +168,37 @@ TEST(Dispatch, DelayedTasksJoinInTheOrderTheyComeDue) {
   EXPECT_EQ(order, (std::vector{now, soon, late, equal}));
 }
 
+// Many of one key fall due in an order that is not the one they came in, with a restart from a snapshot in
+// between; each joins once.
+TEST(Dispatch, ManyDelayedTasksOfOneKeyJoinOnceEach) {
+  constexpr std::uint64_t kTasks = 2'000;
+  TestPool pool;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> due;  // when, and the ticket
+  TestPool::Records records;
+  for (std::uint64_t i = 0; i < kTasks; ++i) {
+    const std::uint64_t delay_ms = 1 + i * 7'919 % kTasks;  // each once
+    due.emplace_back(delay_ms, pool.new_ticket());
+    records.push_back(rec::dispatch(due.back().second, v1::TASK, "k", {.delay_ms = delay_ms}));
+  }
+  v1::Configure options;
+  options.set_max_queued_jobs(kTasks);
+  pool.append(rec::configure(options));
+  pool.append(records);
+  pool.pass(kTasks / 2);
+  ASSERT_TRUE(pool.machine().restore(save(pool.machine())));
+  pool.pass(kTasks);
+  EXPECT_FALSE(pool.machine().next_due_ms());
+
+  pool.node("a");
+  std::sort(due.begin(), due.end());
+  for (const auto& [delay_ms, ticket] : due) {
+    ASSERT_TRUE(pool.info("k"));
+    ASSERT_EQ(pool.info("k")->ticket, ticket);
+    pool.done("k");
+  }
+  EXPECT_FALSE(pool.info("k"));
+}
+
 TEST(Dispatch, AWorkersWindowBoundsTheTasksItHolds) {
   TestPool pool;
   pool.node("a", {.window = 2});
