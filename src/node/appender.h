@@ -54,6 +54,8 @@ class Appender {
   // The reader begins anew, and what was acknowledged before is not looked for any more.
   void reader_reloaded();
   std::uint64_t sender() const { return sender_; }
+  // While milestones are being called: the batch was sent more than once, and may lie further ahead as well.
+  bool resent() const { return in_doubt_; }
 
   // For users' records, to be asked before offering one: Errc::busy while kUnsentBytesMax wait to be sent.
   Status has_room() const;

@@ -58,7 +58,9 @@ Result<std::uint64_t> Client::send(v1::Record record, bool single) {
   if (Status room = appender_.has_room(); !room) return tl::unexpected(room.error());
   tickets_.add(ticket, single, loop_.now());
   appender_.offer(record, {nullptr, [this](Position at) {
-                             if (!replica_ && !cursor_) follow({at, 0});
+                             if (replica_ || cursor_) return;
+                             if (appender_.resent()) return fold();  // all may have been said before this copy
+                             follow({at, 0});
                            }});
   if (fold_wanted_) fold();
   watch_patience();
