@@ -2,7 +2,6 @@
 
 find_package(Threads REQUIRED)
 find_package(Protobuf REQUIRED)
-find_package(tl-expected REQUIRED)
 
 # protobuf's headers warn under our flags and its generated sources are not ours to mend.
 add_library(tenure_protobuf INTERFACE)

@@ -2,7 +2,7 @@
 function(tenure_module name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
   add_library(tenure_${name} STATIC ${arg_SOURCES})
-  target_include_directories(tenure_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+  target_include_directories(tenure_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(tenure_${name} PUBLIC ${arg_LINKS} PRIVATE $<BUILD_INTERFACE:tenure_flags>)
 endfunction()
 

@@ -1,54 +1,19 @@
 #pragma once
 
-// Expected failures are values. An Error is a code that callers branch on, the operation that failed, and the
-// context a person needs in order to act.
+// The library's own way to fail is the public one; this adds the shorthand for it.
 
-#include <cstdint>
 #include <string>
-#include <string_view>
-#include <tl/expected.hpp>
+#include <tenure/result.hpp>
 
 namespace tenure {
 
-enum class Errc : std::uint8_t {
-  // The request itself.
-  invalid = 1,    // malformed, empty or over a bound; refused before anything was written
-  key_exists,     // the key already has a job
-  no_such_key,    // the key has no job
-  pool_full,      // the queue bound is reached
-  shutting_down,  // the pool is ending
-  job_failed,     // the handler said so; its error is the context
-  // The log.
-  unavailable,   // the engine cannot be reached now; it may be tried again
-  unknown,       // an append may or may not have taken effect; sending it again is safe
-  refused,       // the engine will not take it (read-only, wrong pool, no permission); trying again is futile
-  full,          // no room on the disk or in the server
-  corrupt,       // the engine's data is damaged
-  version,       // written by a version that this one does not speak
-  trimmed,       // the position lies before what the log still keeps: start from the snapshot
-  lost_history,  // entries that were there are gone or different: fence, reload, rejoin
-  closed,        // the log or the node was closed
-  timed_out,     // a deadline passed; what was sent may still happen
-  busy,          // a bound of this process is reached; try again shortly
-};
-
-std::string_view to_string(Errc code);
-
-struct Error {
-  Errc code;
-  std::string operation;
-  std::string context;
-
-  // "sqlite append: disk full (tenure.db: database or disk is full)", for people.
-  std::string message() const;
-};
-
-template <class T>
-using Result = tl::expected<T, Error>;
-using Status = Result<void>;
-
-inline tl::unexpected<Error> fail(Errc code, std::string operation, std::string context = {}) {
-  return tl::unexpected<Error>(Error{code, std::move(operation), std::move(context)});
+inline Failure fail(Errc code, std::string operation, std::string context = {}) {
+  return Failure(Error{code, std::move(operation), std::move(context)});
 }
 
 }  // namespace tenure
+
+// The spelling of src/node/client.cc, until it is changed there.
+namespace tl {
+using unexpected = tenure::Failure;
+}  // namespace tl

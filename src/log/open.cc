@@ -9,7 +9,7 @@ namespace tenure {
 
 namespace {
 
-tl::unexpected<Error> no_engine(std::string_view what) {
+Failure no_engine(std::string_view what) {
   std::string context(what);
   context += " names no engine: write memory:NAME or sqlite:PATH";
   return fail(Errc::invalid, "open log", std::move(context));

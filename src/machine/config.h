@@ -3,10 +3,9 @@
 // The pool's options, as the log has them: the same on every node.
 
 #include <cstdint>
+#include <tenure/kinds.hpp>
 
 namespace tenure {
-
-enum class Assignment : std::uint8_t { rendezvous = 1, jump = 2, chosen = 3 };
 
 struct PoolConfig {
   std::uint32_t max_queued_jobs = 1000;

@@ -4,13 +4,12 @@
 // runtime acts on what concerns its own session, `tenure explain` writes history from it, the simulator compares.
 
 #include <cstdint>
+#include <tenure/kinds.hpp>
 
 #include "base/bytes.h"
 #include "base/result.h"
 
 namespace tenure {
-
-enum class JobKind : std::uint8_t { resident, task };
 
 // Why a tenure ended.
 enum class TenureEnd : std::uint8_t {
@@ -23,9 +22,6 @@ enum class TenureEnd : std::uint8_t {
   crashed,  // somebody saw the worker's process die
   expired,  // the worker was not heard of for a lease
 };
-
-// Why a holder is asked to stop a job.
-enum class StopReason : std::uint8_t { stop, move, start_timeout, shutdown };
 
 struct TenureRef {
   std::uint64_t session;
@@ -45,8 +41,6 @@ struct Grant {
   BytesView payload;
   BytesView checkpoint;
 };
-
-enum class TicketState : std::uint8_t { accepted, refused, started, done, failed, stopped };
 
 // What became of a ticket: accepted or refused first, then the steps of the job it stands for.
 struct Settlement {

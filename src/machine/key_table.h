@@ -29,18 +29,7 @@ using WorkerIx = std::uint32_t;
 //            └──Released────── moving ◀─move────┘
 //
 // The end of the holder's session takes starting, running and moving back to queued (or to quarantined), and
-// stopping to gone. A task is running as soon as it is granted.
-enum class JobState : std::uint8_t {
-  idle,      // the key has delayed tasks only
-  queued,    // wants a holder
-  starting,  // granted; the handler has not said yet that it runs
-  running,
-  stopping,     // the holder was asked to stop it for good
-  moving,       // the holder was asked to stop it so that the key can be granted anew
-  waiting,      // wants a holder later
-  dead,         // out of attempts; only residents stay with their key
-  quarantined,  // killed too many holders; only residents stay with their key
-};
+// stopping to gone. A task is running as soon as it is granted. The states themselves are public: tenure/kinds.hpp.
 
 struct Message {
   std::uint64_t number;
@@ -58,7 +47,7 @@ struct JobExtra {
   std::vector<std::uint64_t> stop_says;     // the same, to be said in the log
 };
 
-struct Job {
+struct KeptJob {
   Bytes payload;
   std::uint64_t ticket = 0;
   std::uint64_t stamp = 0;  // with due_ms, names its delay timer
@@ -107,7 +96,7 @@ struct Placed {
 class KeyTable {
  public:
   Slab<Slot> slots;
-  Slab<Job> jobs;
+  Slab<KeptJob> jobs;
   std::vector<Placed> placed;  // by SlotId; a free slot's hash means nothing
 
   SlotId find(BytesView key, std::uint64_t hash) const {
@@ -145,7 +134,7 @@ class KeyTable {
     }
   }
 
-  Job& head(SlotId id) { return jobs[slots[id].head]; }
+  KeptJob& head(SlotId id) { return jobs[slots[id].head]; }
 
   void push_back(SlotId id, JobId job) {
     Slot& slot = slots[id];

@@ -90,7 +90,7 @@ void Machine::fire_timers() {
 void Machine::fire(const MachineTimer& timer) {
   note(timer.stamp);
   if (timer.kind == TimerKind::delay) {
-    Job& job = table_.jobs[timer.id];
+    KeptJob& job = table_.jobs[timer.id];
     ASSERT(job.stamp == timer.stamp);
     const SlotId slot = job.slot;
     touch(slot);
@@ -187,8 +187,8 @@ SlotId Machine::each_job(SlotId from, const std::function<bool(const JobInfo&)>&
   for (SlotId id = from; id < table_.slots.end(); ++id) {
     const Slot& slot = table_.slots[id];
     if (!slot.live) continue;
-    static const Job kNothing;
-    const Job& job = slot.head == kNone ? kNothing : table_.jobs[slot.head];
+    static const KeptJob kNothing;
+    const KeptJob& job = slot.head == kNone ? kNothing : table_.jobs[slot.head];
     const WorkerIx holder = table_.placed[id].holder;
     const bool checkpoint = job.extra && job.extra->has_checkpoint;
     const JobInfo info{slot.key,
@@ -210,7 +210,7 @@ SlotId Machine::each_job(SlotId from, const std::function<bool(const JobInfo&)>&
 }
 
 TicketView Machine::view_of(JobId id) const {
-  const Job& job = table_.jobs[id];
+  const KeptJob& job = table_.jobs[id];
   const WorkerIx holder = job.slot == kNone ? kNone : table_.placed[job.slot].holder;
   if (holder == kNone || table_.slots[job.slot].head != id) return {job.ticket, TicketState::accepted, 0, {}, {}};
   const Slot& slot = table_.slots[job.slot];
@@ -224,7 +224,7 @@ void Machine::each_ticket(const std::function<void(const TicketView&)>& visit) c
     visit({table_.jobs[letter.job].ticket, TicketState::failed, letter.epoch, {}, letter.error});
   }
   for (JobId id = 0; id < table_.jobs.end(); ++id) {
-    const Job& job = table_.jobs[id];
+    const KeptJob& job = table_.jobs[id];
     if (job.ticket == 0) continue;
     visit(view_of(id));
     if (!job.extra) continue;
@@ -236,7 +236,7 @@ void Machine::each_ticket(const std::function<void(const TicketView&)>& visit) c
 void Machine::each_message(BytesView key, const std::function<void(std::uint64_t, BytesView)>& visit) const {
   const SlotId slot = table_.find(key);
   if (slot == kNone || table_.slots[slot].head == kNone) return;
-  const Job& job = table_.jobs[table_.slots[slot].head];
+  const KeptJob& job = table_.jobs[table_.slots[slot].head];
   if (!job.extra) return;
   for (const Message& message : job.extra->messages) visit(message.number, message.text);
 }

@@ -236,10 +236,10 @@ class Machine {
   void bury(SlotId slot, bool quarantined, BytesView error);
   void drop_oldest_dead_task();
   void finish_head(SlotId slot);
-  void settle_stop(Job& job);
+  void settle_stop(KeptJob& job);
   bool is_settled(SlotId slot) const;
   void next_job(SlotId slot);
-  std::int64_t backoff_ms(const Slot& slot, const Job& job) const;
+  std::int64_t backoff_ms(const Slot& slot, const KeptJob& job) const;
 
   // machine_place.cc
   void on(const v1::Choose& record);
@@ -258,7 +258,7 @@ class Machine {
   void grant(SlotId slot, WorkerIx ix);
   void start_moves(WorkerIx ix);
   bool valid(const QueueItem& item, JobState state) const;
-  bool last_chance(const Job& job) const;
+  bool last_chance(const KeptJob& job) const;
   SlotId solo_of(std::uint64_t session) const;
   void end_solo(SlotId slot);
   void set_state(SlotId slot, JobState state);
@@ -273,7 +273,7 @@ class Machine {
   void accept(std::uint64_t ticket, bool say, SlotId slot);
   void refuse(std::uint64_t ticket, bool say, Errc code);
   void repeat_answers();
-  void tell_failed(const Job& job, std::uint64_t epoch, BytesView error);
+  void tell_failed(const KeptJob& job, std::uint64_t epoch, BytesView error);
 
   // machine_snapshot.cc
   void touch(SlotId slot);

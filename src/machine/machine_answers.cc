@@ -48,7 +48,7 @@ void Machine::repeat_answers() {
   }
 }
 
-void Machine::tell_failed(const Job& job, std::uint64_t epoch, BytesView error) {
+void Machine::tell_failed(const KeptJob& job, std::uint64_t epoch, BytesView error) {
   tell(job.ticket, job.say, {job.ticket, TicketState::failed, Errc::job_failed, epoch, {}, error});
 }
 

@@ -53,7 +53,7 @@ bool Machine::lists_fit() const {
   }
   const auto take = [&](JobId id, SlotId slot) {
     if (id >= seen.size() || seen[id]) return false;
-    const Job& job = table_.jobs[id];
+    const KeptJob& job = table_.jobs[id];
     if (job.slot != slot || job.ticket == 0 || job.stamp > stamps_) return false;
     seen[id] = true;
     fresh += job.fresh ? 1 : 0;
@@ -95,7 +95,7 @@ bool Machine::members_fit() const {
   std::vector<BytesView> ids;
   std::uint64_t last = 0;
   for (const WorkerIx ix : roster_.by_age) {
-    const Worker& worker = roster_.workers[ix];
+    const RosterWorker& worker = roster_.workers[ix];
     const bool sound = !worker.id.empty() && worker.place.weight != 0 && worker.place.weight <= kWeightMax &&
                        worker.window != 0 && worker.window <= kWindowMax && worker.age > last;
     if (!sound) return false;
@@ -129,7 +129,7 @@ bool Machine::holders_fit() const {
   const auto worker_ok = [&](WorkerIx ix) {
     return ix == kNone || (ix < roster_.workers.size() && roster_.workers[ix].live);
   };
-  std::vector<Worker> counted(roster_.workers.size());
+  std::vector<RosterWorker> counted(roster_.workers.size());
   std::vector<BytesView> keys;
   for (SlotId id = 0; id < table_.slots.end(); ++id) {
     const Slot& slot = table_.slots[id];
@@ -146,7 +146,7 @@ bool Machine::holders_fit() const {
     if (slot.solo && !held) return false;
     if (!held) continue;
     if (table_.jobs[slot.head].fresh) return false;
-    Worker& worker = counted[placed.holder];
+    RosterWorker& worker = counted[placed.holder];
     ++worker.keys_held;
     worker.tasks_held += slot.kind == JobKind::task ? 1 : 0;
     worker.starting += slot.state == JobState::starting ? 1 : 0;
@@ -159,7 +159,7 @@ bool Machine::holders_fit() const {
   std::sort(keys.begin(), keys.end());
   if (std::adjacent_find(keys.begin(), keys.end()) != keys.end()) return false;
   return std::all_of(roster_.by_age.begin(), roster_.by_age.end(), [&](WorkerIx ix) {
-    const Worker& worker = roster_.workers[ix];
+    const RosterWorker& worker = roster_.workers[ix];
     return worker.keys_held == counted[ix].keys_held && worker.tasks_held == counted[ix].tasks_held &&
            worker.starting == counted[ix].starting && worker.moving == counted[ix].moving &&
            worker.solo == counted[ix].solo;

@@ -34,7 +34,7 @@ void Machine::on(const v1::Dispatch& record) {
     touch(slot);
   }
   const JobId id = table_.jobs.add();
-  Job& job = table_.jobs[id];
+  KeptJob& job = table_.jobs[id];
   job.payload = record.payload();
   job.ticket = record.ticket();
   job.say = record.say();
@@ -146,7 +146,7 @@ void Machine::stop_job(SlotId slot, std::uint64_t ticket, bool say) {
     next_job(slot);
     return;
   }
-  Job& job = table_.head(slot);
+  KeptJob& job = table_.head(slot);
   (say ? job.extras().stop_says : job.extras().stop_tickets).push_back(ticket);
   switch (table_.slots[slot].state) {
     case JobState::starting: table_.slots[slot].stop_wanted = true; return;
@@ -182,7 +182,7 @@ void Machine::drop_waiting_tasks(SlotId slot) {
   if (entry.kind != JobKind::task) return;
   const auto drop_list = [&](JobId first) {
     for (JobId id = first; id != kNone;) {
-      Job& job = table_.jobs[id];
+      KeptJob& job = table_.jobs[id];
       const JobId next = job.next;
       tell(job.ticket, job.say, {job.ticket, TicketState::stopped, Errc{}, 0, {}, {}});
       release_job(id);
@@ -213,7 +213,7 @@ void Machine::on(const v1::RetryDead& record) {
     return refuse(record.ticket(), record.say(), Errc::key_exists);
   }
   dead_.erase(found);
-  Job& job = table_.jobs[letter.job];
+  KeptJob& job = table_.jobs[letter.job];
   if (letter.kind == JobKind::resident) {
     touch(slot);
   } else {

@@ -99,7 +99,7 @@ void Machine::on(const v1::AddWorker& record) {
 
   const WorkerIx replaced = record.replaces().empty() ? kNone : roster_.worker(record.replaces());
   const WorkerIx ix = roster_.add_worker();
-  Worker& worker = roster_.workers[ix];
+  RosterWorker& worker = roster_.workers[ix];
   worker.id = record.worker();
   worker.session = session->id;
   worker.joined_ms = log_time_ms_;

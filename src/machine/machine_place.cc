@@ -81,7 +81,7 @@ void Machine::worker_opened(WorkerIx ix, WorkerIx replaced, bool inherits) {
     effects_->choices_due();
     return;
   }
-  const Worker& worker = roster_.workers[ix];
+  const RosterWorker& worker = roster_.workers[ix];
   if (config_.assignment != Assignment::rendezvous || (replaced != kNone && !inherits)) return retarget_all();
 
   const bool any_served = !served_.empty();
@@ -120,7 +120,7 @@ void Machine::refresh_open() {
 void Machine::enqueue(SlotId slot) {
   const WorkerIx ix = table_.placed[slot].target;
   if (ix == kNone) return;
-  Worker& worker = roster_.workers[ix];
+  RosterWorker& worker = roster_.workers[ix];
   const Slot& entry = table_.slots[slot];
   std::deque<QueueItem>& queue = last_chance(table_.head(slot)) ? worker.last_chances
                                  : entry.kind == JobKind::task  ? worker.tasks
@@ -131,7 +131,7 @@ void Machine::enqueue(SlotId slot) {
 
 // A job that killed all but one of the holders it may kill is run alone among its like, so that the blame is sure:
 // alone in its session, since a process takes all its workers with it.
-bool Machine::last_chance(const Job& job) const {
+bool Machine::last_chance(const KeptJob& job) const {
   return config_.quarantine_after > 1 && std::uint32_t{job.crashes} + 1 >= config_.quarantine_after;
 }
 
@@ -146,7 +146,7 @@ SlotId Machine::solo_of(std::uint64_t session) const {
 void Machine::end_solo(SlotId slot) {
   if (!table_.slots[slot].solo) return;
   table_.slots[slot].solo = false;
-  Worker& holder = roster_.workers[table_.placed[slot].holder];
+  RosterWorker& holder = roster_.workers[table_.placed[slot].holder];
   holder.solo = kNone;
   for (const WorkerIx ix : roster_.by_age) {
     if (roster_.workers[ix].session == holder.session && !roster_.workers[ix].last_chances.empty()) mark(ix);
@@ -170,7 +170,7 @@ void Machine::settle_queues() {
 
 void Machine::pump(WorkerIx ix) {
   start_moves(ix);
-  Worker& worker = roster_.workers[ix];
+  RosterWorker& worker = roster_.workers[ix];
   if (worker.draining) return;
   grant_from(worker.residents, ix, [&] { return worker.starting < kStartingMax; });
   grant_from(worker.tasks, ix, [&] { return worker.tasks_held < worker.window; });
@@ -198,9 +198,9 @@ bool Machine::valid(const QueueItem& item, JobState state) const {
 void Machine::grant(SlotId slot, WorkerIx ix) {
   touch(slot);
   Slot& entry = table_.slots[slot];
-  Worker& worker = roster_.workers[ix];
+  RosterWorker& worker = roster_.workers[ix];
   ASSERT(table_.placed[slot].holder == kNone || MUTANT(grant_before_release) || MUTANT(tasks_overlap));
-  Job& job = table_.head(slot);
+  KeptJob& job = table_.head(slot);
   table_.placed[slot].holder = ix;
   entry.epoch = next_epoch();
   ++worker.keys_held;
@@ -231,7 +231,7 @@ void Machine::grant(SlotId slot, WorkerIx ix) {
 }
 
 void Machine::start_moves(WorkerIx ix) {
-  Worker& worker = roster_.workers[ix];
+  RosterWorker& worker = roster_.workers[ix];
   while (!worker.moves.empty() && worker.moving < kMovingMax) {
     const QueueItem item = worker.moves.front();
     worker.moves.pop_front();

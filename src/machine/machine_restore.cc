@@ -14,7 +14,7 @@ constexpr std::uint32_t kSlotsMax = 1U << 30;
 
 constexpr std::uint32_t down(std::uint32_t stored) { return stored - 1; }
 
-tl::unexpected<Error> broken(const char* what) { return fail(Errc::corrupt, "restore snapshot", what); }
+Failure broken(const char* what) { return fail(Errc::corrupt, "restore snapshot", what); }
 
 bool load_queue(const v1::QueueState& from, std::uint32_t slots_end, std::deque<QueueItem>& into) {
   if (from.slots_size() != from.stamps_size()) return false;
@@ -152,7 +152,7 @@ bool Machine::load_rest(const v1::Rest& rest, std::uint64_t items) {
   for (const v1::WorkerState& state : rest.workers()) {
     if (state.index() >= kWorkersMax || roster_.session(state.session()) == nullptr) return false;
     if (roster_.workers.size() <= state.index()) roster_.workers.resize(state.index() + 1);
-    Worker& worker = roster_.workers[state.index()];
+    RosterWorker& worker = roster_.workers[state.index()];
     if (worker.live) return false;
     worker.live = true;
     worker.id = state.id();
@@ -234,7 +234,7 @@ bool Machine::load_item(const v1::Item& item) {
     const v1::JobState& state = item.job();
     const JobId id = down(state.job());
     if (id >= table_.jobs.end() || state.message_numbers_size() != state.messages_size()) return false;
-    Job& job = table_.jobs[id];
+    KeptJob& job = table_.jobs[id];
     if (state.ticket() == 0 || job.ticket != 0) return false;  // it has a ticket once it was loaded
     job.payload = state.payload();
     job.ticket = state.ticket();

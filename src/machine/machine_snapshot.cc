@@ -31,7 +31,7 @@ void Machine::touch(SlotId slot) {
 }
 
 void Machine::release_job(JobId id) {
-  Job& job = table_.jobs[id];
+  KeptJob& job = table_.jobs[id];
   if (job.fresh) --queued_;
   state_bytes_ -= job.payload.size();
   if (job.extra) state_bytes_ -= job.extra->checkpoint.size() + job.extra->message_bytes;
@@ -145,7 +145,7 @@ void Machine::each_dead_item(const std::function<void(Bytes)>& take) const {
 }
 
 Bytes Machine::job_item(JobId id) const {
-  const Job& job = table_.jobs[id];
+  const KeptJob& job = table_.jobs[id];
   v1::Item item;
   v1::JobState& state = *item.mutable_job();
   state.set_job(up(id));
@@ -210,7 +210,7 @@ Bytes Machine::save_rest() const {
     state.set_joined_ms(session.joined_ms);
   }
   for (const WorkerIx ix : roster_.by_age) {
-    const Worker& worker = roster_.workers[ix];
+    const RosterWorker& worker = roster_.workers[ix];
     v1::WorkerState& state = *rest.add_workers();
     state.set_index(ix);
     state.set_id(worker.id);

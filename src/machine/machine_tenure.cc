@@ -35,12 +35,12 @@ void Machine::on(const v1::Started& record) {
   if (entry.state != JobState::starting) return refuse_record();
 
   touch(slot);
-  Worker& worker = roster_.workers[holder];
+  RosterWorker& worker = roster_.workers[holder];
   --worker.starting;
   mark(holder);
   set_state(slot, JobState::running);
   if (entry.solo) set_timer(slot, TimerKind::solo, log_time_ms_ + kSoloMs);
-  Job& job = table_.head(slot);
+  KeptJob& job = table_.head(slot);
   effects_->started(tenure_ref(slot));
   tell(job.ticket, false, {job.ticket, TicketState::started, Errc{}, entry.epoch, worker.id, {}});
 
@@ -60,7 +60,7 @@ void Machine::on(const v1::Released& record) {
   const SlotId slot = held_slot(record.key(), record.epoch());
   if (slot == kNone || record.blob().size() > kBlobBytesMax) return refuse_record();
   touch(slot);
-  Job& job = table_.head(slot);
+  KeptJob& job = table_.head(slot);
   if (record.has_blob()) {
     JobExtra& extra = job.extras();
     state_bytes_ += record.blob().size() - extra.checkpoint.size();
@@ -82,7 +82,7 @@ void Machine::on(const v1::Done& record) {
   const SlotId slot = held_slot(record.key(), record.epoch());
   if (slot == kNone || record.result().size() > kResultBytesMax) return refuse_record();
   touch(slot);
-  Job& job = table_.head(slot);
+  KeptJob& job = table_.head(slot);
   const TenureRef tenure = tenure_ref(slot);
   // Not said again: the record itself names the ticket.
   tell(job.ticket, false, {job.ticket, TicketState::done, Errc{}, tenure.epoch, tenure.worker, record.result()});
@@ -105,7 +105,7 @@ void Machine::on(const v1::Failed& record) {
   const bool stopping = is_stopping(slot);
   end_tenure(slot, TenureEnd::failed);
   if (stopping) {
-    Job& job = table_.head(slot);
+    KeptJob& job = table_.head(slot);
     tell_failed(job, record.epoch(), error);
     settle_stop(job);
     return finish_head(slot);
@@ -115,7 +115,7 @@ void Machine::on(const v1::Failed& record) {
 }
 
 void Machine::fail_job(SlotId slot, int next, BytesView error, std::int64_t delay_ms) {
-  Job& job = table_.head(slot);
+  KeptJob& job = table_.head(slot);
   if (next == v1::Failed::DROP) {
     tell_failed(job, table_.slots[slot].epoch, error);
     return finish_head(slot);
@@ -133,7 +133,7 @@ void Machine::fail_job(SlotId slot, int next, BytesView error, std::int64_t dela
 }
 
 // Doubles with every attempt, up to the cap; the jitter, up to a half, comes from the epoch, so that all nodes agree.
-std::int64_t Machine::backoff_ms(const Slot& slot, const Job& job) const {
+std::int64_t Machine::backoff_ms(const Slot& slot, const KeptJob& job) const {
   std::int64_t span = config_.backoff_base_ms;
   for (int i = 1; i < job.attempts && span < config_.backoff_cap_ms; ++i) span *= 2;
   span = std::min(span, config_.backoff_cap_ms);
@@ -147,7 +147,7 @@ std::int64_t Machine::backoff_ms(const Slot& slot, const Job& job) const {
 // accident; a task makes room for the next.
 void Machine::bury(SlotId slot, bool quarantined, BytesView error) {
   const JobId id = table_.slots[slot].head;
-  Job& job = table_.jobs[id];
+  KeptJob& job = table_.jobs[id];
   const std::uint64_t letter = ++dead_ids_;
   tell_failed(job, table_.slots[slot].epoch, error);
   effects_->buried(table_.slots[slot].key, letter, quarantined);
@@ -197,7 +197,7 @@ void Machine::on(const v1::Notified& record) {
   const SlotId slot = held_slot(record.key(), record.epoch());
   if (slot == kNone) return refuse_record();
   touch(slot);
-  Job& job = table_.head(slot);
+  KeptJob& job = table_.head(slot);
   while (job.extra && !job.extra->messages.empty() && job.extra->messages.front().number <= record.number()) {
     state_bytes_ -= job.extra->messages.front().text.size();
     job.extra->message_bytes -= job.extra->messages.front().text.size();
@@ -210,7 +210,7 @@ void Machine::end_tenure(SlotId slot, TenureEnd why) {
   const WorkerIx ix = table_.placed[slot].holder;
   if (ix == kNone) return;
   Slot& entry = table_.slots[slot];
-  Worker& worker = roster_.workers[ix];
+  RosterWorker& worker = roster_.workers[ix];
   effects_->ended(tenure_ref(slot), why);
   note(entry.epoch);
   if (entry.kind == JobKind::task) {
@@ -233,7 +233,7 @@ void Machine::orphan(SlotId slot, TenureEnd why, bool solo_only) {
   const bool quarantine = blamed && blame(slot, solo_only);
   end_tenure(slot, why);
   if (stopping) {
-    Job& job = table_.head(slot);
+    KeptJob& job = table_.head(slot);
     tell(job.ticket, job.say, {job.ticket, TicketState::stopped, Errc{}, table_.slots[slot].epoch, {}, {}});
     settle_stop(job);
     return finish_head(slot);
@@ -249,7 +249,7 @@ void Machine::orphan(SlotId slot, TenureEnd why, bool solo_only) {
 // Counts a death of the holder against the job, if the job may have caused it; true once there were too many.
 bool Machine::blame(SlotId slot, bool solo_only) {
   const Slot& entry = table_.slots[slot];
-  Job& job = table_.head(slot);
+  KeptJob& job = table_.head(slot);
   if (solo_only && !entry.solo) return false;
   if (entry.settled || is_settled(slot)) {
     job.crashes = 0;
@@ -266,7 +266,7 @@ bool Machine::is_settled(SlotId slot) const {
          log_time_ms_ - entry.since_ms >= kYouthMs;
 }
 
-void Machine::settle_stop(Job& job) {
+void Machine::settle_stop(KeptJob& job) {
   if (!job.extra) return;
   for (const std::uint64_t ticket : std::exchange(job.extra->stop_tickets, {})) {
     tell(ticket, false, {ticket, TicketState::stopped, Errc{}, 0, {}, {}});

@@ -33,7 +33,7 @@ struct QueueItem {
   std::uint64_t stamp;
 };
 
-struct Worker {
+struct RosterWorker {
   Bytes id;
   std::uint64_t session = 0;
   std::uint64_t age = 0;
@@ -63,8 +63,8 @@ struct Worker {
 class Roster {
  public:
   std::map<std::uint64_t, Session> sessions;
-  std::vector<Worker> workers;   // by WorkerIx; not all are live
-  std::vector<WorkerIx> by_age;  // live workers, eldest first
+  std::vector<RosterWorker> workers;  // by WorkerIx; not all are live
+  std::vector<WorkerIx> by_age;       // live workers, eldest first
   std::uint64_t ages = 0;
 
   Session* session(std::uint64_t id) {
@@ -100,7 +100,7 @@ class Roster {
     WorkerIx ix = 0;
     while (ix < workers.size() && workers[ix].live) ++ix;
     if (ix == workers.size()) workers.emplace_back();
-    workers[ix] = Worker{};
+    workers[ix] = RosterWorker{};
     workers[ix].live = true;
     workers[ix].age = ++ages;
     by_age.push_back(ix);
@@ -109,7 +109,7 @@ class Roster {
 
   void remove_worker(WorkerIx ix) {
     std::erase(by_age, ix);
-    workers[ix] = Worker{};
+    workers[ix] = RosterWorker{};
   }
 };
 

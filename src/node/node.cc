@@ -18,9 +18,7 @@ void set_config(const PoolConfig& config, v1::Configure& into) {
   into.set_backoff_cap_ms(static_cast<std::uint64_t>(config.backoff_cap_ms));
 }
 
-tl::unexpected<Error> bad(const char* operation, std::string context) {
-  return fail(Errc::invalid, operation, std::move(context));
-}
+Failure bad(const char* operation, std::string context) { return fail(Errc::invalid, operation, std::move(context)); }
 
 Status check_key(const char* operation, BytesView key) {
   if (key.empty()) return bad(operation, "the key is empty");
@@ -71,7 +69,7 @@ void Node::start() {
   seek_end();
 }
 
-void Node::add_worker(WorkerOptions options) {
+void Node::add_worker(NodeWorker options) {
   ASSERT(runtime_ != nullptr);
   const Bytes id = options.id;
   workers_[id] = {std::move(options)};
@@ -102,7 +100,7 @@ void Node::serve(BytesView worker, std::vector<Bytes> add, std::vector<Bytes> re
 }
 
 Result<std::uint64_t> Node::dispatch(const DispatchRequest& request) {
-  if (Status sound = check_key("dispatch", request.key); !sound) return tl::unexpected(sound.error());
+  if (Status sound = check_key("dispatch", request.key); !sound) return Failure(sound.error());
   if (request.payload.size() > kPayloadBytesMax) {
     return bad("dispatch", "the payload has " + std::to_string(request.payload.size()) + " bytes; at most " +
                                std::to_string(kPayloadBytesMax) + " are allowed");
@@ -122,7 +120,7 @@ Result<std::uint64_t> Node::dispatch(const DispatchRequest& request) {
 }
 
 Result<std::uint64_t> Node::notify(BytesView key, BytesView message) {
-  if (Status sound = check_key("notify", key); !sound) return tl::unexpected(sound.error());
+  if (Status sound = check_key("notify", key); !sound) return Failure(sound.error());
   if (message.size() > kMessageBytesMax) {
     return bad("notify", "the message has " + std::to_string(message.size()) + " bytes; at most " +
                              std::to_string(kMessageBytesMax) + " are allowed");
@@ -135,7 +133,7 @@ Result<std::uint64_t> Node::notify(BytesView key, BytesView message) {
 }
 
 Result<std::uint64_t> Node::stop(BytesView key) {
-  if (Status sound = check_key("stop", key); !sound) return tl::unexpected(sound.error());
+  if (Status sound = check_key("stop", key); !sound) return Failure(sound.error());
   v1::Record record;
   record.mutable_stop()->set_ticket(world_.entropy.id());
   record.mutable_stop()->set_key(Bytes(key));
@@ -158,7 +156,7 @@ Result<std::uint64_t> Node::drop_dead(std::uint64_t id) {
 
 Result<std::uint64_t> Node::give(const v1::Record& record, std::uint64_t ticket, bool single) {
   if (phase_ == Phase::over || failure_) return fail(Errc::closed, "append", "the node has stopped");
-  if (Status room = appender_.has_room(); !room) return tl::unexpected(room.error());
+  if (Status room = appender_.has_room(); !room) return Failure(room.error());
   appender_.offer(record);
   tickets_.add(ticket, single, world_.loop.now());
   return ticket;

@@ -37,7 +37,7 @@ namespace v1 {
 class Configure;
 }  // namespace v1
 
-struct WorkerOptions {
+struct NodeWorker {
   Bytes id;
   std::uint32_t weight = kWeightDefault;
   std::uint32_t window = kWindowDefault;
@@ -111,7 +111,7 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   void start();
 
   // Workers are added again under a new session after a fence. Removing hands over what the worker holds.
-  void add_worker(WorkerOptions options);
+  void add_worker(NodeWorker options);
   void remove_worker(BytesView id);
   void serve(BytesView worker, std::vector<Bytes> add, std::vector<Bytes> remove);
 
@@ -141,7 +141,7 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   enum class Phase : std::uint8_t { loading, outside, joining, member, fenced, leaving, over };
 
   struct OwnWorker {
-    WorkerOptions options;
+    NodeWorker options;
     bool added = false;  // in the roster, under the present session
     bool removing = false;
     bool removed = false;  // its RemoveWorker was offered

@@ -166,7 +166,7 @@ void Node::check_leaving() {
   for (auto& [id, worker] : workers_) {
     const WorkerIx ix = machine().roster().worker(id);
     if (ix == kNone || machine().roster().workers[ix].session != session_) continue;
-    const Worker& state = machine().roster().workers[ix];
+    const RosterWorker& state = machine().roster().workers[ix];
     const bool empty = state.draining && state.keys_held == 0;
     holding = holding || !empty;
     if (worker.removing && empty && !std::exchange(worker.removed, true)) {

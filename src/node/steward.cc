@@ -77,7 +77,7 @@ void Steward::choose(const Machine& machine) {
   if (!all_due_ && keys_due_.empty()) return;
   std::vector<WorkerView> workers;
   for (const WorkerIx ix : machine.roster().by_age) {
-    const Worker& worker = machine.roster().workers[ix];
+    const RosterWorker& worker = machine.roster().workers[ix];
     if (worker.open()) workers.push_back({worker.id, worker.place.weight});
   }
   if (workers.empty()) return;

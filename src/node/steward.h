@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <tenure/assignment.hpp>
 #include <vector>
 
 #include "base/loop.h"
@@ -14,14 +15,6 @@
 #include "node/appender.h"
 
 namespace tenure {
-
-struct WorkerView {
-  BytesView id;
-  std::uint32_t weight;
-};
-
-// A user's own assignment: the index of the worker that should hold the key, of workers sorted by age.
-using ChooseWorker = std::function<std::size_t(BytesView key, const std::vector<WorkerView>& workers)>;
 
 // Belongs to the node's loop.
 class Steward {

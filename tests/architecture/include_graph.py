@@ -62,7 +62,7 @@ class Tree:
     def check(self):
         for folder in ("src", "include"):
             for path in sorted((self.root / folder).rglob("*")):
-                if path.suffix in (".h", ".cc"):
+                if path.suffix in (".h", ".hpp", ".cc"):
                     self.check_file(path)
         return self.errors
 
@@ -82,7 +82,7 @@ class Tree:
         elif target is not None:
             other = self.module_of(target)
         elif angled:
-            if module == "public" and ("/" in name or name.endswith(".h")):
+            if module == "public" and ("/" in name or name.endswith((".h", ".hpp"))):
                 self.error(path, f"public header includes <{name}>: only the standard library is allowed")
             return
         else:

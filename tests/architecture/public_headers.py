@@ -8,7 +8,7 @@ import sys
 
 def main():
     root, compiler = pathlib.Path(sys.argv[1]), sys.argv[2]
-    headers = sorted((root / "include").rglob("*.h"))
+    headers = sorted((root / "include").rglob("*.hpp"))
     failed = 0
     for header in headers:
         command = [compiler, "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c++", "-I",

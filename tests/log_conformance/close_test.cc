@@ -93,7 +93,7 @@ TEST_P(LogConformance, CallbacksMayCallTheLog) {
   std::function<void(Cursor, int)> step = [&, done = finished.callback()](Cursor after, int left) {
     log->append(Lane::data, std::to_string(left), [](const Result<Position>&) {});
     log->read(after, [&, done, left](Result<std::vector<Entry>> run) {
-      if (!run) return done(tl::unexpected(run.error()));
+      if (!run) return done(Failure(run.error()));
       if (left == 0) return done(Status());
       step(Cursor::at(run->back()), left - 1);
     });

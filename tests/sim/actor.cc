@@ -37,7 +37,7 @@ void Actor::start() {
   stage_.recorder.note([&] { return process().name() + " starts"; });
   on_node([this](Node& node) {
     node.start();
-    for (const WorkerOptions& worker : options_.workers) node.add_worker(worker);
+    for (const NodeWorker& worker : options_.workers) node.add_worker(worker);
   });
 }
 

@@ -17,7 +17,7 @@ class Actor final : public Caller, private NodeEvents {
  public:
   struct Options {
     NodeOptions node;
-    std::vector<WorkerOptions> workers;  // none: it only asks
+    std::vector<NodeWorker> workers;  // none: it only asks
   };
 
   Actor(const Stage& stage, Process& process, Link& link, Options options);

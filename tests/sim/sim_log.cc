@@ -15,7 +15,7 @@ class Answered : public Call {
  public:
   explicit Answered(std::function<void(Result<T>)> done) : done_(std::move(done)) {}
 
-  void fail(Error error) override { answer_ = tl::unexpected<Error>(std::move(error)); }
+  void fail(Error error) override { answer_ = Failure(std::move(error)); }
   void deliver() override {
     if (done_) done_(std::move(*answer_));
   }

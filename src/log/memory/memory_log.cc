@@ -153,7 +153,7 @@ class MemoryLog final : public Log, private Store::Waiter {
     return act(*store_);
   }
 
-  static tl::unexpected<Error> lost() {
+  static Failure lost() {
     return fail(Errc::lost_history, "memory log", "history was lost, and this handle has not loaded a snapshot since");
   }
 
@@ -161,7 +161,7 @@ class MemoryLog final : public Log, private Store::Waiter {
     std::lock_guard lock(mutex_);
     if (store_->removed()) {
       auto store = Registry::instance().find(name_, options_);
-      if (!store) return tl::unexpected(std::move(store.error()));
+      if (!store) return Failure(std::move(store.error()));
       store_ = std::move(*store);
     }
     Result<Snapshot> snapshot = store_->snapshot();
@@ -205,7 +205,7 @@ class MemoryLog final : public Log, private Store::Waiter {
 Result<std::unique_ptr<Log>> open_memory_log(std::string_view name, const LogOptions& options) {
   if (name.empty()) return fail(Errc::invalid, "memory open", "the URL names no log: write memory:NAME");
   auto store = memory::Registry::instance().find(name, options);
-  if (!store) return tl::unexpected(std::move(store.error()));
+  if (!store) return Failure(std::move(store.error()));
   return std::make_unique<memory::MemoryLog>(std::string(name), options, std::move(*store));
 }
 

@@ -24,7 +24,7 @@ Store::Store(std::string pool) : pool_(std::move(pool)), time_offset_ms_(first_o
 
 Result<Position> Store::append(Bytes data) {
   std::lock_guard lock(mutex_);
-  if (const Status present = check_present(); !present) return tl::unexpected(present.error());
+  if (const Status present = check_present(); !present) return Failure(present.error());
   if (bytes_ + data.size() > kStoreBytesMax) {
     return fail(Errc::full, "memory append", "the log holds its maximum of bytes: store a snapshot and trim");
   }
@@ -38,7 +38,7 @@ Result<Position> Store::append(Bytes data) {
 
 Result<std::vector<Entry>> Store::read(const Cursor& after, Waiter& waiter) {
   std::lock_guard lock(mutex_);
-  if (const Status known = check_cursor(after); !known) return tl::unexpected(known.error());
+  if (const Status known = check_cursor(after); !known) return Failure(known.error());
   std::vector<Entry> run;
   std::size_t bytes = 0;
   for (std::size_t i = after.position + 1 - first_; i < entries_.size(); ++i) {
@@ -57,7 +57,7 @@ void Store::forget(Waiter& waiter) {
 
 Result<Snapshot> Store::snapshot() const {
   std::lock_guard lock(mutex_);
-  if (const Status present = check_present(); !present) return tl::unexpected(present.error());
+  if (const Status present = check_present(); !present) return Failure(present.error());
   return snapshot_;
 }
 

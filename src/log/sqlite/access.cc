@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 constexpr Nanos kReopenPatience = 100ms;
 
-tl::unexpected<Error> lost() {
+Failure lost() {
   return fail(Errc::lost_history, "sqlite log", "history was lost, and this handle has not loaded a snapshot since");
 }
 

@@ -44,12 +44,12 @@ Result<bool> Statement::step() {
   }
   Error error = last_error(sqlite3_db_handle(statement_.get()), "statement", *path_);
   reset();
-  return tl::unexpected(std::move(error));
+  return Failure(std::move(error));
 }
 
 Status Statement::run() {
   const Result<bool> row = step();
-  if (!row) return tl::unexpected(row.error());
+  if (!row) return Failure(row.error());
   if (*row) reset();
   return {};
 }
@@ -72,10 +72,10 @@ Result<Connection> Connection::open(const std::string& path, Mode mode) {
   sqlite3* db = nullptr;
   const int code = sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | create, nullptr);
   Connection connection(db, path);
-  if (code != SQLITE_OK) return tl::unexpected(last_error(db, "open", path));
+  if (code != SQLITE_OK) return Failure(last_error(db, "open", path));
   sqlite3_extended_result_codes(db, 0);
   sqlite3_busy_timeout(db, kBusyTimeoutMs);
-  if (const Status set = connection.exec(kSettings); !set) return tl::unexpected(set.error());
+  if (const Status set = connection.exec(kSettings); !set) return Failure(set.error());
   return connection;
 }
 
@@ -83,20 +83,20 @@ Result<Statement> Connection::prepare(std::string_view sql) {
   sqlite3_stmt* statement = nullptr;
   const int code = sqlite3_prepare_v3(db_.get(), sql.data(), static_cast<int>(sql.size()), SQLITE_PREPARE_PERSISTENT,
                                       &statement, nullptr);
-  if (code != SQLITE_OK) return tl::unexpected(last_error(db_.get(), "prepare", path()));
+  if (code != SQLITE_OK) return Failure(last_error(db_.get(), "prepare", path()));
   return Statement(statement, path_.get());
 }
 
 Status Connection::exec(const char* sql) {
   if (sqlite3_exec(db_.get(), sql, nullptr, nullptr, nullptr) == SQLITE_OK) return {};
-  return tl::unexpected(last_error(db_.get(), "statement", path()));
+  return Failure(last_error(db_.get(), "statement", path()));
 }
 
 Result<std::int64_t> Connection::query_integer(std::string_view sql) {
   auto statement = prepare(sql);
-  if (!statement) return tl::unexpected(statement.error());
+  if (!statement) return Failure(statement.error());
   const Result<bool> row = statement->step();
-  if (!row) return tl::unexpected(row.error());
+  if (!row) return Failure(row.error());
   return *row ? statement->integer(0) : 0;
 }
 
@@ -105,7 +105,7 @@ Status Connection::begin() {
     auto begin = prepare("BEGIN IMMEDIATE");
     auto commit = prepare("COMMIT");
     auto rollback = prepare("ROLLBACK");
-    if (!begin || !commit || !rollback) return tl::unexpected(last_error(db_.get(), "prepare", path()));
+    if (!begin || !commit || !rollback) return Failure(last_error(db_.get(), "prepare", path()));
     begin_ = std::move(*begin);
     commit_ = std::move(*commit);
     rollback_ = std::move(*rollback);
@@ -122,7 +122,7 @@ Status Connection::commit() {
   Error error = commit_error(db_.get(), "commit", path());
   commit_.reset();
   rollback();
-  return tl::unexpected(std::move(error));
+  return Failure(std::move(error));
 }
 
 void Connection::rollback() {

@@ -14,9 +14,9 @@ constexpr std::size_t kReadBytesMax = 1U << 20;
 
 Result<EntryReader> EntryReader::prepare(Connection& connection) {
   auto from = connection.prepare("SELECT position, time_ms, data FROM entries WHERE position >= ?1 ORDER BY position");
-  if (!from) return tl::unexpected(from.error());
+  if (!from) return Failure(from.error());
   auto first = connection.prepare("SELECT position FROM entries ORDER BY position LIMIT 1");
-  if (!first) return tl::unexpected(first.error());
+  if (!first) return Failure(first.error());
   EntryReader reader;
   reader.from_ = std::move(*from);
   reader.first_ = std::move(*first);
@@ -28,13 +28,13 @@ Result<EntryReader> EntryReader::prepare(Connection& connection) {
 Result<std::vector<Entry>> EntryReader::after(const Cursor& cursor) {
   from_.bind(1, static_cast<std::int64_t>(cursor.position));
   Result<bool> row = from_.step();
-  if (!row) return tl::unexpected(row.error());
+  if (!row) return Failure(row.error());
   if (const Status known = check_cursor_row(cursor, *row); !known) {
     from_.reset();
-    return tl::unexpected(known.error());
+    return Failure(known.error());
   }
   if (cursor.position > 0) row = from_.step();
-  if (!row) return tl::unexpected(row.error());
+  if (!row) return Failure(row.error());
   return collect(*row);
 }
 
@@ -50,7 +50,7 @@ Status EntryReader::check_cursor_row(const Cursor& cursor, bool has_row) {
                 "the entry at " + std::to_string(cursor.position) + " is not the one that was read before");
   }
   const Result<bool> first = first_.step();
-  if (!first) return tl::unexpected(first.error());
+  if (!first) return Failure(first.error());
   const bool trimmed = *first && static_cast<Position>(first_.integer(0)) > cursor.position;
   first_.reset();
   if (trimmed) return fail(Errc::trimmed, "sqlite read", "position " + std::to_string(cursor.position) + " is gone");
@@ -67,7 +67,7 @@ Result<std::vector<Entry>> EntryReader::collect(bool has_row) {
     if (!run.empty() && (bytes > kReadBytesMax || run.size() == kReadEntriesMax)) break;
     run.push_back({static_cast<Position>(from_.integer(0)), from_.integer(1), Bytes(data)});
     const Result<bool> next = from_.step();
-    if (!next) return tl::unexpected(next.error());
+    if (!next) return Failure(next.error());
     has_row = *next;
   }
   from_.reset();
@@ -76,9 +76,9 @@ Result<std::vector<Entry>> EntryReader::collect(bool has_row) {
 
 Result<EntryWriter> EntryWriter::prepare(Connection& connection, std::int64_t time_offset_ms) {
   auto last = connection.prepare("SELECT position, time_ms FROM entries ORDER BY position DESC LIMIT 1");
-  if (!last) return tl::unexpected(last.error());
+  if (!last) return Failure(last.error());
   auto insert = connection.prepare("INSERT INTO entries VALUES(?1, ?2, ?3)");
-  if (!insert) return tl::unexpected(insert.error());
+  if (!insert) return Failure(insert.error());
   EntryWriter writer;
   writer.last_ = std::move(*last);
   writer.insert_ = std::move(*insert);
@@ -88,7 +88,7 @@ Result<EntryWriter> EntryWriter::prepare(Connection& connection, std::int64_t ti
 
 Status EntryWriter::start() {
   const Result<bool> row = last_.step();
-  if (!row) return tl::unexpected(row.error());
+  if (!row) return Failure(row.error());
   last_position_ = *row ? last_.integer(0) : 0;
   const std::int64_t last_ms = *row ? last_.integer(1) : 0;
   last_.reset();
@@ -101,7 +101,7 @@ Result<Position> EntryWriter::append(BytesView data) {
   insert_.bind(1, last_position_ + 1);
   insert_.bind(2, time_ms_);
   insert_.bind(3, data);
-  if (const Status inserted = insert_.run(); !inserted) return tl::unexpected(inserted.error());
+  if (const Status inserted = insert_.run(); !inserted) return Failure(inserted.error());
   return static_cast<Position>(++last_position_);
 }
 

@@ -20,7 +20,7 @@ std::string read_boot_id() {
 
 Status store(Connection& connection, const std::string& boot_id, std::int64_t offset_ms) {
   auto put = connection.prepare("INSERT OR REPLACE INTO meta VALUES('boot_id', ?1), ('time_offset_ms', ?2)");
-  if (!put) return tl::unexpected(put.error());
+  if (!put) return Failure(put.error());
   put->bind_text(1, boot_id);
   put->bind(2, offset_ms);
   return put->run();
@@ -32,17 +32,17 @@ Result<std::int64_t> boot_offset_ms(Connection& connection, const Clock& clock) 
   const std::string boot_id = read_boot_id();
   auto known = connection.prepare(
       "SELECT a.value, b.value FROM meta a, meta b WHERE a.name='boot_id' AND b.name='time_offset_ms'");
-  if (!known) return tl::unexpected(known.error());
+  if (!known) return Failure(known.error());
   const Result<bool> row = known->step();
-  if (!row) return tl::unexpected(row.error());
+  if (!row) return Failure(row.error());
   if (*row && known->text(0) == boot_id) return known->integer(1);
   known->reset();
 
   const auto last_ms = connection.query_integer("SELECT time_ms FROM entries ORDER BY position DESC LIMIT 1");
-  if (!last_ms) return tl::unexpected(last_ms.error());
+  if (!last_ms) return Failure(last_ms.error());
   const std::int64_t offset_ms = engine_time_offset_ms(*last_ms, clock.wall_ms(), to_ms(clock.now().since_boot));
   const Status stored = transact(connection, [&] { return store(connection, boot_id, offset_ms); });
-  if (!stored) return tl::unexpected(stored.error());
+  if (!stored) return Failure(stored.error());
   return offset_ms;
 }
 

@@ -59,10 +59,10 @@ Result<std::shared_ptr<PoolFile>> PoolFile::open_for_reading(const Settings& set
                 settings.path + ": no pool is here, and a read-only opener does not create one: start a worker first");
   }
   auto connection = Connection::open(settings.path, Connection::Mode::existing);
-  if (!connection) return tl::unexpected(connection.error());
-  if (const Status ours = check_schema(*connection, pool); !ours) return tl::unexpected(ours.error());
+  if (!connection) return Failure(connection.error());
+  if (const Status ours = check_schema(*connection, pool); !ours) return Failure(ours.error());
   auto wake = WakeFile::open(WakeFile::path_for(settings.path), true);
-  if (!wake) return tl::unexpected(wake.error());
+  if (!wake) return Failure(wake.error());
   return std::shared_ptr<PoolFile>(new PoolFile(settings.path, pool, std::move(*wake), *identity));
 }
 
@@ -70,21 +70,21 @@ Result<std::shared_ptr<PoolFile>> PoolFile::open_for_writing(const Settings& set
                                                              Nanos patience) {
   for (int attempt = 0; attempt < kOpenAttemptsMax; ++attempt) {
     auto wake = WakeFile::open(WakeFile::path_for(settings.path), false);
-    if (!wake) return tl::unexpected(wake.error());
+    if (!wake) return Failure(wake.error());
     // Under the write turn nobody else creates, upgrades or removes the pool.
     WriteTurn turn(**wake);
-    if (const Status taken = turn.acquire(patience); !taken) return tl::unexpected(taken.error());
+    if (const Status taken = turn.acquire(patience); !taken) return Failure(taken.error());
     if (!(*wake)->current()) continue;
 
     auto connection = Connection::open(settings.path, Connection::Mode::create);
-    if (!connection) return tl::unexpected(connection.error());
-    if (const Status ours = create_or_check_schema(*connection, pool); !ours) return tl::unexpected(ours.error());
+    if (!connection) return Failure(connection.error());
+    if (const Status ours = create_or_check_schema(*connection, pool); !ours) return Failure(ours.error());
     const auto identity = identity_of(settings.path);
     if (!identity) return fail(Errc::unavailable, "sqlite open", settings.path + ": it was removed while opening");
     std::shared_ptr<PoolFile> file(new PoolFile(settings.path, pool, std::move(*wake), *identity));
     const Status started = file->start_writer(std::move(*connection));
     turn.release();
-    if (!started) return tl::unexpected(started.error());
+    if (!started) return Failure(started.error());
     return file;
   }
   return fail(Errc::unavailable, "sqlite open", settings.path + ": the pool is being removed again and again");
@@ -92,11 +92,11 @@ Result<std::shared_ptr<PoolFile>> PoolFile::open_for_writing(const Settings& set
 
 Status PoolFile::start_writer(Connection connection) {
   const auto offset_ms = boot_offset_ms(connection, BootClock());
-  if (!offset_ms) return tl::unexpected(offset_ms.error());
+  if (!offset_ms) return Failure(offset_ms.error());
   auto entries = EntryWriter::prepare(connection, *offset_ms);
-  if (!entries) return tl::unexpected(entries.error());
+  if (!entries) return Failure(entries.error());
   auto checkpoints = connect();
-  if (!checkpoints) return tl::unexpected(checkpoints.error());
+  if (!checkpoints) return Failure(checkpoints.error());
   writer_ = std::make_unique<Writer>(std::move(connection), std::move(*entries), std::move(*checkpoints), *wake_,
                                      [this] { return still_there(); });
   return {};

@@ -9,9 +9,9 @@ namespace tenure::sqlite {
 
 Result<ReaderFile> ReaderFile::open(std::shared_ptr<PoolFile> file) {
   auto connection = file->connect();
-  if (!connection) return tl::unexpected(connection.error());
+  if (!connection) return Failure(connection.error());
   auto entries = EntryReader::prepare(*connection);
-  if (!entries) return tl::unexpected(entries.error());
+  if (!entries) return Failure(entries.error());
   return ReaderFile{std::move(file), std::move(*connection), std::move(*entries)};
 }
 
@@ -87,7 +87,7 @@ void Reader::serve_snapshot(std::unique_lock<std::mutex>& lock) {
 }
 
 Result<Snapshot> Reader::load_newest() {
-  if (const Status followed = follow_path(); !followed) return tl::unexpected(followed.error());
+  if (const Status followed = follow_path(); !followed) return Failure(followed.error());
   Result<Snapshot> snapshot = load_newest_snapshot(now_->connection);
   if (snapshot) access_->begin_anew();
   return snapshot;
@@ -98,9 +98,9 @@ Result<Snapshot> Reader::load_newest() {
 Status Reader::follow_path() {
   if (now_->file->still_there()) return {};
   auto file = access_->reopen();
-  if (!file) return tl::unexpected(file.error());
+  if (!file) return Failure(file.error());
   auto opened = ReaderFile::open(*file);
-  if (!opened) return tl::unexpected(opened.error());
+  if (!opened) return Failure(opened.error());
   auto other = std::make_unique<ReaderFile>(std::move(*opened));
   {
     std::lock_guard lock(mutex_);
@@ -119,7 +119,7 @@ void Reader::serve_read(std::unique_lock<std::mutex>& lock) {
   if (const Status there = now_->file->still_there(); there)
     run = now_->entries.after(after);
   else
-    run = tl::unexpected(there.error());
+    run = Failure(there.error());
   if (!run && run.error().code == Errc::lost_history) access_->lose();
   lock.lock();
   if (stopping_) return;

@@ -14,7 +14,7 @@ namespace tenure::sqlite {
 Result<bool> Remove::step(Connection& connection) {
   const std::string& path = connection.path();
   for (const std::string& file : {path, path + "-wal", path + "-shm", WakeFile::path_for(path)}) {
-    if (unlink(file.c_str()) != 0 && errno != ENOENT) return tl::unexpected(system_error(errno, "remove", file));
+    if (unlink(file.c_str()) != 0 && errno != ENOENT) return Failure(system_error(errno, "remove", file));
   }
   return true;
 }

@@ -12,7 +12,7 @@ constexpr const char* kTables =
 
 Result<bool> is_empty(Connection& connection) {
   const auto tables = connection.query_integer("SELECT count(*) FROM sqlite_schema");
-  if (!tables) return tl::unexpected(tables.error());
+  if (!tables) return Failure(tables.error());
   return *tables == 0;
 }
 
@@ -20,7 +20,7 @@ Status create(Connection& connection, const std::string& pool) {
   return transact(connection, [&]() -> Status {
     if (Status made = connection.exec(kTables); !made) return made;
     auto name = connection.prepare("INSERT INTO meta VALUES('pool', ?1)");
-    if (!name) return tl::unexpected(name.error());
+    if (!name) return Failure(name.error());
     name->bind_text(1, pool);
     if (Status named = name->run(); !named) return named;
     const std::string marks = "PRAGMA application_id=" + std::to_string(kApplicationId) +
@@ -33,9 +33,9 @@ Status create(Connection& connection, const std::string& pool) {
 // before there is anything to write. It stays with the file.
 Status use_wal(Connection& connection) {
   auto mode = connection.prepare("PRAGMA journal_mode=WAL");
-  if (!mode) return tl::unexpected(mode.error());
+  if (!mode) return Failure(mode.error());
   const Result<bool> row = mode->step();
-  if (!row) return tl::unexpected(row.error());
+  if (!row) return Failure(row.error());
   if (*row && mode->text(0) == "wal") return {};
   return fail(Errc::refused, "sqlite open",
               connection.path() + ": this file system cannot share a write-ahead log: use a local disk");
@@ -43,9 +43,9 @@ Status use_wal(Connection& connection) {
 
 Status check_pool(Connection& connection, const std::string& pool) {
   auto name = connection.prepare("SELECT value FROM meta WHERE name='pool'");
-  if (!name) return tl::unexpected(name.error());
+  if (!name) return Failure(name.error());
   const Result<bool> row = name->step();
-  if (!row) return tl::unexpected(row.error());
+  if (!row) return Failure(row.error());
   const std::string found = *row ? name->text(0) : "";
   if (found == pool) return {};
   return fail(Errc::refused, "sqlite open",
@@ -57,7 +57,7 @@ Status check_pool(Connection& connection, const std::string& pool) {
 
 Status create_or_check_schema(Connection& connection, const std::string& pool) {
   const auto empty = is_empty(connection);
-  if (!empty) return tl::unexpected(empty.error());
+  if (!empty) return Failure(empty.error());
   if (connection.read_only()) {
     return fail(
         Errc::refused, "sqlite open",
@@ -73,9 +73,9 @@ Status create_or_check_schema(Connection& connection, const std::string& pool) {
 
 Status check_schema(Connection& connection, const std::string& pool) {
   const auto application = connection.query_integer("PRAGMA application_id");
-  if (!application) return tl::unexpected(application.error());
+  if (!application) return Failure(application.error());
   const auto version = connection.query_integer("PRAGMA user_version");
-  if (!version) return tl::unexpected(version.error());
+  if (!version) return Failure(version.error());
   if (*application != kApplicationId) {
     return fail(Errc::refused, "sqlite open",
                 connection.path() + ": this is a database of another program: name another file");

@@ -8,7 +8,7 @@
 namespace tenure::sqlite {
 namespace {
 
-tl::unexpected<Error> invalid(std::string_view what, std::string_view advice) {
+Failure invalid(std::string_view what, std::string_view advice) {
   std::string context(what);
   context.append(": ").append(advice);
   return fail(Errc::invalid, "sqlite open", std::move(context));
@@ -28,7 +28,7 @@ Status parse_option(std::string_view option, Settings& settings) {
     return invalid(option, "no option of this engine: it has only sync=full|normal|off");
   }
   const auto sync = parse_sync(option.substr(equals + 1));
-  if (!sync) return tl::unexpected(sync.error());
+  if (!sync) return Failure(sync.error());
   settings.sync = *sync;
   return {};
 }
@@ -40,10 +40,10 @@ Status resolve(std::string_view path, Settings& settings) {
   }
   std::error_code error;
   const fs::path canonical = fs::weakly_canonical(fs::absolute(fs::path(path), error), error);
-  if (error) return tl::unexpected(system_error(error.value(), "open", std::string(path)));
-  if (fs::is_directory(canonical, error)) return tl::unexpected(system_error(EISDIR, "open", canonical));
+  if (error) return Failure(system_error(error.value(), "open", std::string(path)));
+  if (fs::is_directory(canonical, error)) return Failure(system_error(EISDIR, "open", canonical));
   if (!fs::is_directory(canonical.parent_path(), error)) {
-    return tl::unexpected(system_error(ENOENT, "open", canonical.parent_path()));
+    return Failure(system_error(ENOENT, "open", canonical.parent_path()));
   }
   settings.path = canonical.string();
   return {};
@@ -59,13 +59,13 @@ Result<Settings> parse_settings(std::string_view location) {
     while (!options.empty()) {
       const std::size_t end = std::min(options.find('&'), options.size());
       if (const Status parsed = parse_option(options.substr(0, end), settings); !parsed) {
-        return tl::unexpected(parsed.error());
+        return Failure(parsed.error());
       }
       options.remove_prefix(std::min(end + 1, options.size()));
     }
   }
   if (const Status resolved = resolve(location.substr(0, question), settings); !resolved) {
-    return tl::unexpected(resolved.error());
+    return Failure(resolved.error());
   }
   return settings;
 }

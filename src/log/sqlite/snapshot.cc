@@ -17,7 +17,7 @@ constexpr const char* kSweep =
 template <class... Integers>
 Status run(Connection& connection, std::string_view sql, Integers... values) {
   auto statement = connection.prepare(sql);
-  if (!statement) return tl::unexpected(statement.error());
+  if (!statement) return Failure(statement.error());
   int index = 0;
   (statement->bind(++index, static_cast<std::int64_t>(values)), ...);
   return statement->run();
@@ -25,17 +25,17 @@ Status run(Connection& connection, std::string_view sql, Integers... values) {
 
 Result<bool> sweep(Connection& connection) {
   const Status swept = transact(connection, [&] { return connection.exec(kSweep); });
-  if (!swept) return tl::unexpected(swept.error());
+  if (!swept) return Failure(swept.error());
   return sqlite3_changes(connection.raw()) == 0;
 }
 
 Status read_chunks(Connection& connection, std::int64_t id, Snapshot& snapshot) {
   auto chunks = connection.prepare("SELECT data FROM snapshot_chunks WHERE snapshot=?1 ORDER BY number");
-  if (!chunks) return tl::unexpected(chunks.error());
+  if (!chunks) return Failure(chunks.error());
   chunks->bind(1, id);
   for (;;) {
     const Result<bool> row = chunks->step();
-    if (!row) return tl::unexpected(row.error());
+    if (!row) return Failure(row.error());
     if (!*row) return {};
     snapshot.chunks.emplace_back(chunks->blob(0));
   }
@@ -44,9 +44,9 @@ Status read_chunks(Connection& connection, std::int64_t id, Snapshot& snapshot) 
 Status read_newest(Connection& connection, Snapshot& snapshot) {
   auto newest = connection.prepare(
       "SELECT id, position, hash, chunks FROM snapshots WHERE chunks IS NOT NULL ORDER BY position DESC LIMIT 1");
-  if (!newest) return tl::unexpected(newest.error());
+  if (!newest) return Failure(newest.error());
   const Result<bool> row = newest->step();
-  if (!row) return tl::unexpected(row.error());
+  if (!row) return Failure(row.error());
   if (!*row) return {};
   snapshot.cursor = {static_cast<Position>(newest->integer(1)), static_cast<std::uint64_t>(newest->integer(2))};
   if (Status read = read_chunks(connection, newest->integer(0), snapshot); !read) return read;
@@ -63,7 +63,7 @@ Result<bool> StoreSnapshot::step(Connection& connection) {
     return !swept || *swept;
   }
   const auto late = superseded(connection);
-  if (!late) return tl::unexpected(late.error());
+  if (!late) return Failure(late.error());
   if (*late) {
     phase_ = Phase::sweep;
     return false;
@@ -73,7 +73,7 @@ Result<bool> StoreSnapshot::step(Connection& connection) {
     if (Status wrote = write(connection); !wrote) return wrote;
     return written_ == snapshot_.chunks.size() ? publish(connection) : Status();
   });
-  if (!done) return tl::unexpected(done.error());
+  if (!done) return Failure(done.error());
   const bool stored = phase_ == Phase::write && written_ == snapshot_.chunks.size();
   phase_ = stored ? Phase::sweep : Phase::write;
   return false;
@@ -88,7 +88,7 @@ Status StoreSnapshot::begin(Connection& connection) {
 
 Status StoreSnapshot::write(Connection& connection) {
   auto insert = connection.prepare("INSERT INTO snapshot_chunks VALUES(?1, ?2, ?3)");
-  if (!insert) return tl::unexpected(insert.error());
+  if (!insert) return Failure(insert.error());
   for (std::size_t bytes = 0; written_ < snapshot_.chunks.size() && bytes < kStepBytesMax; ++written_) {
     const Bytes& chunk = snapshot_.chunks[written_];
     bytes += chunk.size();
@@ -111,11 +111,11 @@ Result<bool> StoreSnapshot::superseded(Connection& connection) const {
   auto check = connection.prepare(
       "SELECT EXISTS(SELECT 1 FROM snapshots WHERE position > ?2 AND chunks IS NOT NULL),"
       " EXISTS(SELECT 1 FROM snapshots WHERE id=?1)");
-  if (!check) return tl::unexpected(check.error());
+  if (!check) return Failure(check.error());
   check->bind(1, id_);
   check->bind(2, static_cast<std::int64_t>(snapshot_.cursor.position));
   const Result<bool> row = check->step();
-  if (!row) return tl::unexpected(row.error());
+  if (!row) return Failure(row.error());
   const bool newer = check->integer(0) != 0;
   const bool struck = phase_ == Phase::write && check->integer(1) == 0;
   return newer || struck;
@@ -123,11 +123,11 @@ Result<bool> StoreSnapshot::superseded(Connection& connection) const {
 
 Result<Snapshot> load_newest_snapshot(Connection& connection) {
   Snapshot snapshot;
-  if (const Status begun = connection.exec("BEGIN"); !begun) return tl::unexpected(begun.error());
+  if (const Status begun = connection.exec("BEGIN"); !begun) return Failure(begun.error());
   const Status read = read_newest(connection, snapshot);
   const Status ended = connection.exec("COMMIT");
-  if (!read) return tl::unexpected(read.error());
-  if (!ended) return tl::unexpected(ended.error());
+  if (!read) return Failure(read.error());
+  if (!ended) return Failure(ended.error());
   return snapshot;
 }
 

@@ -89,11 +89,11 @@ class SqliteLog final : public Log {
 Result<std::unique_ptr<Log>> open_sqlite_log(std::string_view location, const LogOptions& options) {
   using namespace sqlite;
   const auto settings = parse_settings(location);
-  if (!settings) return tl::unexpected(settings.error());
+  if (!settings) return Failure(settings.error());
   auto file = PoolFile::open(*settings, options);
-  if (!file) return tl::unexpected(file.error());
+  if (!file) return Failure(file.error());
   auto reading = ReaderFile::open(*file);
-  if (!reading) return tl::unexpected(reading.error());
+  if (!reading) return Failure(reading.error());
   auto access = std::make_shared<Access>(*settings, options, std::move(*file));
   return std::make_unique<SqliteLog>(std::move(access), std::move(*reading));
 }

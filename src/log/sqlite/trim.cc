@@ -19,12 +19,12 @@ struct Cut {
 // Walks from the front; length() does not read the data itself.
 Result<Cut> find_cut(Connection& connection, std::int64_t end) {
   auto walk = connection.prepare("SELECT position, length(data) FROM entries WHERE position < ?1 ORDER BY position");
-  if (!walk) return tl::unexpected(walk.error());
+  if (!walk) return Failure(walk.error());
   walk->bind(1, end);
   std::int64_t bytes = 0;
   for (int entries = 0;; ++entries) {
     const Result<bool> row = walk->step();
-    if (!row) return tl::unexpected(row.error());
+    if (!row) return Failure(row.error());
     if (!*row) return Cut{end, true};
     if (entries == kStepEntriesMax || bytes >= kStepBytesMax) return Cut{walk->integer(0), false};
     bytes += walk->integer(1);
@@ -37,18 +37,18 @@ Result<bool> Trim::step(Connection& connection) {
   Cut cut;
   const Status trimmed = transact(connection, [&]() -> Status {
     const auto snapshot = connection.query_integer(kSnapshotPosition);
-    if (!snapshot) return tl::unexpected(snapshot.error());
+    if (!snapshot) return Failure(snapshot.error());
     // Without a snapshot the answer is zero, and nothing goes.
     const auto end = static_cast<std::int64_t>(std::min(before_, static_cast<Position>(*snapshot)));
     auto found = find_cut(connection, end);
-    if (!found) return tl::unexpected(found.error());
+    if (!found) return Failure(found.error());
     cut = *found;
     auto drop = connection.prepare("DELETE FROM entries WHERE position < ?1");
-    if (!drop) return tl::unexpected(drop.error());
+    if (!drop) return Failure(drop.error());
     drop->bind(1, cut.before);
     return drop->run();
   });
-  if (!trimmed) return tl::unexpected(trimmed.error());
+  if (!trimmed) return Failure(trimmed.error());
   return cut.finished;
 }
 

@@ -26,12 +26,12 @@ constexpr Nanos kPollSpanReadOnly = 50ms;
 // The file is written, not just extended: touching a page that finds no room on the disk would be a SIGBUS.
 Status fill(int descriptor, const std::string& path) {
   struct stat found{};
-  if (fstat(descriptor, &found) != 0) return tl::unexpected(system_error(errno, "open", path));
+  if (fstat(descriptor, &found) != 0) return Failure(system_error(errno, "open", path));
   if (found.st_size >= static_cast<off_t>(sizeof(WakeWords))) return {};
   static constexpr std::array<char, sizeof(WakeWords)> kZeroes{};
   const ssize_t written = pwrite(descriptor, kZeroes.data(), kZeroes.size(), 0);
   if (written == static_cast<ssize_t>(kZeroes.size())) return {};
-  return tl::unexpected(system_error(written < 0 ? errno : ENOSPC, "open", path));
+  return Failure(system_error(written < 0 ? errno : ENOSPC, "open", path));
 }
 
 }  // namespace
@@ -67,18 +67,18 @@ Result<std::unique_ptr<WakeFile>> WakeFile::open(const std::string& path, bool r
     writable = false;
     descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   }
-  if (descriptor < 0) return tl::unexpected(system_error(errno, "open", path));
+  if (descriptor < 0) return Failure(system_error(errno, "open", path));
   const Status filled = writable ? fill(descriptor, path) : Status();
   if (!filled) {
     ::close(descriptor);
-    return tl::unexpected(filled.error());
+    return Failure(filled.error());
   }
   const int protection = PROT_READ | (writable ? PROT_WRITE : 0);
   void* mapped = mmap(nullptr, sizeof(WakeWords), protection, MAP_SHARED, descriptor, 0);
   if (mapped == MAP_FAILED) {
     const int error_number = errno;
     ::close(descriptor);
-    return tl::unexpected(system_error(error_number, "open", path));
+    return Failure(system_error(error_number, "open", path));
   }
   return std::unique_ptr<WakeFile>(new WakeFile(path, descriptor, static_cast<WakeWords*>(mapped), writable));
 }

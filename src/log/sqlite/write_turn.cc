@@ -35,9 +35,9 @@ Status WriteTurn::acquire(Nanos patience) {
     if (interrupted_.load(std::memory_order_acquire)) return fail(Errc::closed, "sqlite write turn");
     const std::uint32_t seen = words.releases.load(std::memory_order_acquire);
     if (flock(wake_.descriptor(), LOCK_EX | LOCK_NB) == 0) break;
-    if (errno != EWOULDBLOCK && errno != EINTR) return tl::unexpected(system_error(errno, "lock", wake_.path()));
+    if (errno != EWOULDBLOCK && errno != EINTR) return Failure(system_error(errno, "lock", wake_.path()));
     const Instant now = clock_.now();
-    if (now >= deadline) return tl::unexpected(blocked());
+    if (now >= deadline) return Failure(blocked());
     futex_wait(words.releases, seen, std::min(deadline - now, kLookAgain));
   }
   held_ = true;

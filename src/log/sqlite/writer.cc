@@ -20,7 +20,7 @@ int note_wal_pages(void* pages, sqlite3* /*db*/, const char* /*name*/, int count
 
 Status outcome(const Result<bool>& finished) {
   if (finished) return {};
-  return tl::unexpected(finished.error());
+  return Failure(finished.error());
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ void Writer::leave(const CallbackThread& callbacks) {
   const Error unknown{Errc::unknown, "sqlite log", path_ + ": the file was removed or replaced meanwhile"};
   const auto answer = [](auto& item, const Error& error) {
     if (!item.done) return;
-    item.callbacks->post(Lane::data, [done = std::move(item.done), error] { done(tl::unexpected(error)); });
+    item.callbacks->post(Lane::data, [done = std::move(item.done), error] { done(Failure(error)); });
   };
   for (Append& append : all.in_transaction) answer(append, unknown);
   for (Append& append : all.waiting) answer(append, lost);
@@ -158,12 +158,12 @@ void Writer::fail_waiting(const Error& error) {
   }
   for (const Lane lane : {Lane::beat, Lane::data}) {
     for (Append& append : lanes[static_cast<std::size_t>(lane)].appends) {
-      append.callbacks->post(lane, [done = std::move(append.done), error] { done(tl::unexpected(error)); });
+      append.callbacks->post(lane, [done = std::move(append.done), error] { done(Failure(error)); });
     }
   }
   for (Errand& errand : errands) {
     if (!errand.callbacks) continue;
-    errand.callbacks->post(Lane::data, [done = std::move(errand.done), error] { done(tl::unexpected(error)); });
+    errand.callbacks->post(Lane::data, [done = std::move(errand.done), error] { done(Failure(error)); });
   }
 }
 
@@ -187,18 +187,18 @@ void Writer::take_batch() {
 // The position of the batch's first entry; the others follow it without gaps.
 Result<Position> Writer::write_batch() {
   if (batch_.empty()) return 0;
-  if (const Status ready = prepare_transaction(); !ready) return tl::unexpected(ready.error());
+  if (const Status ready = prepare_transaction(); !ready) return Failure(ready.error());
   Position first = 0;
   const Status written = transact(connection_, [&]() -> Status {
     if (Status started = entries_.start(); !started) return started;
     for (const Append& append : batch_) {
       const Result<Position> position = entries_.append(append.data);
-      if (!position) return tl::unexpected(position.error());
+      if (!position) return Failure(position.error());
       if (first == 0) first = *position;
     }
     return {};
   });
-  if (!written) return tl::unexpected(written.error());
+  if (!written) return Failure(written.error());
   wake_.announce();
   return first;
 }
@@ -225,7 +225,7 @@ void Writer::post_answers(Lane lane, std::size_t begin, std::size_t end, const R
     if (first) {
       answers_.emplace_back([done = std::move(append.done), position = *first + i] { done(position); });
     } else {
-      answers_.emplace_back([done = std::move(append.done), error = first.error()] { done(tl::unexpected(error)); });
+      answers_.emplace_back([done = std::move(append.done), error = first.error()] { done(Failure(error)); });
     }
   }
   if (receiver != nullptr) receiver->post(lane, answers_);
@@ -240,7 +240,7 @@ Result<bool> Writer::step_chore() {
     if (!errands_.front().callbacks) return true;  // its handle is gone
     chore = errands_.front().chore.get();
   }
-  if (const Status ready = prepare_transaction(); !ready) return tl::unexpected(ready.error());
+  if (const Status ready = prepare_transaction(); !ready) return Failure(ready.error());
   const Result<bool> finished = chore->step(connection_);
   // A log that was removed or trimmed is news to those who wait.
   if (finished && *finished) wake_.announce();

@@ -1,0 +1,116 @@
+#pragma once
+
+// A value, or the Error that is there in its place. As small a class as does: C++20 has no std::expected.
+//
+//     tenure::Result<tenure::Ticket> ticket = pool.dispatch("tenant-1", payload);
+//     if (!ticket) return report(ticket.error());
+//     ticket->wait_started(5s);
+//
+// Not thread-safe; each thread has its own.
+
+#include <concepts>
+#include <optional>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include <tenure/error.hpp>
+
+namespace tenure {
+
+// What value() throws where there is none.
+class BadResult : public std::runtime_error {
+ public:
+  explicit BadResult(Error error) : std::runtime_error(error.message()), error_(std::move(error)) {}
+  const Error& error() const { return error_; }
+
+ private:
+  Error error_;
+};
+
+// An error on its way into a Result.
+class Failure {
+ public:
+  explicit Failure(Error error) : error_(std::move(error)) {}
+  const Error& error() const { return error_; }
+  Error take() && { return std::move(error_); }
+
+ private:
+  Error error_;
+};
+
+template <class T>
+class Result {
+ public:
+  using value_type = T;
+
+  Result()
+    requires std::default_initializable<T>
+      : state_(std::in_place_index<0>) {}
+  template <class U = T>
+    requires(std::is_constructible_v<T, U> && std::is_convertible_v<U, T> &&
+             !std::is_same_v<std::remove_cvref_t<U>, Result> && !std::is_same_v<std::remove_cvref_t<U>, Failure>)
+  Result(U&& value) : state_(std::in_place_index<0>, std::forward<U>(value)) {}
+  Result(Failure failure) : state_(std::in_place_index<1>, std::move(failure).take()) {}
+
+  bool has_value() const { return state_.index() == 0; }
+  explicit operator bool() const { return has_value(); }
+
+  // The value; throws BadResult where there is none.
+  T& value() & { return checked(*this); }
+  const T& value() const& { return checked(*this); }
+  T&& value() && { return std::move(checked(*this)); }
+  template <class U>
+  T value_or(U&& other) const& {
+    return has_value() ? **this : static_cast<T>(std::forward<U>(other));
+  }
+
+  // The value, which must be there.
+  T& operator*() & { return *std::get_if<0>(&state_); }
+  const T& operator*() const& { return *std::get_if<0>(&state_); }
+  T&& operator*() && { return std::move(*std::get_if<0>(&state_)); }
+  T* operator->() { return std::get_if<0>(&state_); }
+  const T* operator->() const { return std::get_if<0>(&state_); }
+
+  // The error, which must be there.
+  Error& error() & { return *std::get_if<1>(&state_); }
+  const Error& error() const& { return *std::get_if<1>(&state_); }
+  Error&& error() && { return std::move(*std::get_if<1>(&state_)); }
+
+ private:
+  template <class Self>
+  static auto& checked(Self& self) {
+    if (!self.has_value()) throw BadResult(self.error());
+    return *self;
+  }
+
+  std::variant<T, Error> state_;
+};
+
+// Done, or why not.
+template <>
+class Result<void> {
+ public:
+  using value_type = void;
+
+  Result() = default;
+  Result(Failure failure) : error_(std::move(failure).take()) {}
+
+  bool has_value() const { return !error_; }
+  explicit operator bool() const { return has_value(); }
+  void value() const {
+    if (error_) throw BadResult(*error_);
+  }
+
+  Error& error() & { return *error_; }
+  const Error& error() const& { return *error_; }
+  Error&& error() && { return *std::move(error_); }
+
+ private:
+  std::optional<Error> error_;
+};
+
+using Status = Result<void>;
+
+}  // namespace tenure
