@@ -28,10 +28,11 @@ TEST_F(SqliteOpen, ADamagedPageIsCorruptToTheReader) {
     for (int i = 0; i < 20; ++i) ASSERT_TRUE(append(*log, Bytes(3'000, 'x')));
   }
   std::fstream file(path(), std::ios::in | std::ios::out | std::ios::binary);
-  for (const auto size = std::filesystem::file_size(path()); auto page : {5UL, 6UL, 7UL, 8UL, 9UL, 10UL}) {
-    ASSERT_LT(page * 4096, size);
-    file.seekp(static_cast<std::streamoff>(page * 4096));
-    file << std::string(4096, '\xff');
+  constexpr std::size_t kPageBytes = 8192;
+  for (const auto size = std::filesystem::file_size(path()); auto page : {8UL, 9UL, 10UL}) {
+    ASSERT_LT(page * kPageBytes, size);
+    file.seekp(static_cast<std::streamoff>(page * kPageBytes));
+    file << std::string(kPageBytes, '\xff');
   }
   file.close();
   const auto log = open();

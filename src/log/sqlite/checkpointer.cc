@@ -29,14 +29,23 @@ void Checkpointer::due() {
   wake_.notify_one();
 }
 
+void Checkpointer::finish(Connection& connection) {
+  std::lock_guard alone(running_);
+  checkpoint(connection);
+}
+
 void Checkpointer::serve() {
+  bool has_read = false;
   std::unique_lock lock(mutex_);
   for (;;) {
     wake_.wait(lock, [this] { return stopping_ || due_; });
     if (stopping_) return;
     due_ = false;
     lock.unlock();
-    checkpoint(connection_);
+    // A connection that has never read does not know that the file has a WAL, and its checkpoint would do nothing. If
+    // reading fails now, the next one may succeed.
+    if (!has_read) has_read = connection_.query_integer("PRAGMA schema_version").has_value();
+    if (has_read) finish(connection_);
     lock.lock();
   }
 }

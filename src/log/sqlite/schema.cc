@@ -3,6 +3,10 @@
 namespace tenure::sqlite {
 namespace {
 
+// The WAL takes whole pages, each with two writes. Twice SQLite's own size halves them where many entries share a
+// commit, and costs nothing that can be measured where an entry comes alone; twice that gains little more.
+constexpr const char* kPageSize = "PRAGMA page_size=8192";
+
 constexpr const char* kTables =
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE entries(position INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, data BLOB NOT NULL);"
@@ -67,6 +71,7 @@ Status create_or_check_schema(Connection& connection, const std::string& pool) {
     if (Status ours = check_schema(connection, pool); !ours) return ours;
     return use_wal(connection);
   }
+  if (Status sized = connection.exec(kPageSize); !sized) return sized;
   if (Status wal = use_wal(connection); !wal) return wal;
   return create(connection, pool);
 }

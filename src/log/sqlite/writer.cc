@@ -3,7 +3,11 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <utility>
+
+#include "base/clock.h"
 
 namespace tenure::sqlite {
 namespace {
@@ -12,6 +16,9 @@ namespace {
 // always taken, however large.
 constexpr std::size_t kBatchEntriesMax = 4096;
 constexpr std::size_t kBatchBytesMax = 4U << 20;
+
+// A commit that takes less than this is not worth waiting for others.
+constexpr Nanos kGatherWorth = std::chrono::microseconds(500);
 
 int note_wal_pages(void* pages, sqlite3* /*db*/, const char* /*name*/, int count) {
   *static_cast<int*>(pages) = count;
@@ -61,8 +68,9 @@ void Writer::append(Lane lane, Bytes data, Log::AppendDone done, Callbacks callb
   if (queue.bytes + data.size() <= kLaneBytesMax && queue.appends.size() < kLaneEntriesMax) {
     queue.bytes += data.size();
     queue.appends.push_back({std::move(data), std::move(done), std::move(callbacks)});
+    const bool wanted = lane == Lane::beat || waiting() >= wake_at_;
     lock.unlock();
-    work_.notify_one();
+    if (wanted) work_.notify_one();
     return;
   }
   lock.unlock();
@@ -124,7 +132,10 @@ void Writer::serve() {
   for (;;) {
     {
       std::unique_lock lock(mutex_);
+      wake_at_ = 1;
       work_.wait(lock, [this] { return stopping_ || !idle(); });
+      gather(lock);
+      wake_at_ = SIZE_MAX;
       if (stopping_) return;
     }
     // The turn comes first and the batch is taken under it: what arrives while others write joins the same commit.
@@ -136,7 +147,28 @@ void Writer::serve() {
   }
 }
 
-bool Writer::idle() const { return lanes_[0].appends.empty() && lanes_[1].appends.empty() && errands_.empty(); }
+bool Writer::idle() const { return waiting() == 0 && errands_.empty(); }
+
+std::size_t Writer::waiting() const { return lanes_[0].appends.size() + lanes_[1].appends.size(); }
+
+// Those who were answered by one commit tend to come back together. The first of them would get a commit for itself,
+// and the others wait for it and then for their own: twice the syncs for the same work. So the writer waits for as many
+// as the last commit had, while they keep coming, and for half as long as that commit took at most. One who appends
+// alone is never held up, nor is a beat.
+void Writer::gather(std::unique_lock<std::mutex>& lock) {
+  if (last_batch_ < 2 || last_commit_ < kGatherWorth) return;
+  const auto enough = [this] {
+    return stopping_ || !lanes_[static_cast<std::size_t>(Lane::beat)].appends.empty() || !errands_.empty() ||
+           waiting() >= last_batch_;
+  };
+  constexpr int kSteps = 8;
+  wake_at_ = last_batch_;
+  std::size_t seen = 0;
+  for (int step = 0; step < kSteps && waiting() > seen; ++step) {
+    seen = waiting();
+    if (work_.wait_for(lock, last_commit_ / (2 * kSteps), enough)) return;
+  }
+}
 
 void Writer::take_turn() {
   take_batch();
@@ -189,6 +221,7 @@ Result<Position> Writer::write_batch() {
   if (batch_.empty()) return 0;
   if (const Status ready = prepare_transaction(); !ready) return Failure(ready.error());
   Position first = 0;
+  Instant commit_began;
   const Status written = transact(connection_, [&]() -> Status {
     if (Status started = entries_.start(); !started) return started;
     for (const Append& append : batch_) {
@@ -196,9 +229,12 @@ Result<Position> Writer::write_batch() {
       if (!position) return Failure(position.error());
       if (first == 0) first = *position;
     }
+    commit_began = BootClock().now();
     return {};
   });
   if (!written) return Failure(written.error());
+  last_commit_ = BootClock().now() - commit_began;
+  last_batch_ = batch_.size();
   wake_.announce();
   return first;
 }
@@ -274,7 +310,7 @@ void Writer::bound_wal() {
     return;
   }
   if (wal_pages_ >= kWalPagesMax) {
-    checkpoint(connection_);
+    checkpointer_.finish(connection_);
   } else {
     checkpointer_.due();
   }

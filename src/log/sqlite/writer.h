@@ -88,6 +88,8 @@ class Writer {
 
   void serve();
   bool idle() const;
+  std::size_t waiting() const;
+  void gather(std::unique_lock<std::mutex>& lock);
   void take_turn();
   void fail_waiting(const Error& error);
 
@@ -115,6 +117,8 @@ class Writer {
   int wal_pages_ = 0;
   int checkpoint_due_ = kWalPagesStep;  // once the WAL has this many pages
   std::vector<CallbackThread::Call> answers_;
+  std::size_t last_batch_ = 0;  // the entries of the last commit,
+  Nanos last_commit_{0};        // and how long its COMMIT took
 
   Checkpointer checkpointer_;
 
@@ -127,6 +131,7 @@ class Writer {
   std::vector<Append> batch_;
   std::vector<Append> spent_;    // owned by the thread; the capacity of the batch before
   std::size_t batch_beats_ = 0;  // owned by the thread
+  std::size_t wake_at_ = 1;      // guarded by mutex_; how many must wait for an append to wake the thread
   bool stopping_ = false;        // guarded by mutex_
   std::thread thread_;           // last: it uses all of the above
 };
