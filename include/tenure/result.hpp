@@ -57,10 +57,11 @@ class Result {
   bool has_value() const { return state_.index() == 0; }
   explicit operator bool() const { return has_value(); }
 
-  // The value; throws BadResult where there is none.
+  // The value; throws BadResult where there is none. What is taken from a temporary is the caller's own, so that
+  // `for (auto& key : pool.keys().value().keys)` is sound.
   T& value() & { return checked(*this); }
   const T& value() const& { return checked(*this); }
-  T&& value() && { return std::move(checked(*this)); }
+  T value() && { return std::move(checked(*this)); }
   template <class U>
   T value_or(U&& other) const& {
     return has_value() ? **this : static_cast<T>(std::forward<U>(other));
@@ -69,7 +70,7 @@ class Result {
   // The value, which must be there.
   T& operator*() & { return *std::get_if<0>(&state_); }
   const T& operator*() const& { return *std::get_if<0>(&state_); }
-  T&& operator*() && { return std::move(*std::get_if<0>(&state_)); }
+  T operator*() && { return std::move(*std::get_if<0>(&state_)); }
   T* operator->() { return std::get_if<0>(&state_); }
   const T* operator->() const { return std::get_if<0>(&state_); }
 

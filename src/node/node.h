@@ -122,6 +122,8 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   Result<std::uint64_t> stop(BytesView key);
   Result<std::uint64_t> retry_dead(std::uint64_t id);
   Result<std::uint64_t> drop_dead(std::uint64_t id);
+  // Nobody waits for it any more.
+  void forget(std::uint64_t ticket) { tickets_.forget(ticket); }
 
   void drain(BytesView worker);
   // Ends the whole pool.

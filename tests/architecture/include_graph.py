@@ -24,8 +24,9 @@ MAY_INCLUDE = {
     "machine": {"assign", "base", "proto", "public"},
     "node": {"machine", "assign", "log", "base", "proto", "public"},
     "checkout": {"base", "public"},
-    "http": {"checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
-    "cli": {"http", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
+    "pool": {"node", "machine", "assign", "log", "base", "proto", "public"},
+    "http": {"pool", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
+    "cli": {"http", "pool", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
 }
 
 PURE_MODULES = {"machine", "assign"}

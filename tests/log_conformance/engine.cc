@@ -59,11 +59,4 @@ std::unique_ptr<Log> LogConformance::open(bool read_only) const {
   return log ? std::move(*log) : nullptr;
 }
 
-std::string name_of(const testing::TestParamInfo<Engine>& tested) { return tested.param.name; }
-
-INSTANTIATE_TEST_SUITE_P(Engines, LogConformance, testing::ValuesIn(engines()), name_of);
-INSTANTIATE_TEST_SUITE_P(Engines, LogAcrossProcesses, testing::ValuesIn(engines_across_processes()), name_of);
-// A build without SQLite has no such engine.
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LogAcrossProcesses);
-
 }  // namespace tenure::conformance

@@ -1,0 +1,16 @@
+#pragma once
+
+// Everything: worker pools in which every key has exactly one live holder. See tenure/pool.hpp.
+
+#include <tenure/assignment.hpp>
+#include <tenure/error.hpp>
+#include <tenure/handler.hpp>
+#include <tenure/job.hpp>
+#include <tenure/kinds.hpp>
+#include <tenure/listing.hpp>
+#include <tenure/options.hpp>
+#include <tenure/outcome.hpp>
+#include <tenure/pool.hpp>
+#include <tenure/result.hpp>
+#include <tenure/ticket.hpp>
+#include <tenure/worker.hpp>

@@ -1,0 +1,28 @@
+#include <tenure/handler.hpp>
+
+namespace tenure {
+namespace {
+
+class TaskHandler final : public Handler {
+ public:
+  explicit TaskHandler(TaskFunction task) : task_(std::move(task)) {}
+  Outcome run_task(Job& job) override { return task_(job); }
+
+ private:
+  const TaskFunction task_;
+};
+
+}  // namespace
+
+// A worker gets jobs of either kind; one that it has no code for is no reason to try it again here.
+Outcome Handler::start(Job& job) { return NoRetry{"worker '" + job.worker() + "' runs tasks only"}; }
+
+std::optional<std::string> Handler::stop(Job& /*job*/) { return std::nullopt; }
+
+void Handler::notify(Job& /*job*/, std::string_view /*message*/) {}
+
+Outcome Handler::run_task(Job& job) { return NoRetry{"worker '" + job.worker() + "' runs residents only"}; }
+
+std::shared_ptr<Handler> task_handler(TaskFunction task) { return std::make_shared<TaskHandler>(std::move(task)); }
+
+}  // namespace tenure

@@ -1,0 +1,95 @@
+#pragma once
+
+// A job that a worker of this process holds: what lies behind the handler's Job.
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <tenure/handler.hpp>
+
+#include "node/host.h"
+
+namespace tenure {
+
+class ThreadHost;
+
+// Handles of jobs may outlive the host; this is how they find it, or learn that it is gone.
+struct HostDoor {
+  std::mutex mutex;
+  ThreadHost* host;  // guarded by mutex; null once it is gone
+};
+
+// Thread-safe, except where a member says otherwise.
+class LiveJob {
+ public:
+  LiveJob(const HeldJob& job, std::shared_ptr<Handler> by, std::shared_ptr<HostDoor> host)
+      : held(job), handler(std::move(by)), door(std::move(host)) {
+    if (held.has_checkpoint) last_checkpoint = std::move(held.checkpoint);
+  }
+
+  // Never changed after construction.
+  HeldJob held;
+  std::optional<std::string> last_checkpoint;
+  const std::shared_ptr<Handler> handler;
+  const std::shared_ptr<HostDoor> door;
+
+  std::stop_token stop_token() {
+    std::lock_guard lock(stop_mutex_);
+    if (!source_) source_.emplace();
+    const std::stop_token token = source_->get_token();
+    if (stop_requested()) source_->request_stop();  // nobody can be listening yet
+    return token;
+  }
+  bool stop_requested() const { return stop_.load(std::memory_order_acquire) != 0; }
+  std::optional<StopReason> stop_reason() const {
+    const int stop = stop_.load(std::memory_order_acquire);
+    if (stop == 0 || stop == kFenced) return std::nullopt;
+    return static_cast<StopReason>(stop - 1);
+  }
+  // Without a reason: the lease is lost. The first reason stays. The token has to be tripped after it.
+  void request_stop(std::optional<StopReason> reason) {
+    int none = 0;
+    stop_.compare_exchange_strong(none, reason ? static_cast<int>(*reason) + 1 : kFenced);
+  }
+  // Runs the users' callbacks on the token: not on a loop, and with no lock held.
+  void trip() {
+    std::optional<std::stop_source> source;
+    {
+      std::lock_guard lock(stop_mutex_);
+      source = source_;
+    }
+    if (source) source->request_stop();
+  }
+  bool has_token() {
+    std::lock_guard lock(stop_mutex_);
+    return source_.has_value();
+  }
+
+  struct Message {
+    std::uint64_t number;
+    Bytes text;
+  };
+  enum class Phase : std::uint8_t { waiting, begun, running, ended };
+
+  // All below: guarded by the host's mutex.
+  Phase phase = Phase::waiting;
+  bool queued = false;  // in the host's queue, or being worked on
+  bool stop_due = false;
+  bool started_told = false;
+  std::deque<Message> messages;
+  std::optional<Outcome> ending;  // it has ended by itself
+
+ private:
+  static constexpr int kFenced = 255;
+
+  std::atomic<int> stop_{0};
+  std::mutex stop_mutex_;
+  std::optional<std::stop_source> source_;  // guarded by stop_mutex_; made when somebody asks for a token
+};
+
+using LiveJobPtr = std::shared_ptr<LiveJob>;
+
+}  // namespace tenure

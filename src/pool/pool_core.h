@@ -1,0 +1,164 @@
+#pragma once
+
+// A pool as one process has it: the log opened from its URL, the loops, the node (or the client, which keeps no
+// state), and the tickets. It is what the library's Pool and the program share; they differ in the host that runs
+// the jobs.
+//
+//     auto core = PoolCore::open({.url = url, .pool = name, .node = {…}}, &host, &listener);
+//     if (!core) return core.error();
+//     host.attach((*core)->reports());                 // before the first worker
+//     (*core)->add_worker({.id = "w1"}, deadline);
+//     TicketPtr ticket = *(*core)->submit({.key = "k", .text = payload});
+//     ticket->wait(Stage::done, deadline);
+//     (*core)->close(deadline);
+//
+// Everything is thread-safe, and what waits takes a deadline. Nothing that waits may be called on the core's own
+// loop, that is, from the host's calls or the listener's.
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/thread_loop.h"
+#include "log/log.h"
+#include "node/client.h"
+#include "node/node.h"
+#include "pool/callbacks.h"
+#include "pool/request.h"
+#include "pool/shared_entropy.h"
+#include "pool/ticket_book.h"
+
+namespace tenure {
+
+using Deadline = std::chrono::steady_clock::time_point;
+
+// Requests that may wait in this process for their turn: beyond it submit() says Errc::busy.
+constexpr std::size_t kSubmittedBytesMax = 64U << 20;
+
+struct CoreOptions {
+  std::string url;
+  std::string pool = "default";
+  bool client_only = false;  // no workers, and no state until somebody looks
+  NodeOptions node;          // its name, host and pid are filled in where they are empty
+};
+
+class PoolCore final : private NodeEvents, private ClientEvents {
+ public:
+  // `host` runs the jobs of this node's workers; null for a node that has none. `listener` hears, on the loop, what
+  // the node says; null for none. Both must outlive the core.
+  static Result<std::unique_ptr<PoolCore>> open(CoreOptions options, Host* host, NodeEvents* listener = nullptr);
+  // Without close() it is as if the process had died: nothing is said, and others wait for the lease. The host must
+  // not run anything any more.
+  ~PoolCore() override;
+  PoolCore(const PoolCore&) = delete;
+  PoolCore& operator=(const PoolCore&) = delete;
+
+  // Refused at once: what is malformed (Errc::invalid), too much at a time (Errc::busy), and after the end.
+  Result<TicketPtr> submit(Request request);
+
+  // Waits until the worker is in the pool. After an error it is not, and will not be.
+  Status add_worker(NodeWorker worker, Deadline deadline);
+  // Hands over what the worker holds, and waits until it has left.
+  Status remove_worker(const std::string& id, Deadline deadline);
+  Status serve(const std::string& worker, std::vector<Bytes> add, std::vector<Bytes> remove);
+  Status drain(const std::string& worker);
+  std::vector<std::string> workers() const;
+
+  // Runs `what` on the loop with the state as of the last entry that was read; waits until the log has been read up
+  // to where it stood when it was opened. A client loads the state for it, once.
+  Status look(const std::function<void(const Machine&)>& what, Deadline deadline);
+
+  // Waits until what was submitted has been answered; hands over, and leaves. Errc::timed_out: it goes on.
+  Status close(Deadline deadline);
+  // Ends the whole pool, and waits for the end. The core is then closed.
+  Status shut_down(Deadline deadline);
+  // Nothing more will be said or heard: closed, broken down, or the pool is gone.
+  bool over() const;
+
+  // The node's, for the host. Only with a host.
+  HoldReports& reports();
+  const std::string& node_name() const { return options_.node.name; }
+  ThreadLoop& loop() { return loop_; }
+  const std::shared_ptr<Callbacks>& callbacks() { return callbacks_; }
+
+ private:
+  PoolCore(CoreOptions options, std::unique_ptr<Log> log, Host* host, NodeEvents* listener);
+
+  struct HeardWorker {
+    bool added = false;
+    std::optional<Errc> refused;  // why, the last time
+  };
+  // What has been heard from the node, for those who wait.
+  struct Heard {
+    bool caught_up = false;
+    std::optional<Error> failure;  // why nothing can be asked any more
+    std::map<std::string, HeardWorker> workers;
+  };
+
+  bool wait(Deadline deadline, const std::function<bool(const Heard&)>& reached);
+  bool wait_answered(Deadline deadline);
+  void hear(const std::function<void(Heard&)>& what);
+  Result<PoolCore*> looker();
+  void on_loop(std::function<void(Node&)> what);
+
+  // On the loop.
+  void send_submitted();
+  Result<std::uint64_t> send(const Request& request);
+  void count_answers(std::size_t count);
+  void end(const Error& error);
+
+  // NodeEvents, and what ClientEvents has of the same.
+  void caught_up() override;
+  void joined(std::uint64_t session) override;
+  void worker_added(BytesView worker) override;
+  void worker_refused(BytesView worker, Errc why) override;
+  void worker_removed(BytesView worker) override;
+  void fenced(std::uint64_t session, FenceReason reason) override;
+  void settled(const Settlement& settlement) override;
+  void ticket_lost(std::uint64_t ticket) override;
+  Effects* watcher() override { return listener_ == nullptr ? nullptr : listener_->watcher(); }
+  void applied(const Machine& machine) override;
+  void lease_until(std::uint64_t session, Instant until) override;
+  void closed() override;
+  void broken(const Error& error) override;
+  void pool_gone() override;
+
+  CoreOptions options_;
+  NodeEvents* const listener_;
+  const std::shared_ptr<Callbacks> callbacks_ = std::make_shared<Callbacks>();
+  BootClock clock_;
+  SharedEntropy entropy_;
+  std::unique_ptr<Log> log_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  Heard heard_;                             // guarded by mutex_
+  std::vector<Submission> submitted_;       // guarded by mutex_
+  std::size_t submitted_bytes_ = 0;         // guarded by mutex_
+  bool sending_ = false;                    // guarded by mutex_: the loop will look at submitted_
+  std::atomic<std::size_t> unanswered_{0};  // submitted, and nothing heard of it yet
+
+  std::mutex looker_mutex_;
+  std::unique_ptr<PoolCore> looker_;  // guarded by looker_mutex_; a client's, once somebody has looked
+
+  // Owned by the loop.
+  TicketBook book_;
+  std::vector<Submission> held_back_;  // taken from submitted_; there was no room
+  bool shutting_down_ = false;         // this process asked for it
+  bool has_members_ = false;           // as of the last entry
+
+  ThreadLoop heart_loop_;
+  ThreadLoop loop_;
+  std::unique_ptr<Timer> room_;  // owned by the loop, like the two below
+  std::unique_ptr<Node> node_;   // one of these two
+  std::unique_ptr<Client> client_;
+};
+
+}  // namespace tenure

@@ -1,0 +1,157 @@
+#include "pool/pool_impl.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "base/assert.h"
+
+namespace tenure {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+std::size_t concurrency_of(const PoolOptions& options) {
+  if (options.concurrency != 0) return options.concurrency;
+  return std::max<std::size_t>(4, 2 * std::size_t{std::thread::hardware_concurrency()});
+}
+
+Status check(const PoolOptions& options) {
+  const auto bad = [](const char* what) { return fail(Errc::invalid, "open pool", what); };
+  if (options.max_queued_jobs == 0) return bad("max_queued_jobs is zero");
+  if (options.max_attempts == 0) return bad("max_attempts is zero");
+  if (options.pending_job_ttl <= milliseconds(0)) return bad("pending_job_ttl is not positive");
+  if (options.worker_shutdown_ttl <= milliseconds(0)) return bad("worker_shutdown_ttl is not positive");
+  if (options.retry_backoff <= milliseconds(0)) return bad("retry_backoff is not positive");
+  if (options.retry_backoff_max < options.retry_backoff) return bad("retry_backoff_max is below retry_backoff");
+  if (options.concurrency > 4096) return bad("concurrency is over 4096");
+  if (options.assignment == Assignment::chosen && !options.choose && !options.client_only) {
+    return bad("chosen assignment needs a function that chooses");
+  }
+  return {};
+}
+
+CoreOptions core_options(const std::string& name, std::string url, const PoolOptions& options) {
+  CoreOptions core;
+  core.url = std::move(url);
+  core.pool = name;
+  core.client_only = options.client_only;
+  core.node.name = options.node_name;
+  core.node.lease = options.worker_ttl;
+  core.node.choose = options.choose;
+  PoolConfig& config = core.node.config;
+  config.max_queued_jobs = options.max_queued_jobs;
+  config.max_attempts = options.max_attempts;
+  config.pending_job_ttl_ms = options.pending_job_ttl.count();
+  config.worker_shutdown_ttl_ms = options.worker_shutdown_ttl.count();
+  config.backoff_base_ms = options.retry_backoff.count();
+  config.backoff_cap_ms = options.retry_backoff_max.count();
+  config.quarantine_after = options.quarantine_after;
+  config.assignment = options.assignment;
+  return core;
+}
+
+const char* text_of(FenceReason reason) {
+  switch (reason) {
+    case FenceReason::lease_lost: return "no beat was confirmed in time";
+    case FenceReason::expired: return "the others declared it dead";
+    case FenceReason::history_lost: return "the log lost what had been read";
+    case FenceReason::diverged: return "its state differs from the others'";
+    case FenceReason::broken: return "the log cannot be followed any more";
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+Result<std::shared_ptr<PoolImpl>> PoolImpl::open(std::string name, std::string url, PoolOptions options) {
+  if (Status sound = check(options); !sound) return Failure(sound.error());
+  CoreOptions wanted = core_options(name, std::move(url), options);
+  const std::shared_ptr<PoolImpl> pool(new PoolImpl(std::move(name), std::move(options)));
+  const bool client_only = wanted.client_only;
+  Result<std::unique_ptr<PoolCore>> core =
+      PoolCore::open(std::move(wanted), pool->host_.get(), static_cast<NodeEvents*>(pool.get()));
+  if (!core) return Failure(core.error());
+  pool->core_ = *std::move(core);
+  if (!client_only) pool->host_->attach(pool->core_->reports(), pool->core_->loop());
+  return pool;
+}
+
+PoolImpl::PoolImpl(std::string name, PoolOptions options) : name_(std::move(name)), options_(std::move(options)) {
+  ThreadHostOptions host;
+  host.concurrency = concurrency_of(options_);
+  host.on_lease_lost = options_.on_lease_lost;
+  host.pool = name_;
+  host.log = [this](LogLevel level, std::string text) { say(level, std::move(text)); };
+  host_ = std::make_unique<ThreadHost>(std::move(host));
+}
+
+PoolImpl::~PoolImpl() {
+  if (!core_) return;
+  ASSERT(!host_->on_executor() && !core_->callbacks()->on_thread());
+  const Deadline deadline = close_deadline();
+  const Status closed = core_->close(deadline);
+  const bool quiet = closed && host_->shut(std::max(deadline, std::chrono::steady_clock::now() + milliseconds(100)));
+  if (!quiet) host_->abandon();
+  core_.reset();
+  // Threads that were abandoned still use it.
+  if (!quiet) static_cast<void>(host_.release());
+}
+
+Deadline PoolImpl::close_deadline() const {
+  const milliseconds patience =
+      options_.close_timeout > milliseconds(0) ? options_.close_timeout : options_.worker_shutdown_ttl + seconds(5);
+  return std::chrono::steady_clock::now() + patience;
+}
+
+Result<std::string> PoolImpl::add_worker(std::shared_ptr<Handler> handler, WorkerOptions options) {
+  if (!handler) return fail(Errc::invalid, "add worker", "there is no handler");
+  if (options.id.empty()) options.id = core_->node_name() + "/" + to_hex(SystemEntropy().id()).substr(0, 8);
+  const std::string id = options.id;
+  // An id that is taken here must keep its handler.
+  if (!host_->add_handler(id, std::move(handler))) {
+    return fail(Errc::key_exists, "add worker", "this process has a worker '" + id + "' already");
+  }
+  const Status added =
+      core_->add_worker({id, options.weight, options.window, std::move(options.replaces), std::move(options.serves)},
+                        std::chrono::steady_clock::now() + options.join_timeout);
+  if (added) return id;
+  host_->remove_handler(id);
+  return Failure(added.error());
+}
+
+Status PoolImpl::remove_worker(const std::string& id, Deadline deadline) {
+  Status removed = core_->remove_worker(id, deadline);
+  if (removed) host_->remove_handler(id);
+  return removed;
+}
+
+Status PoolImpl::refuse_handlers(const char* operation) const {
+  if (!host_->on_executor()) return {};
+  return fail(Errc::invalid, operation, "a handler of the pool would wait for itself");
+}
+
+Status PoolImpl::close(Deadline deadline) {
+  if (Status outside = refuse_handlers("close"); !outside) return outside;
+  return core_->close(deadline);
+}
+
+Status PoolImpl::shutdown(Deadline deadline) {
+  if (Status outside = refuse_handlers("shut down"); !outside) return outside;
+  return core_->shut_down(deadline);
+}
+
+void PoolImpl::say(LogLevel level, std::string text) {
+  if (!options_.logger || !core_) return;
+  core_->callbacks()->post([logger = options_.logger, level, text = std::move(text)] { logger(level, text); });
+}
+
+void PoolImpl::joined(std::uint64_t session) { say(LogLevel::info, "joined as session " + to_hex(session)); }
+
+void PoolImpl::fenced(std::uint64_t session, FenceReason reason) {
+  say(LogLevel::warning, "session " + to_hex(session) + " was fenced: " + text_of(reason));
+}
+
+void PoolImpl::broken(const Error& error) { say(LogLevel::error, error.message()); }
+
+}  // namespace tenure

@@ -1,0 +1,65 @@
+#include "pool/request.h"
+
+#include "machine/limits.h"
+#include "tenure/v1/record.pb.h"
+
+namespace tenure {
+namespace {
+
+Status over(const char* operation, const char* what, std::size_t bytes, std::size_t limit) {
+  return fail(Errc::invalid, operation,
+              std::string(what) + " has " + std::to_string(bytes) + " bytes; at most " + std::to_string(limit) +
+                  " are allowed");
+}
+
+}  // namespace
+
+const char* Request::operation() const {
+  switch (kind) {
+    case Kind::dispatch: return "dispatch";
+    case Kind::notify: return "notify";
+    case Kind::stop: return "stop";
+    case Kind::retry_dead: return "retry dead job";
+    case Kind::drop_dead: return "drop dead job";
+  }
+  return "request";
+}
+
+Status Request::check() const {
+  if (kind == Kind::retry_dead || kind == Kind::drop_dead) return {};
+  if (key.empty()) return fail(Errc::invalid, operation(), "the key is empty");
+  if (key.size() > kKeyBytesMax) return over(operation(), "the key", key.size(), kKeyBytesMax);
+  if (kind == Kind::notify && text.size() > kMessageBytesMax) {
+    return over(operation(), "the message", text.size(), kMessageBytesMax);
+  }
+  if (text.size() > kPayloadBytesMax) return over(operation(), "the payload", text.size(), kPayloadBytesMax);
+  if (delay < Nanos(0) || static_cast<std::uint64_t>(to_ms(delay)) > kDelayMsMax) {
+    return fail(Errc::invalid, operation(), "the delay is negative, or longer than a year");
+  }
+  return {};
+}
+
+v1::Record Request::record() const {
+  v1::Record record;
+  switch (kind) {
+    case Kind::dispatch: {
+      v1::Dispatch& dispatch = *record.mutable_dispatch();
+      dispatch.set_kind(job == JobKind::task ? v1::TASK : v1::RESIDENT);
+      dispatch.set_key(key);
+      dispatch.set_payload(text);
+      dispatch.set_delay_ms(static_cast<std::uint64_t>(to_ms(delay)));
+      dispatch.set_max_attempts(max_attempts);
+      break;
+    }
+    case Kind::notify:
+      record.mutable_notify()->set_key(key);
+      record.mutable_notify()->set_message(text);
+      break;
+    case Kind::stop: record.mutable_stop()->set_key(key); break;
+    case Kind::retry_dead: record.mutable_retry_dead()->set_id(dead_id); break;
+    case Kind::drop_dead: record.mutable_drop_dead()->set_id(dead_id); break;
+  }
+  return record;
+}
+
+}  // namespace tenure

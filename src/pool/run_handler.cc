@@ -1,0 +1,78 @@
+// Residents that are one function each, with a thread of their own from start to stop.
+
+#include <exception>
+#include <map>
+#include <mutex>
+#include <tenure/handler.hpp>
+#include <thread>
+
+namespace tenure {
+namespace {
+
+class RunHandler final : public Handler, public std::enable_shared_from_this<RunHandler> {
+ public:
+  explicit RunHandler(RunFunction run) : run_(std::move(run)) {}
+
+  Outcome start(Job& job) override {
+    const auto life = std::make_shared<Life>();
+    std::lock_guard lock(mutex_);  // the thread may be through before it is kept here
+    // It keeps the handler alive, which it may outlast by a few instructions.
+    life->thread = std::thread([self = shared_from_this(), life, job]() mutable { self->live(*life, job); });
+    lives_[job.epoch()] = life;
+    return {};
+  }
+
+  std::optional<std::string> stop(Job& job) override {
+    std::shared_ptr<Life> life = take(job.epoch());
+    if (!life) return std::nullopt;
+    life->thread.join();
+    if (life->error) std::rethrow_exception(life->error);
+    return std::move(life->result);
+  }
+
+ private:
+  struct Life {
+    std::thread thread;
+    std::string result;  // these two: written by the thread, read once it was joined
+    std::exception_ptr error;
+  };
+
+  void live(Life& life, Job& job) {
+    try {
+      life.result = run_(job);
+    } catch (...) {
+      life.error = std::current_exception();
+    }
+    // Whoever takes the life ends it: stop(), which joins, or this, if the function has returned by itself.
+    const std::shared_ptr<Life> own = job.stop_requested() ? nullptr : take(job.epoch());
+    if (!own) return;
+    own->thread.detach();
+    if (!life.error) return job.finish(std::move(life.result));
+    try {
+      std::rethrow_exception(life.error);
+    } catch (const std::exception& exception) {
+      job.fail(exception.what());
+    } catch (...) {
+      job.fail("the handler threw something that is no std::exception");
+    }
+  }
+
+  std::shared_ptr<Life> take(std::uint64_t epoch) {
+    std::lock_guard lock(mutex_);
+    const auto found = lives_.find(epoch);
+    if (found == lives_.end()) return nullptr;
+    std::shared_ptr<Life> life = std::move(found->second);
+    lives_.erase(found);
+    return life;
+  }
+
+  const RunFunction run_;
+  std::mutex mutex_;
+  std::map<std::uint64_t, std::shared_ptr<Life>> lives_;  // guarded by mutex_; by epoch
+};
+
+}  // namespace
+
+std::shared_ptr<Handler> run_handler(RunFunction run) { return std::make_shared<RunHandler>(std::move(run)); }
+
+}  // namespace tenure

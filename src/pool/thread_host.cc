@@ -1,0 +1,280 @@
+#include "pool/thread_host.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/assert.h"
+#include "machine/limits.h"
+
+namespace tenure {
+namespace {
+
+// A thread that is stuck in a handler may hold any lock, so this takes none.
+[[noreturn]] void end_process(const std::string& pool, const std::string& why) {
+  const std::string line =
+      "tenure: pool '" + pool + "': " + why + "; ending the process so that no key has two holders\n";
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+  ::_exit(kLeaseLostExit);
+}
+
+}  // namespace
+
+thread_local const ThreadHost* ThreadHost::executing_ = nullptr;
+
+ThreadHost::ThreadHost(ThreadHostOptions options)
+    : options_(std::move(options)),
+      door_(std::make_shared<HostDoor>()),
+      threads_max_(options_.concurrency),
+      trips_("tenure-trips") {
+  door_->host = this;
+}
+
+ThreadHost::~ThreadHost() {
+  std::lock_guard lock(door_->mutex);
+  door_->host = nullptr;
+  ASSERT(threads_.empty());
+}
+
+void ThreadHost::attach(HoldReports& reports, ThreadLoop& loop) {
+  reports_ = &reports;
+  loop_ = &loop;
+  loop.run([&] { long_ = std::make_unique<Timer>(loop); });
+}
+
+bool ThreadHost::add_handler(const std::string& worker, std::shared_ptr<Handler> handler) {
+  std::lock_guard lock(mutex_);
+  return handlers_.try_emplace(worker, std::move(handler)).second;
+}
+
+void ThreadHost::remove_handler(const std::string& worker) {
+  std::shared_ptr<Handler> handler;  // destroyed outside the lock
+  std::lock_guard lock(mutex_);
+  const auto found = handlers_.find(worker);
+  if (found == handlers_.end()) return;
+  handler = std::move(found->second);
+  handlers_.erase(found);
+}
+
+bool ThreadHost::on_executor() const { return executing_ == this; }
+
+bool ThreadHost::shut(std::chrono::steady_clock::time_point deadline) {
+  std::vector<std::thread> threads;
+  {
+    std::unique_lock lock(mutex_);
+    stopping_ = true;
+    wake_.notify_all();
+    const auto quiet = [this] {
+      return queue_.empty() &&
+             std::all_of(running_.begin(), running_.end(), [](const LiveJobPtr& job) { return job == nullptr; });
+    };
+    if (!quiet_.wait_until(lock, deadline, quiet)) return false;
+    threads.swap(threads_);
+  }
+  for (std::thread& thread : threads) thread.join();
+  if (loop_ != nullptr) loop_->run([this] { long_.reset(); });
+  trips_.run([] {});
+  std::lock_guard lock(door_->mutex);
+  door_->host = nullptr;
+  return true;
+}
+
+void ThreadHost::abandon() {
+  std::string key;
+  {
+    std::lock_guard lock(mutex_);
+    for (const LiveJobPtr& job : running_) {
+      if (job) key = job->held.hold.key;
+    }
+    for (std::thread& thread : threads_) thread.detach();
+    threads_.clear();
+  }
+  if (options_.on_lease_lost == OnLeaseLost::end_process) {
+    end_process(options_.pool, "the handler of '" + key + "' did not return when the pool was closed");
+  }
+  if (loop_ != nullptr) loop_->run([this] { long_.reset(); });
+  std::lock_guard lock(door_->mutex);
+  door_->host = nullptr;
+}
+
+void ThreadHost::start(const HeldJob& held) {
+  bool taken = false;
+  {
+    std::lock_guard lock(mutex_);
+    const auto handler = handlers_.find(held.worker);
+    if (handler != handlers_.end() && !fenced_.contains(held.session)) {
+      taken = true;
+      const auto job = std::make_shared<LiveJob>(held, handler->second, door_);
+      job->queued = true;
+      live_.emplace(held.hold.epoch, job);
+      queue_.push_back(job);
+    }
+  }
+  if (!taken) return reports_->released(held.hold);
+  // Threads that are at work come by themselves; one wake-up for all jobs of this turn is enough for the others.
+  if (std::exchange(wake_posted_, true)) return;
+  loop_->post([this] {
+    wake_posted_ = false;
+    {
+      std::lock_guard lock(mutex_);
+      wake();
+    }
+    if (long_ && !long_->armed()) long_->arm(loop_->now() + kStartedAfter, [this] { tell_long_tasks(); });
+  });
+}
+
+void ThreadHost::stop(const Hold& hold, StopReason reason, Instant /*deadline*/) {
+  LiveJobPtr job;
+  bool begun = true;
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = live_.find(hold.epoch);
+    if (found == live_.end()) return;
+    job = found->second;
+    job->request_stop(reason);
+    begun = job->phase != LiveJob::Phase::waiting;
+    if (!begun) {
+      give_back(*job);
+    } else if (job->held.kind == JobKind::resident) {
+      job->stop_due = true;
+      enqueue(job, true);
+    }
+  }
+  if (!begun) return reports_->released(hold);
+  trip_later(job);
+}
+
+void ThreadHost::message(const Hold& hold, std::uint64_t number, BytesView text) {
+  std::lock_guard lock(mutex_);
+  const auto found = live_.find(hold.epoch);
+  if (found == live_.end()) return;
+  found->second->messages.push_back({number, Bytes(text)});
+  enqueue(found->second);
+}
+
+void ThreadHost::give_back_waiting() {
+  std::vector<Hold> given_back;
+  {
+    std::lock_guard lock(mutex_);
+    std::vector<LiveJobPtr> waiting;
+    for (const auto& [epoch, job] : live_) {
+      if (job->phase == LiveJob::Phase::waiting && job->held.kind == JobKind::task) waiting.push_back(job);
+    }
+    for (const LiveJobPtr& job : waiting) {
+      given_back.push_back(job->held.hold);
+      give_back(*job);
+    }
+  }
+  for (const Hold& hold : given_back) reports_->released(hold);
+}
+
+void ThreadHost::fence(std::uint64_t session) {
+  std::vector<LiveJobPtr> tripped;
+  std::vector<Hold> given_back;
+  {
+    std::lock_guard lock(mutex_);
+    if (!fenced_.insert(session).second) return;
+    // Those that have to stop now must not wait for those that run: they get threads of their own.
+    threads_max_ = 2 * options_.concurrency;
+    std::vector<LiveJobPtr> all;
+    for (const auto& [epoch, job] : live_) {
+      if (job->held.session == session) all.push_back(job);
+    }
+    for (const LiveJobPtr& job : all) {
+      job->request_stop(std::nullopt);
+      if (job->phase == LiveJob::Phase::waiting) {
+        given_back.push_back(job->held.hold);
+        give_back(*job);
+        continue;
+      }
+      if (job->held.kind == JobKind::resident) {
+        job->stop_due = true;
+        enqueue(job, true);
+      }
+      tripped.push_back(job);
+    }
+  }
+  for (const Hold& hold : given_back) reports_->released(hold);
+  for (const LiveJobPtr& job : tripped) trip_later(job);
+}
+
+void ThreadHost::kill(std::uint64_t session) {
+  std::string key;
+  {
+    std::lock_guard lock(mutex_);
+    const auto alive = std::find_if(live_.begin(), live_.end(),
+                                    [&](const auto& entry) { return entry.second->held.session == session; });
+    if (alive == live_.end()) return;
+    key = alive->second->held.hold.key;
+  }
+  const std::string why = "the lease ran out and the handler of '" + key + "' had not stopped";
+  if (options_.on_lease_lost == OnLeaseLost::end_process) end_process(options_.pool, why);
+  log(LogLevel::error, why + "; it goes on, as the options say");
+}
+
+// Under the lock: a job that was not begun.
+void ThreadHost::give_back(LiveJob& job) {
+  job.phase = LiveJob::Phase::ended;
+  live_.erase(job.held.hold.epoch);
+}
+
+// Under the lock.
+void ThreadHost::enqueue(const LiveJobPtr& job, bool first) {
+  if (job->queued || next_step(*job) == Step::none) return;
+  job->queued = true;
+  if (first) {
+    queue_.push_front(job);
+  } else {
+    queue_.push_back(job);
+  }
+  wake();
+}
+
+// Under the lock: one more thread, if there is something to do for it.
+void ThreadHost::wake() {
+  if (queue_.empty()) return;
+  if (idle_ > 0) return wake_.notify_one();
+  if (stopping_ || threads_.size() >= threads_max_) return;
+  const std::size_t slot = threads_.size();
+  running_.resize(slot + 1);
+  threads_.emplace_back([this, slot] { serve(slot); });
+}
+
+void ThreadHost::trip_later(const LiveJobPtr& job) {
+  if (!job->has_token()) return;  // one that is asked for later comes tripped
+  trips_.post([job] { job->trip(); });
+}
+
+// Short tasks are told done, and nothing else, since a record each would be a third of all there is. One that is found
+// running at two looks in a row is told started.
+void ThreadHost::tell_long_tasks() {
+  std::vector<Hold> told;
+  std::vector<const LiveJob*> running;
+  bool busy = false;
+  {
+    std::lock_guard lock(mutex_);
+    for (const LiveJobPtr& job : running_) {
+      if (!job || job->held.kind != JobKind::task) continue;
+      busy = true;
+      running.push_back(job.get());
+      const bool seen = std::find(seen_running_.begin(), seen_running_.end(), job.get()) != seen_running_.end();
+      if (seen && !std::exchange(job->started_told, true)) told.push_back(job->held.hold);
+    }
+    busy = busy || !queue_.empty();
+  }
+  seen_running_ = std::move(running);
+  for (const Hold& hold : told) reports_->started(hold);
+  if (busy) long_->arm(loop_->now() + kStartedAfter, [this] { tell_long_tasks(); });
+}
+
+Status ThreadHost::checkpoint(const LiveJob& job, std::string bytes) {
+  if (bytes.size() > kBlobBytesMax) {
+    return fail(
+        Errc::invalid, "checkpoint",
+        "it has " + std::to_string(bytes.size()) + " bytes; at most " + std::to_string(kBlobBytesMax) + " are allowed");
+  }
+  reports_->checkpoint(job.held.hold, std::move(bytes));
+  return {};
+}
+
+}  // namespace tenure

@@ -1,0 +1,119 @@
+#pragma once
+
+// Runs handlers in threads of this process. The calls for one job come one after the other; jobs run in parallel,
+// `concurrency` of them at a time. No user's code runs on a loop, or with a lock held.
+//
+//     node loop ── start, stop, message ─▶ queue ─▶ executor threads: handler ─▶ reports ─▶ node loop
+//     heart ────── fence ─▶ stop flags; tokens are tripped by a thread of their own
+//           ────── kill ──▶ the process ends, since a thread cannot be ended
+//
+// A busy executor is not woken up for a task: threads take the next job when they are done with one, and one wakes
+// the next only while there is more in the queue.
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <tenure/options.hpp>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "base/thread_loop.h"
+#include "node/host.h"
+#include "pool/live_job.h"
+
+namespace tenure {
+
+struct ThreadHostOptions {
+  std::size_t concurrency = 4;
+  OnLeaseLost on_lease_lost = OnLeaseLost::end_process;
+  std::string pool;  // for what is said when the process has to end
+  std::function<void(LogLevel, std::string)> log = [](LogLevel, const std::string&) {};
+};
+
+// How long a task runs before its dispatcher is told that it has started: short ones are told that they are done.
+constexpr Nanos kStartedAfter = std::chrono::milliseconds(10);
+// What a process exits with that could not stop its handlers before its lease ran out.
+constexpr int kLeaseLostExit = 75;
+
+class ThreadHost final : public Host {
+ public:
+  explicit ThreadHost(ThreadHostOptions options);
+  // After shut(), or before anything was started.
+  ~ThreadHost() override;
+
+  // Where reports go, and the node's loop. Before the first worker is added.
+  void attach(HoldReports& reports, ThreadLoop& loop);
+  // False if the worker has one already.
+  bool add_handler(const std::string& worker, std::shared_ptr<Handler> handler);
+  void remove_handler(const std::string& worker);
+
+  // Ends the executor; false if some handler has not returned by then. The node must have been closed, or be gone.
+  bool shut(std::chrono::steady_clock::time_point deadline);
+  // For handlers that will not return: as OnLeaseLost says. After keep_running the host must never be destroyed.
+  void abandon();
+  // Whether the caller is a handler of this host.
+  bool on_executor() const;
+
+  // Host.
+  void start(const HeldJob& job) override;
+  void stop(const Hold& hold, StopReason reason, Instant deadline) override;
+  void message(const Hold& hold, std::uint64_t number, BytesView text) override;
+  void give_back_waiting() override;
+  void fence(std::uint64_t session) override;
+  void kill(std::uint64_t session) override;
+
+  // For LiveJob: a resident has ended by itself.
+  void end_by_itself(LiveJob& job, Outcome outcome);
+  Status checkpoint(const LiveJob& job, std::string bytes);
+
+ private:
+  enum class Step : std::uint8_t { none, begin, message, stop };
+
+  void serve(std::size_t slot);
+  static Step next_step(const LiveJob& job);
+  void perform(const LiveJobPtr& job, Step step, LiveJob::Message message);
+  void begin(const LiveJobPtr& job);
+  void run_stop(const LiveJobPtr& job);
+  void run_message(const LiveJobPtr& job, const LiveJob::Message& message);
+
+  void enqueue(const LiveJobPtr& job, bool first = false);
+  void wake();
+  bool conclude(LiveJob& job);
+  void give_back(LiveJob& job);
+  void trip_later(const LiveJobPtr& job);
+  void tell_long_tasks();
+  void tell_end(const LiveJob& job, Outcome outcome, HoldReports::Next on_failure);
+  void log(LogLevel level, const std::string& text) { options_.log(level, text); }
+
+  static thread_local const ThreadHost* executing_;
+
+  ThreadHostOptions options_;
+  const std::shared_ptr<HostDoor> door_;
+  HoldReports* reports_ = nullptr;
+  ThreadLoop* loop_ = nullptr;
+  bool wake_posted_ = false;                  // the node's loop only
+  std::unique_ptr<Timer> long_;               // the node's loop only
+  std::vector<const LiveJob*> seen_running_;  // the node's loop only: at the last look
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::condition_variable quiet_;
+  std::map<std::string, std::shared_ptr<Handler>, std::less<>> handlers_;  // this and all below: guarded by mutex_
+  std::unordered_map<std::uint64_t, LiveJobPtr> live_;                     // by epoch; until the job has ended
+  std::deque<LiveJobPtr> queue_;
+  std::set<std::uint64_t> fenced_;  // sessions
+  std::vector<std::thread> threads_;
+  std::vector<LiveJobPtr> running_;  // by thread
+  std::size_t threads_max_;
+  std::size_t idle_ = 0;
+  bool stopping_ = false;
+
+  ThreadLoop trips_;
+};
+
+}  // namespace tenure

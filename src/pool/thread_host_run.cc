@@ -1,0 +1,185 @@
+// What the executor's threads do: the one place where users' handlers are called, and where what they throw is caught.
+
+#include <exception>
+
+#include "pool/thread_host.h"
+
+namespace tenure {
+
+namespace {
+
+// Whatever a handler throws becomes an outcome.
+template <class Call>
+Outcome guarded(Call call) {
+  try {
+    return call();
+  } catch (const Requeue& requeue) {
+    return requeue;
+  } catch (const NoRetry& no_retry) {
+    return no_retry;
+  } catch (const std::exception& exception) {
+    return Outcome::failed(exception.what());
+  } catch (...) {
+    return Outcome::failed("the handler threw something that is no std::exception");
+  }
+}
+
+}  // namespace
+
+// Under the lock.
+ThreadHost::Step ThreadHost::next_step(const LiveJob& job) {
+  switch (job.phase) {
+    case LiveJob::Phase::waiting: return Step::begin;
+    case LiveJob::Phase::begun: return Step::none;
+    case LiveJob::Phase::running:
+      if (job.stop_due) return Step::stop;
+      return job.messages.empty() ? Step::none : Step::message;
+    case LiveJob::Phase::ended: return Step::none;
+  }
+  return Step::none;
+}
+
+void ThreadHost::serve(std::size_t slot) {
+  executing_ = this;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    while (queue_.empty() && !stopping_) {
+      ++idle_;
+      wake_.wait(lock);
+      --idle_;
+    }
+    if (queue_.empty()) return;
+    const LiveJobPtr job = std::move(queue_.front());
+    queue_.pop_front();
+    if (!queue_.empty()) wake();
+    const Step step = next_step(*job);
+    LiveJob::Message message{};
+    if (step == Step::begin) job->phase = LiveJob::Phase::begun;
+    if (step == Step::message) {
+      message = std::move(job->messages.front());
+      job->messages.pop_front();
+    }
+    if (step != Step::none) {
+      running_[slot] = job;
+      lock.unlock();
+      perform(job, step, std::move(message));
+      lock.lock();
+      running_[slot] = nullptr;
+    }
+    job->queued = false;
+    enqueue(job);
+    if (stopping_) quiet_.notify_all();
+  }
+}
+
+void ThreadHost::perform(const LiveJobPtr& job, Step step, LiveJob::Message message) {
+  switch (step) {
+    case Step::begin: return begin(job);
+    case Step::message: return run_message(job, message);
+    case Step::stop: return run_stop(job);
+    case Step::none: return;
+  }
+}
+
+// Under the lock. The job's last word is about to be reported: false if it has been already.
+bool ThreadHost::conclude(LiveJob& job) {
+  if (job.phase == LiveJob::Phase::ended) return false;
+  job.phase = LiveJob::Phase::ended;
+  live_.erase(job.held.hold.epoch);
+  return true;
+}
+
+void ThreadHost::begin(const LiveJobPtr& job) {
+  using Next = HoldReports::Next;
+  Job handle(job);
+  if (job->held.kind == JobKind::task) {
+    Outcome outcome = guarded([&] { return job->handler->run_task(handle); });
+    {
+      std::lock_guard lock(mutex_);
+      conclude(*job);
+    }
+    return tell_end(*job, std::move(outcome), Next::retry);
+  }
+  Outcome outcome = guarded([&] { return job->handler->start(handle); });
+  if (outcome.kind() != Outcome::Kind::done) {
+    {
+      std::lock_guard lock(mutex_);
+      conclude(*job);
+    }
+    // A start that was cut short because the job is to run elsewhere has not failed.
+    const std::optional<StopReason> asked = job->stop_reason();
+    if (asked && *asked != StopReason::stop) return reports_->released(job->held.hold);
+    return tell_end(*job, std::move(outcome), Next::drop);
+  }
+  reports_->started(job->held.hold);
+  {
+    std::lock_guard lock(mutex_);
+    job->phase = LiveJob::Phase::running;
+    if (!job->ending) return;
+    outcome = *job->ending;
+    conclude(*job);
+  }
+  tell_end(*job, std::move(outcome), Next::retry);
+}
+
+// `on_failure` is what a plain failure leads to; a start that will not be tried again frees its key.
+void ThreadHost::tell_end(const LiveJob& job, Outcome outcome, HoldReports::Next on_failure) {
+  using Next = HoldReports::Next;
+  const Hold& hold = job.held.hold;
+  const Nanos delay = outcome.delay();
+  switch (outcome.kind()) {
+    case Outcome::Kind::done: return reports_->finished(hold, std::move(outcome).take_text());
+    case Outcome::Kind::requeue: return reports_->failed(hold, Next::requeue, std::move(outcome).take_text(), delay);
+    case Outcome::Kind::no_retry:
+      return reports_->failed(hold, on_failure == Next::drop ? Next::drop : Next::bury, std::move(outcome).take_text(),
+                              {});
+    case Outcome::Kind::failed: return reports_->failed(hold, on_failure, std::move(outcome).take_text(), {});
+  }
+}
+
+void ThreadHost::run_message(const LiveJobPtr& job, const LiveJob::Message& message) {
+  Job handle(job);
+  const Outcome outcome = guarded([&] {
+    job->handler->notify(handle, message.text);
+    return Outcome();
+  });
+  if (outcome.kind() != Outcome::Kind::done) {
+    log(LogLevel::warning, "notify of '" + job->held.hold.key + "' failed: " + outcome.text());
+  }
+  reports_->handled(job->held.hold, message.number);
+}
+
+void ThreadHost::run_stop(const LiveJobPtr& job) {
+  job->trip();
+  Job handle(job);
+  std::optional<std::string> blob;
+  const Outcome outcome = guarded([&] {
+    blob = job->handler->stop(handle);
+    return Outcome();
+  });
+  if (outcome.kind() != Outcome::Kind::done) {
+    log(LogLevel::warning, "stop of '" + job->held.hold.key + "' failed: " + outcome.text());
+  }
+  {
+    std::lock_guard lock(mutex_);
+    if (!conclude(*job)) return;
+  }
+  if (blob) return reports_->released(job->held.hold, *std::move(blob));
+  reports_->released(job->held.hold);
+}
+
+void ThreadHost::end_by_itself(LiveJob& job, Outcome outcome) {
+  {
+    std::lock_guard lock(mutex_);
+    if (job.held.kind != JobKind::resident || job.ending) return;
+    if (job.phase == LiveJob::Phase::begun) {
+      job.ending = std::move(outcome);  // told once start() has returned
+      return;
+    }
+    // While it is being stopped it is the stop that is told.
+    if (job.phase != LiveJob::Phase::running || job.stop_due || !conclude(job)) return;
+  }
+  tell_end(job, std::move(outcome), HoldReports::Next::retry);
+}
+
+}  // namespace tenure

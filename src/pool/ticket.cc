@@ -1,0 +1,56 @@
+#include <tenure/ticket.hpp>
+
+#include "pool/pending_ticket.h"
+
+namespace tenure {
+namespace {
+
+Status wait_for(const PendingTicket& ticket, Stage stage, Ticket::Timeout timeout, const char* what) {
+  // A timeout that ends after the clock does is none.
+  const auto now = std::chrono::steady_clock::now();
+  const auto longest = std::chrono::steady_clock::time_point::max() - now;
+  if (!ticket.wait(stage, now + std::min<Ticket::Timeout>(timeout, longest))) {
+    return fail(Errc::timed_out, ticket.operation(), std::string("not ") + what + " yet; it may still happen");
+  }
+  return ticket.outcome(stage);
+}
+
+Result<std::string> result_of(const PendingTicket& ticket) {
+  if (Status done = ticket.outcome(Stage::done); !done) return Failure(done.error());
+  return ticket.view().text;
+}
+
+}  // namespace
+
+Ticket::Ticket(std::shared_ptr<PendingTicket> pending) : pending_(std::move(pending)) {}
+
+Status Ticket::wait_accepted(Timeout timeout) const {
+  return wait_for(*pending_, Stage::accepted, timeout, "accepted");
+}
+
+Status Ticket::wait_started(Timeout timeout) const { return wait_for(*pending_, Stage::started, timeout, "started"); }
+
+Result<std::string> Ticket::wait_done(Timeout timeout) const {
+  if (Status done = wait_for(*pending_, Stage::done, timeout, "done"); !done) return Failure(done.error());
+  return result_of(*pending_);
+}
+
+void Ticket::on_accepted(std::function<void(Status)> call) const {
+  pending_->when(Stage::accepted,
+                 [ticket = pending_, call = std::move(call)] { call(ticket->outcome(Stage::accepted)); });
+}
+
+void Ticket::on_started(std::function<void(Status)> call) const {
+  pending_->when(Stage::started,
+                 [ticket = pending_, call = std::move(call)] { call(ticket->outcome(Stage::started)); });
+}
+
+void Ticket::on_done(std::function<void(Result<std::string>)> call) const {
+  pending_->when(Stage::done, [ticket = pending_, call = std::move(call)] { call(result_of(*ticket)); });
+}
+
+std::optional<TicketState> Ticket::state() const { return pending_->view().state; }
+std::string Ticket::worker() const { return pending_->view().worker; }
+std::uint64_t Ticket::epoch() const { return pending_->view().epoch; }
+
+}  // namespace tenure
