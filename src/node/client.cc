@@ -57,10 +57,12 @@ Result<std::uint64_t> Client::send(v1::Record record, bool single) {
   if (!mark(record, ticket)) return fail(Errc::invalid, "send", "this record asks for nothing");
   if (Status room = appender_.has_room(); !room) return tl::unexpected(room.error());
   tickets_.add(ticket, single, loop_.now());
-  appender_.offer(record, {nullptr, [this](Position at) {
-                             if (replica_ || cursor_) return;
-                             if (appender_.resent()) return fold();  // all may have been said before this copy
-                             follow({at, 0});
+  appender_.offer(record, {nullptr, [this, ticket](Position at) {
+                             if (replica_) return;
+                             // All may have been said before this copy.
+                             if (!cursor_ && appender_.resent()) return fold();
+                             if (!cursor_) follow({at, 0});
+                             if (*cursor_ == Cursor{at, 0}) tickets_.meet(ticket);
                            }});
   if (fold_wanted_) fold();
   watch_patience();
@@ -107,23 +109,24 @@ void Client::take(Result<std::vector<Entry>> entries) {
 void Client::look(const v1::Batch& batch) {
   for (const v1::Record& record : batch.records()) {
     switch (record.kind_case()) {
+      case v1::Record::kDispatch: tickets_.meet(record.dispatch().ticket()); break;
+      case v1::Record::kNotify: tickets_.meet(record.notify().ticket()); break;
+      case v1::Record::kStop: tickets_.meet(record.stop().ticket()); break;
+      case v1::Record::kRetryDead: tickets_.meet(record.retry_dead().ticket()); break;
+      case v1::Record::kDropDead: tickets_.meet(record.drop_dead().ticket()); break;
       case v1::Record::kAnswer:
-        tickets_.tell({record.answer().ticket(), ticket_state(record.answer().state()),
-                       static_cast<Errc>(record.answer().code()), record.answer().epoch(), record.answer().worker(),
-                       record.answer().error()});
+        hear(
+            {record.answer().ticket(), ticket_state(record.answer().state()), static_cast<Errc>(record.answer().code()),
+             record.answer().epoch(), record.answer().worker(), record.answer().error()},
+            0);
         break;
       case v1::Record::kStarted:
-        if (!doubtful(record.started().session())) {
-          tickets_.tell({record.started().ticket(), TicketState::started, Errc{}, record.started().epoch(), {}, {}});
-        }
+        hear({record.started().ticket(), TicketState::started, Errc{}, record.started().epoch(), {}, {}},
+             record.started().session());
         break;
       case v1::Record::kDone:
-        if (tickets_.has(record.done().ticket()) && doubtful(record.done().session())) {
-          fold_wanted_ = true;
-          break;
-        }
-        tickets_.tell(
-            {record.done().ticket(), TicketState::done, Errc{}, record.done().epoch(), {}, record.done().result()});
+        hear({record.done().ticket(), TicketState::done, Errc{}, record.done().epoch(), {}, record.done().result()},
+             record.done().session());
         break;
       case v1::Record::kExpire: shaken_.insert(record.expire().session()); break;
       case v1::Record::kEnd: shaken_.insert(record.end().session()); break;
@@ -131,6 +134,17 @@ void Client::look(const v1::Batch& batch) {
       default: break;
     }
   }
+}
+
+// What is said of a ticket is taken, unless the machine may see it otherwise: if who says it may have been ended, or if
+// the log lost the entry that asked.
+void Client::hear(const Settlement& settlement, std::uint64_t session) {
+  if (fold_wanted_ || !tickets_.has(settlement.ticket)) return;
+  if (shaken_.contains(session) || !tickets_.met(settlement.ticket)) {
+    fold_wanted_ = true;
+    return;
+  }
+  tickets_.tell(settlement);
 }
 
 // Somebody has to answer within the client's patience, or it looks for itself.

@@ -56,7 +56,7 @@ class Client final : private ReplicaEvents, private AppenderEvents {
   void read();
   void take(Result<std::vector<Entry>> entries);
   void look(const v1::Batch& batch);
-  bool doubtful(std::uint64_t session) const { return shaken_.contains(session); }
+  void hear(const Settlement& settlement, std::uint64_t session);
   void watch_patience();
   void fold();
   void nudge();

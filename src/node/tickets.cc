@@ -7,7 +7,16 @@
 namespace tenure {
 
 void Tickets::add(std::uint64_t ticket, bool single, Instant asked) {
-  open_[ticket] = {false, false, single, asked, markers_};
+  open_[ticket] = {false, false, single, false, asked, markers_};
+}
+
+void Tickets::meet(std::uint64_t ticket) {
+  if (const auto found = open_.find(ticket); found != open_.end()) found->second.met = true;
+}
+
+bool Tickets::met(std::uint64_t ticket) const {
+  const auto found = open_.find(ticket);
+  return found != open_.end() && found->second.met;
 }
 
 std::optional<Instant> Tickets::eldest_unanswered() const {

@@ -41,6 +41,10 @@ class Tickets {
   // When the eldest was asked that has not been answered at all.
   std::optional<Instant> eldest_unanswered() const;
 
+  // A reader without a state has come by the entry that asked for it: what it reads of the ticket from there on holds.
+  void meet(std::uint64_t ticket);
+  bool met(std::uint64_t ticket) const;
+
   void tell(const Settlement& settlement);
   // A batch was given up: it may or may not be in the log.
   void append_gave_up();
@@ -54,6 +58,7 @@ class Tickets {
     bool answered = false;
     bool started = false;
     bool single = false;
+    bool met = false;
     Instant asked;
     std::uint64_t markers = 0;  // how many had been offered before it
   };
