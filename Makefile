@@ -2,10 +2,11 @@
 
 SEEDS ?= 10000
 FUZZ_SECONDS ?= 60
+PREFIX ?= /usr/local
 SIMULATOR := build/release/tests/sim/tenure-sim
 
 .DEFAULT_GOAL := help
-.PHONY: help test build release check format tidy asan tsan fuzz bench sim coverage demo clean
+.PHONY: help test build release check format tidy asan tsan fuzz bench sim coverage install demo clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -56,6 +57,12 @@ sim: release ## Run the simulator over SEEDS (10000)
 coverage: ## Measure which lines the unit and conformance tests reach
 	@tools/bootstrap
 	@tools/coverage
+
+install: ## Build the library and install it below PREFIX (/usr/local)
+	@tools/bootstrap build
+	@cmake --preset release -DTENURE_TESTS=OFF -DTENURE_BENCH=OFF -DTENURE_EXAMPLES=OFF -B build/install
+	@cmake --build build/install
+	@cmake --install build/install --prefix $(PREFIX)
 
 demo: ## Kill workers and watch their keys move (comes next)
 	@echo "The demo comes with the program, which is not here yet."

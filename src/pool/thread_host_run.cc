@@ -1,5 +1,7 @@
 // What the executor's threads do: the one place where users' handlers are called, and where what they throw is caught.
 
+#include <pthread.h>
+
 #include <exception>
 
 #include "pool/thread_host.h"
@@ -41,6 +43,7 @@ ThreadHost::Step ThreadHost::next_step(const LiveJob& job) {
 
 void ThreadHost::serve(std::size_t slot) {
   executing_ = this;
+  pthread_setname_np(pthread_self(), "tenure-work");
   std::unique_lock lock(mutex_);
   for (;;) {
     while (queue_.empty() && !stopping_) {
