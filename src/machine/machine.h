@@ -152,6 +152,7 @@ class Machine {
   std::uint64_t position() const { return position_; }
   std::uint32_t version() const { return version_; }
   std::int64_t log_time_ms() const { return log_time_ms_; }
+  std::int64_t engine_ms() const { return engine_ms_; }  // of the last entry, for people
   std::uint64_t epoch_last() const { return epoch_; }
   const PoolConfig& config() const { return config_; }
   const Roster& roster() const { return roster_; }

@@ -73,6 +73,7 @@ bool PendingTicket::settle(const Settlement& settlement) {
   Guard& guard = guard_of(this);
   std::unique_lock lock(guard.mutex);
   if (final_) return false;
+  view_.number = settlement.ticket;
   view_.state = settlement.state;
   if (settlement.epoch != 0) view_.epoch = settlement.epoch;
   if (!settlement.worker.empty()) view_.worker = settlement.worker;

@@ -24,6 +24,7 @@ enum class Stage : std::uint8_t { accepted, started, done };
 class PendingTicket {
  public:
   struct View {
+    std::uint64_t number = 0;  // in the log; zero while it has not answered
     std::optional<TicketState> state;
     std::optional<Error> error;  // once it is sure that it will not be done
     bool started = false;
