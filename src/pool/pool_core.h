@@ -153,6 +153,7 @@ class PoolCore final : private NodeEvents, private ClientEvents {
   std::vector<Submission> held_back_;  // taken from submitted_; there was no room
   bool shutting_down_ = false;         // this process asked for it
   bool has_members_ = false;           // as of the last entry
+  bool saw_shutdown_ = false;          // the same
 
   ThreadLoop heart_loop_;
   ThreadLoop loop_;

@@ -101,8 +101,18 @@ void PoolCore::ticket_lost(std::uint64_t ticket) {
   if (listener_ != nullptr) listener_->ticket_lost(ticket);
 }
 
+// The first time, or again after history was lost: the last member removes the log, and one who merely looks on may
+// find it gone before having read how it ended.
 void PoolCore::caught_up() {
-  hear([](Heard& heard) { heard.caught_up = true; });
+  const Machine& machine = node_->machine();
+  const bool empty = machine.roster().sessions.empty() && machine.keys() == 0;
+  const bool ended = saw_shutdown_ ? !machine.shutting_down() : shutting_down_ && empty;
+  bool looks_on = false;
+  hear([&](Heard& heard) {
+    heard.caught_up = true;
+    looks_on = heard.workers.empty();
+  });
+  if (ended && looks_on) end({Errc::shutting_down, "wait", "the pool was shut down"});
   if (listener_ != nullptr) listener_->caught_up();
 }
 
@@ -137,6 +147,7 @@ void PoolCore::fenced(std::uint64_t session, FenceReason reason) {
 
 void PoolCore::applied(const Machine& machine) {
   has_members_ = !machine.roster().sessions.empty();
+  saw_shutdown_ = machine.shutting_down();
   if (listener_ != nullptr) listener_->applied(machine);
 }
 
@@ -145,7 +156,8 @@ void PoolCore::lease_until(std::uint64_t session, Instant until) {
 }
 
 void PoolCore::closed() {
-  if (node_->machine().shutting_down()) {
+  // The state itself may be gone by now, if another was the last to leave.
+  if (saw_shutdown_ || node_->machine().shutting_down()) {
     end({Errc::shutting_down, "wait", "the pool was shut down"});
   } else {
     end({Errc::closed, "wait", "the pool was closed"});

@@ -23,10 +23,7 @@ namespace {
 thread_local const ThreadHost* ThreadHost::executing_ = nullptr;
 
 ThreadHost::ThreadHost(ThreadHostOptions options)
-    : options_(std::move(options)),
-      door_(std::make_shared<HostDoor>()),
-      threads_max_(options_.concurrency),
-      trips_("tenure-trips") {
+    : options_(std::move(options)), door_(std::make_shared<HostDoor>()), trips_("tenure-trips") {
   door_->host = this;
 }
 
@@ -64,8 +61,9 @@ bool ThreadHost::shut(std::chrono::steady_clock::time_point deadline) {
     std::unique_lock lock(mutex_);
     stopping_ = true;
     wake_.notify_all();
+    helper_wake_.notify_all();
     const auto quiet = [this] {
-      return queue_.empty() &&
+      return queue_.empty() && stops_.empty() &&
              std::all_of(running_.begin(), running_.end(), [](const LiveJobPtr& job) { return job == nullptr; });
     };
     if (!quiet_.wait_until(lock, deadline, quiet)) return false;
@@ -137,7 +135,7 @@ void ThreadHost::stop(const Hold& hold, StopReason reason, Instant /*deadline*/)
       give_back(*job);
     } else if (job->held.kind == JobKind::resident) {
       job->stop_due = true;
-      enqueue(job, true);
+      enqueue(job);
     }
   }
   if (!begun) return reports_->released(hold);
@@ -174,8 +172,6 @@ void ThreadHost::fence(std::uint64_t session) {
   {
     std::lock_guard lock(mutex_);
     if (!fenced_.insert(session).second) return;
-    // Those that have to stop now must not wait for those that run: they get threads of their own.
-    threads_max_ = 2 * options_.concurrency;
     std::vector<LiveJobPtr> all;
     for (const auto& [epoch, job] : live_) {
       if (job->held.session == session) all.push_back(job);
@@ -189,7 +185,7 @@ void ThreadHost::fence(std::uint64_t session) {
       }
       if (job->held.kind == JobKind::resident) {
         job->stop_due = true;
-        enqueue(job, true);
+        enqueue(job);
       }
       tripped.push_back(job);
     }
@@ -219,14 +215,19 @@ void ThreadHost::give_back(LiveJob& job) {
 }
 
 // Under the lock.
-void ThreadHost::enqueue(const LiveJobPtr& job, bool first) {
-  if (job->queued || next_step(*job) == Step::none) return;
-  job->queued = true;
-  if (first) {
-    queue_.push_front(job);
-  } else {
-    queue_.push_back(job);
+void ThreadHost::enqueue(const LiveJobPtr& job) {
+  const Step step = next_step(*job);
+  if (step == Step::none) return;
+  if (job->queued) {
+    // It may wait there for a message to be handled, behind others; a stop does not wait.
+    if (step != Step::stop || std::erase(queue_, job) == 0) return;
   }
+  job->queued = true;
+  if (step == Step::stop) {
+    stops_.push_back(job);
+    return wake_for_stop();
+  }
+  queue_.push_back(job);
   wake();
 }
 
@@ -234,10 +235,19 @@ void ThreadHost::enqueue(const LiveJobPtr& job, bool first) {
 void ThreadHost::wake() {
   if (queue_.empty()) return;
   if (idle_ > 0) return wake_.notify_one();
-  if (stopping_ || threads_.size() >= threads_max_) return;
-  const std::size_t slot = threads_.size();
-  running_.resize(slot + 1);
-  threads_.emplace_back([this, slot] { serve(slot); });
+  if (stopping_ || executors_ >= options_.concurrency) return;
+  ++executors_;
+  running_.emplace_back();
+  threads_.emplace_back([this, slot = running_.size() - 1] { serve(slot); });
+}
+
+// Under the lock.
+void ThreadHost::wake_for_stop() {
+  if (idle_ > 0) return wake_.notify_one();
+  if (helpers_idle_ > 0) return helper_wake_.notify_one();
+  if (stopping_ || threads_.size() - executors_ >= options_.concurrency) return;
+  running_.emplace_back();
+  threads_.emplace_back([this, slot = running_.size() - 1] { help(slot); });
 }
 
 void ThreadHost::trip_later(const LiveJobPtr& job) {

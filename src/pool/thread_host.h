@@ -7,6 +7,9 @@
 //     heart ────── fence ─▶ stop flags; tokens are tripped by a thread of their own
 //           ────── kill ──▶ the process ends, since a thread cannot be ended
 //
+// Stopping does not wait for those that run: when every executor thread is taken, as many helpers again do nothing but
+// stop residents. Otherwise long tasks could hold up a handoff, and a fence.
+//
 // A busy executor is not woken up for a task: threads take the next job when they are done with one, and one wakes
 // the next only while there is more in the queue.
 
@@ -75,14 +78,17 @@ class ThreadHost final : public Host {
   enum class Step : std::uint8_t { none, begin, message, stop };
 
   void serve(std::size_t slot);
+  void help(std::size_t slot);
+  void work_on(const LiveJobPtr& job, std::size_t slot, std::unique_lock<std::mutex>& lock);
   static Step next_step(const LiveJob& job);
   void perform(const LiveJobPtr& job, Step step, LiveJob::Message message);
   void begin(const LiveJobPtr& job);
   void run_stop(const LiveJobPtr& job);
   void run_message(const LiveJobPtr& job, const LiveJob::Message& message);
 
-  void enqueue(const LiveJobPtr& job, bool first = false);
+  void enqueue(const LiveJobPtr& job);
   void wake();
+  void wake_for_stop();
   bool conclude(LiveJob& job);
   void give_back(LiveJob& job);
   void trip_later(const LiveJobPtr& job);
@@ -102,15 +108,18 @@ class ThreadHost final : public Host {
 
   std::mutex mutex_;
   std::condition_variable wake_;
+  std::condition_variable helper_wake_;
   std::condition_variable quiet_;
   std::map<std::string, std::shared_ptr<Handler>, std::less<>> handlers_;  // this and all below: guarded by mutex_
   std::unordered_map<std::uint64_t, LiveJobPtr> live_;                     // by epoch; until the job has ended
   std::deque<LiveJobPtr> queue_;
+  std::deque<LiveJobPtr> stops_;    // comes first
   std::set<std::uint64_t> fenced_;  // sessions
   std::vector<std::thread> threads_;
   std::vector<LiveJobPtr> running_;  // by thread
-  std::size_t threads_max_;
+  std::size_t executors_ = 0;        // of the threads; the others are helpers
   std::size_t idle_ = 0;
+  std::size_t helpers_idle_ = 0;
   bool stopping_ = false;
 
   ThreadLoop trips_;

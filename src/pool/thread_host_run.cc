@@ -46,33 +46,57 @@ void ThreadHost::serve(std::size_t slot) {
   pthread_setname_np(pthread_self(), "tenure-work");
   std::unique_lock lock(mutex_);
   for (;;) {
-    while (queue_.empty() && !stopping_) {
+    while (queue_.empty() && stops_.empty() && !stopping_) {
       ++idle_;
       wake_.wait(lock);
       --idle_;
     }
-    if (queue_.empty()) return;
-    const LiveJobPtr job = std::move(queue_.front());
-    queue_.pop_front();
-    if (!queue_.empty()) wake();
-    const Step step = next_step(*job);
-    LiveJob::Message message{};
-    if (step == Step::begin) job->phase = LiveJob::Phase::begun;
-    if (step == Step::message) {
-      message = std::move(job->messages.front());
-      job->messages.pop_front();
-    }
-    if (step != Step::none) {
-      running_[slot] = job;
-      lock.unlock();
-      perform(job, step, std::move(message));
-      lock.lock();
-      running_[slot] = nullptr;
-    }
-    job->queued = false;
-    enqueue(job);
-    if (stopping_) quiet_.notify_all();
+    std::deque<LiveJobPtr>& from = stops_.empty() ? queue_ : stops_;
+    if (from.empty()) return;
+    const LiveJobPtr job = std::move(from.front());
+    from.pop_front();
+    if (!stops_.empty()) wake_for_stop();
+    wake();
+    work_on(job, slot, lock);
   }
+}
+
+void ThreadHost::help(std::size_t slot) {
+  executing_ = this;
+  pthread_setname_np(pthread_self(), "tenure-help");
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    while (stops_.empty() && !stopping_) {
+      ++helpers_idle_;
+      helper_wake_.wait(lock);
+      --helpers_idle_;
+    }
+    if (stops_.empty()) return;
+    const LiveJobPtr job = std::move(stops_.front());
+    stops_.pop_front();
+    if (!stops_.empty()) wake_for_stop();
+    work_on(job, slot, lock);
+  }
+}
+
+void ThreadHost::work_on(const LiveJobPtr& job, std::size_t slot, std::unique_lock<std::mutex>& lock) {
+  const Step step = next_step(*job);
+  LiveJob::Message message{};
+  if (step == Step::begin) job->phase = LiveJob::Phase::begun;
+  if (step == Step::message) {
+    message = std::move(job->messages.front());
+    job->messages.pop_front();
+  }
+  if (step != Step::none) {
+    running_[slot] = job;
+    lock.unlock();
+    perform(job, step, std::move(message));
+    lock.lock();
+    running_[slot] = nullptr;
+  }
+  job->queued = false;
+  enqueue(job);
+  if (stopping_) quiet_.notify_all();
 }
 
 void ThreadHost::perform(const LiveJobPtr& job, Step step, LiveJob::Message message) {
