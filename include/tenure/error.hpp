@@ -17,7 +17,7 @@ enum class Errc : std::uint8_t {
   invalid = 1,    // malformed, empty or over a bound; refused before anything was written
   key_exists,     // the key already has a job
   no_such_key,    // the key has no job
-  pool_full,      // the queue bound is reached
+  pool_full,      // a bound of the pool is reached: of queued jobs, or of workers
   shutting_down,  // the pool is ending
   job_failed,     // the handler said so; its error is the context
   // The log.

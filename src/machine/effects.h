@@ -87,7 +87,7 @@ class Effects {
   virtual void saved(std::uint64_t /*position*/) {}
 
   virtual void shutdown_began() {}
-  // Nothing is left to do in a pool that is shutting down: members are to leave.
+  // Nothing is left to do in a pool that is shutting down: members are to leave. Said once.
   virtual void shutdown_drained() {}
   virtual void pool_gone() {}
 };

@@ -23,6 +23,7 @@ constexpr std::uint32_t kLeaseMsMin = 100;
 constexpr std::uint32_t kLeaseMsMax = 3'600'000;
 constexpr std::size_t kSessionsMax = 1024;
 constexpr std::size_t kWorkersMax = 4096;
+constexpr std::size_t kPlacesKeptMax = 1024;  // of workers that are gone; beyond it the oldest is forgotten
 constexpr std::size_t kServedPerWorkerMax = 1U << 20;
 constexpr std::uint32_t kWindowDefault = 1024;  // tasks a worker may hold at a time
 constexpr std::uint32_t kWindowMax = 1U << 20;
@@ -54,7 +55,8 @@ constexpr std::uint64_t kInFlightMax = 64;
 
 // A job whose holder died within this time of its start may have killed it.
 constexpr std::int64_t kYouthMs = 30'000;
-// A job on its last chance runs as the only such job of its worker for this long before it counts as harmless.
+// A job on its last chance runs as the only such job of its session for this long before it counts as harmless; or,
+// where its holders died at a greater age of it, for twice that age and kYouthMs at most.
 constexpr std::int64_t kSoloMs = 2'000;
 
 constexpr std::uint32_t kMachineVersion = 1;  // the newest that this code applies

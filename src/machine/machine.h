@@ -239,6 +239,7 @@ class Machine {
   void finish_head(SlotId slot);
   void settle_stop(KeptJob& job);
   bool is_settled(SlotId slot) const;
+  static std::int64_t solo_ms(const KeptJob& job);
   void next_job(SlotId slot);
   std::int64_t backoff_ms(const Slot& slot, const KeptJob& job) const;
 
@@ -327,6 +328,7 @@ class Machine {
   std::vector<WorkerIx> open_;      // open workers, eldest first
   std::vector<Place> open_places_;  // the same
   std::vector<WorkerIx> dirty_;     // empty between records
+  bool told_drained_ = false;       // between records: drained()
   std::uint64_t state_bytes_ = 0;
   MachineStats stats_;
   SnapshotSource* snapshot_ = nullptr;

@@ -1,6 +1,7 @@
 // What users ask of the pool: dispatch, notify, stop, dead letters, shutdown.
 
 #include <algorithm>
+#include <utility>
 
 #include "base/mutant.h"
 #include "machine/machine.h"
@@ -236,6 +237,7 @@ void Machine::on(const v1::RetryDead& record) {
   }
   job.attempts = 0;
   job.crashes = 0;
+  job.fuse_ms = 0;
   accept(record.ticket(), record.say(), slot);
   const JobState state = table_.slots[slot].state;
   if (state == JobState::idle || state == JobState::dead || state == JobState::quarantined) next_job(slot);
@@ -320,7 +322,7 @@ void Machine::undelay_all(SlotId slot) {
 
 void Machine::check_shutdown() {
   if (!drained() || gone_) return;
-  effects_->shutdown_drained();
+  if (!std::exchange(told_drained_, true)) effects_->shutdown_drained();
   if (roster_.sessions.empty()) {
     gone_ = true;
     note(position_);

@@ -91,13 +91,25 @@ void Machine::on(const v1::AddWorker& record) {
                      std::all_of(record.serves().begin(), record.serves().end(),
                                  [](const Bytes& key) { return !key.empty() && key.size() <= kKeyBytesMax; });
   if (session == nullptr) return refuse_record();
-  if (!sound || roster_.worker(record.worker()) != kNone || roster_.by_age.size() >= kWorkersMax) {
+  Errc why{};
+  if (!sound) {
+    why = Errc::invalid;
+  } else if (roster_.worker(record.worker()) != kNone) {
+    why = Errc::key_exists;
+  } else if (roster_.by_age.size() >= kWorkersMax) {
+    why = Errc::pool_full;
+  }
+  if (why != Errc{}) {
     refuse_record();
-    effects_->worker_refused(session->id, record.worker(), sound ? Errc::key_exists : Errc::invalid);
+    effects_->worker_refused(session->id, record.worker(), why);
     return;
   }
 
   const WorkerIx replaced = record.replaces().empty() ? kNone : roster_.worker(record.replaces());
+  // The place follows from the name, so that a worker that comes back gets its keys back; one that replaces
+  // another stands where that one stands or stood. It may replace its own former life.
+  const std::uint64_t seed =
+      record.replaces().empty() ? hash_bytes(record.worker()) : roster_.seed_of(record.replaces());
   const WorkerIx ix = roster_.add_worker();
   RosterWorker& worker = roster_.workers[ix];
   worker.id = record.worker();
@@ -105,12 +117,9 @@ void Machine::on(const v1::AddWorker& record) {
   worker.joined_ms = log_time_ms_;
   worker.window = record.window() == 0 ? kWindowDefault : record.window();
   worker.place.weight = record.weight() == 0 ? kWeightDefault : record.weight();
-  // The place follows from the name, so that a worker that comes back gets its keys back; one that replaces
-  // another stands where that one stood.
-  worker.place.seed = hash_bytes(record.replaces().empty() ? record.worker() : record.replaces());
+  worker.place.seed = seed;
   bool inherits = false;  // what an open one was to have; of one that drains, others are to have it by now
   if (replaced != kNone) {
-    worker.place.seed = roster_.workers[replaced].place.seed;
     inherits = roster_.workers[replaced].open() && roster_.workers[replaced].place.weight == worker.place.weight;
     roster_.workers[replaced].draining = true;
   }

@@ -111,6 +111,7 @@ Status Machine::restore(const std::vector<Bytes>& chunks) {
   answer_orders_ = fresh.answer_orders_;
   state_bytes_ = fresh.state_bytes_;
   refresh_open();
+  told_drained_ = drained();
   snapshots_ = 0;
   return {};
 }
@@ -178,6 +179,12 @@ bool Machine::load_rest(const v1::Rest& rest, std::uint64_t items) {
     roster_.by_age.push_back(state.index());
   }
   roster_.ages = rest.ages();
+  if (static_cast<std::size_t>(rest.kept_places_size()) > kPlacesKeptMax) return false;
+  std::set<BytesView> kept;
+  for (const v1::PlaceState& state : rest.kept_places()) {
+    if (state.worker().empty() || !kept.insert(state.worker()).second) return false;
+    roster_.kept_places.push_back({state.worker(), state.seed()});
+  }
 
   std::vector<std::uint32_t> slots_free;
   std::vector<std::uint32_t> jobs_free;
@@ -245,6 +252,8 @@ bool Machine::load_item(const v1::Item& item) {
     job.max_attempts = state.max_attempts();
     job.attempts = static_cast<std::uint16_t>(state.attempts());
     job.crashes = static_cast<std::uint16_t>(state.crashes());
+    if (state.fuse_ms() > kYouthMs) return false;
+    job.fuse_ms = static_cast<std::uint16_t>(state.fuse_ms());
     job.say = state.say();
     job.fresh = state.fresh();
     state_bytes_ += job.payload.size();

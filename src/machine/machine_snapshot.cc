@@ -158,6 +158,7 @@ Bytes Machine::job_item(JobId id) const {
   state.set_max_attempts(job.max_attempts);
   state.set_attempts(job.attempts);
   state.set_crashes(job.crashes);
+  state.set_fuse_ms(job.fuse_ms);
   state.set_say(job.say);
   state.set_fresh(job.fresh);
   if (job.extra) {
@@ -233,6 +234,11 @@ Bytes Machine::save_rest() const {
     state.set_solo(up(worker.solo));
   }
   rest.set_ages(roster_.ages);
+  for (const KeptPlace& place : roster_.kept_places) {
+    v1::PlaceState& state = *rest.add_kept_places();
+    state.set_worker(place.worker);
+    state.set_seed(place.seed);
+  }
   rest.set_slots_end(table_.slots.end());
   for (const SlotId id : table_.slots.free_list()) rest.add_slots_free(id);
   rest.set_jobs_end(table_.jobs.end());

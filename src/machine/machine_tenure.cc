@@ -39,7 +39,7 @@ void Machine::on(const v1::Started& record) {
   --worker.starting;
   mark(holder);
   set_state(slot, JobState::running);
-  if (entry.solo) set_timer(slot, TimerKind::solo, log_time_ms_ + kSoloMs);
+  if (entry.solo) set_timer(slot, TimerKind::solo, log_time_ms_ + solo_ms(table_.head(slot)));
   KeptJob& job = table_.head(slot);
   effects_->started(tenure_ref(slot));
   tell(job.ticket, false, {job.ticket, TicketState::started, Errc{}, entry.epoch, worker.id, {}});
@@ -253,10 +253,20 @@ bool Machine::blame(SlotId slot, bool solo_only) {
   if (solo_only && !entry.solo) return false;
   if (entry.settled || is_settled(slot)) {
     job.crashes = 0;
+    job.fuse_ms = 0;
     return false;
   }
   if (job.crashes < UINT16_MAX) ++job.crashes;
+  const std::int64_t age_ms = entry.state == JobState::starting ? 0 : log_time_ms_ - entry.since_ms;
+  job.fuse_ms = std::max(job.fuse_ms, static_cast<std::uint16_t>(std::min(age_ms, kYouthMs)));
   return config_.quarantine_after != 0 && job.crashes >= config_.quarantine_after;
+}
+
+// If the job is what kills its holders, it does so at about the age it had when they died: it must be alone for longer
+// than that, or it passes, and is never found. The age is kept when it passes, until it has run for long.
+std::int64_t Machine::solo_ms(const KeptJob& job) {
+  static_assert(kYouthMs <= UINT16_MAX);
+  return std::clamp<std::int64_t>(2 * std::int64_t{job.fuse_ms}, kSoloMs, kYouthMs);
 }
 
 // A resident job that has run for long has shown that it does not kill its holder.

@@ -3,6 +3,7 @@
 // Who is in the pool: sessions (a node's life, which beats) and the workers that live under them. Data and look-up
 // only; the rules are in machine_members.cc.
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -11,6 +12,7 @@
 #include "assign/rendezvous.h"
 #include "base/bytes.h"
 #include "machine/key_table.h"
+#include "machine/limits.h"
 
 namespace tenure {
 
@@ -60,12 +62,28 @@ struct RosterWorker {
   bool open() const { return live && !draining; }
 };
 
+// Where a worker that is gone stood, if that does not follow from its name: it had replaced another. Whoever replaces
+// it in turn gets the same place.
+struct KeptPlace {
+  Bytes worker;
+  std::uint64_t seed = 0;
+};
+
 class Roster {
  public:
   std::map<std::uint64_t, Session> sessions;
   std::vector<RosterWorker> workers;  // by WorkerIx; not all are live
   std::vector<WorkerIx> by_age;       // live workers, eldest first
   std::uint64_t ages = 0;
+  std::deque<KeptPlace> kept_places;  // the latest last; each worker once
+
+  // The seed of the place that the worker has or last had.
+  std::uint64_t seed_of(BytesView id) const {
+    if (const WorkerIx ix = worker(id); ix != kNone) return workers[ix].place.seed;
+    const auto kept = std::find_if(kept_places.begin(), kept_places.end(),
+                                   [id](const KeptPlace& place) { return place.worker == id; });
+    return kept != kept_places.end() ? kept->seed : hash_bytes(id);
+  }
 
   Session* session(std::uint64_t id) {
     const auto found = sessions.find(id);
@@ -108,8 +126,17 @@ class Roster {
   }
 
   void remove_worker(WorkerIx ix) {
+    keep_place(workers[ix].id, workers[ix].place.seed);
     std::erase(by_age, ix);
     workers[ix] = RosterWorker{};
+  }
+
+ private:
+  void keep_place(BytesView id, std::uint64_t seed) {
+    std::erase_if(kept_places, [id](const KeptPlace& place) { return place.worker == id; });
+    if (seed == hash_bytes(id)) return;
+    kept_places.push_back({Bytes(id), seed});
+    if (kept_places.size() > kPlacesKeptMax) kept_places.pop_front();
   }
 };
 

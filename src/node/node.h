@@ -144,7 +144,8 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
 
   struct OwnWorker {
     NodeWorker options;
-    bool added = false;  // in the roster, under the present session
+    bool added = false;    // in the roster, under the present session
+    bool refused = false;  // by the present session's pool, for good
     bool removing = false;
     bool removed = false;  // its RemoveWorker was offered
   };

@@ -102,6 +102,9 @@ void Node::worker_refused(std::uint64_t session, BytesView worker, Errc why) {
   if (Effects* watcher = events_.watcher()) watcher->worker_refused(session, worker, why);
   if (!living(session)) return;
   events_.worker_refused(worker, why);
+  // No later try would fare better, unless in another session.
+  const auto own = workers_.find(worker);
+  if (own != workers_.end() && why != Errc::key_exists) own->second.refused = true;
   if (why == Errc::key_exists && !retry_workers_.armed()) {
     retry_workers_.arm(world_.loop.now() + options_.lease / 10, [this] {
       if (phase_ == Phase::member && !closing_) add_workers();

@@ -97,12 +97,13 @@ void Node::lease_armed(std::uint64_t session) {
   observer_.set_own(session_, options_.lease);
   events_.joined(session_);
   if (closing_) return check_leaving();
+  for (auto& [id, worker] : workers_) worker.refused = false;
   add_workers();
 }
 
 void Node::add_workers() {
   for (auto& [id, worker] : workers_) {
-    if (!worker.added) offer_worker(worker);
+    if (!worker.added && !worker.refused) offer_worker(worker);
   }
 }
 

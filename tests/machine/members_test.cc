@@ -124,6 +124,19 @@ TEST(Members, WorkerIdsAreUniqueAmongTheLiving) {
   EXPECT_EQ(pool.session_of("a"), third);
 }
 
+TEST(Members, AWorkerTooManyIsToldThatThePoolIsFull) {
+  TestPool pool;
+  const std::uint64_t session = pool.join();
+  TestPool::Records records;
+  for (std::size_t i = 0; i < kWorkersMax; ++i) records.push_back(rec::add_worker(session, "w" + std::to_string(i)));
+  pool.append(records);
+  EXPECT_TRUE(pool.seen().workers_refused.empty());
+  pool.append(rec::add_worker(session, "one more"));
+  EXPECT_EQ(pool.seen().workers_refused, std::vector{Errc::pool_full});
+  pool.append(rec::add_worker(session, "w7"));
+  EXPECT_EQ(pool.seen().workers_refused, std::vector{Errc::key_exists});
+}
+
 TEST(Members, AWorkerOutOfBoundsIsRefused) {
   TestPool pool;
   const std::uint64_t session = pool.join();

@@ -99,12 +99,13 @@ TEST(Quarantine, APoisonTaskIsFoundWhereAProcessHasSeveralWorkers) {
   poison_task_among_tasks({{"a1", "a2", "a3"}, {"b1", "b2"}});
 }
 
-void poison_resident_among_residents(const std::vector<std::vector<Bytes>>& processes) {
-  PoisonedPool run(processes, "poison", 500);
+void poison_resident_among_residents(const std::vector<std::vector<Bytes>>& processes, std::int64_t fuse_ms = 500,
+                                     std::int64_t run_ms = 120'000) {
+  PoisonedPool run(processes, "poison", fuse_ms);
   for (int i = 0; i < 10; ++i) run.pool().resident("before" + std::to_string(i));
   run.pool().resident("poison");
   for (int i = 0; i < 10; ++i) run.pool().resident("behind" + std::to_string(i));
-  run.run(120'000);
+  run.run(run_ms);
   EXPECT_EQ(quarantined(run.pool()), std::set<Bytes>{"poison"});
   EXPECT_EQ(run.deaths(), 3);
   EXPECT_EQ(run.pool().state("poison"), JobState::quarantined);
@@ -121,6 +122,20 @@ TEST(Quarantine, APoisonResidentIsFoundAmongItsNeighbours) {
 
 TEST(Quarantine, APoisonResidentIsFoundWhereAProcessHasSeveralWorkers) {
   poison_resident_among_residents({{"a1", "a2"}, {"b1", "b2"}});
+}
+
+// It kills its holder later than kSoloMs after its start, and earlier than kYouthMs: alone for kSoloMs it is harmless.
+TEST(Quarantine, APoisonResidentThatTakesItsTimeIsFoundToo) {
+  for (const std::int64_t fuse_ms : {3'000, 10'000, 25'000}) {
+    SCOPED_TRACE(fuse_ms);
+    poison_resident_among_residents({{"a"}}, fuse_ms, 1'200'000);
+    PoisonedPool alone({{"a"}}, "poison", fuse_ms);
+    alone.pool().resident("poison");
+    alone.run(300'000);
+    EXPECT_EQ(alone.deaths(), 3);
+    ASSERT_EQ(alone.pool().machine().dead().size(), 1U);
+    EXPECT_NE(alone.pool().machine().dead().begin()->second.error.find("3 times"), Bytes::npos);
+  }
 }
 
 void set_limit(TestPool& pool, std::uint32_t deaths) {

@@ -97,6 +97,56 @@ TEST(Replace, ThePlaceOfOneThatIsGoneIsTakenToo) {
   for (const auto& [name, holder] : holders(pool)) EXPECT_EQ(holder, before.at(name) == "a" ? "a2" : "b");
 }
 
+// Each replaces one that had replaced another and is gone by now: the place is handed on, also over a restart.
+TEST(Replace, ThePlaceIsHandedDownAChainOfThoseThatAreGone) {
+  TestPool pool;
+  std::uint64_t session = pool.node("c");
+  pool.node("z");
+  run_keys(pool);
+  const auto before = holders(pool);
+  Bytes last = "c";
+  for (const Bytes& next : {Bytes("b"), Bytes("a"), Bytes("a1")}) {
+    pool.crash(session);
+    pool.settle();
+    ASSERT_TRUE(pool.machine().restore(save(pool.machine())));
+    session = pool.node(next, {.replaces = last});
+    pool.settle();
+    pool.pass(kYouthMs);
+    for (const auto& [name, holder] : holders(pool)) EXPECT_EQ(holder, before.at(name) == "c" ? next : "z");
+    last = next;
+  }
+  expect_fresh_choice(pool);
+}
+
+// Under its own name it comes back to where it stood last, which was not where its name puts it.
+TEST(Replace, AWorkerMayReplaceItsOwnFormerLife) {
+  TestPool pool;
+  pool.node("c");
+  pool.node("z");
+  run_keys(pool);
+  const auto before = holders(pool);
+  pool.node("b", {.replaces = "c"});
+  pool.settle();
+  pool.leave(pool.session_of("b"));
+  pool.leave(pool.session_of("c"));
+  pool.settle();
+  pool.node("b", {.replaces = "b"});
+  pool.settle();
+  for (const auto& [name, holder] : holders(pool)) EXPECT_EQ(holder, before.at(name) == "c" ? "b" : "z");
+}
+
+TEST(Replace, ThePlacesOfThoseThatAreGoneAreBounded) {
+  TestPool pool;
+  std::uint64_t session = pool.node("w0");
+  for (std::size_t i = 1; i <= kPlacesKeptMax + 10; ++i) {
+    const std::uint64_t next = pool.node("w" + std::to_string(i), {.replaces = "w" + std::to_string(i - 1)});
+    pool.leave(session);
+    session = next;
+  }
+  EXPECT_EQ(pool.machine().roster().kept_places.size(), kPlacesKeptMax);
+  EXPECT_TRUE(pool.machine().restore(save(pool.machine())));
+}
+
 // The one to be replaced drains already: its keys have other targets by now, and the newcomer must get its share.
 TEST(Replace, OneThatDrainsAlreadyIsReplacedInFull) {
   TestPool pool;

@@ -29,10 +29,11 @@ TEST(Shutdown, TasksAcceptedBeforeItAreStillDone) {
   pool.done("k");
   EXPECT_EQ(pool.outcome(waits), TicketState::done);
   EXPECT_TRUE(pool.machine().drained());
-  EXPECT_GE(pool.seen().drained, 1);
+  EXPECT_EQ(pool.history().drained, 1);
   EXPECT_EQ(pool.seen().gone, 0);
   pool.leave(session);
   EXPECT_EQ(pool.seen().gone, 1);
+  EXPECT_EQ(pool.history().drained, 1);
   EXPECT_TRUE(pool.machine().gone());
 }
 
