@@ -2,6 +2,7 @@
 
 #include "log/memory/memory_log.h"
 #ifdef TENURE_WITH_SQLITE
+#include "log/sqlite/settings.h"
 #include "log/sqlite/sqlite_log.h"
 #endif
 
@@ -32,6 +33,16 @@ Result<std::unique_ptr<Log>> open_log(std::string_view url, const LogOptions& op
 #endif
   }
   return no_engine(url);
+}
+
+std::optional<std::string> log_file([[maybe_unused]] std::string_view url) {
+#ifdef TENURE_WITH_SQLITE
+  constexpr std::string_view kScheme = "sqlite:";
+  if (url.starts_with(kScheme)) {
+    if (auto settings = sqlite::parse_settings(url.substr(kScheme.size()))) return settings->path;
+  }
+#endif
+  return std::nullopt;
 }
 
 }  // namespace tenure

@@ -6,6 +6,7 @@
 //   sqlite:PATH[?sync=full|normal|off]   a file on this host, shared by processes (FULL by default)
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -19,5 +20,8 @@ struct LogOptions {
 };
 
 Result<std::unique_ptr<Log>> open_log(std::string_view url, const LogOptions& options);
+
+// The file that the log is, where it is one on this host: what all its openers on the host can meet at.
+std::optional<std::string> log_file(std::string_view url);
 
 }  // namespace tenure

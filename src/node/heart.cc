@@ -46,6 +46,7 @@ void Heart::end(std::uint64_t session) {
   until_.store(0, std::memory_order_release);
   beat_timer_.cancel();
   watchdog_.cancel();
+  if (host_ != nullptr) host_->lease_over(session);
 }
 
 void Heart::beat_now() {
@@ -92,6 +93,7 @@ void Heart::confirmed(std::uint64_t session, std::uint64_t number) {
   if (loop_.now() >= fenced_from && !MUTANT(watchdog_off)) return fence();
   if (until.since_boot.count() <= until_.load(std::memory_order_relaxed)) return;
   until_.store(until.since_boot.count(), std::memory_order_release);
+  if (host_ != nullptr) host_->lease_until(session_, until);
   events_.lease_until(session_, until);
   arm();
 }

@@ -31,8 +31,8 @@ struct HeldJob {
 // A host reports to the node's HoldReports (below). For every start() it reports, in the end, exactly one of
 // finished(), failed() and released(): also after a fence, and also if the handler had to be killed.
 //
-// All calls come from the node's loop and must not block, except fence() and kill(): those come from the heart's
-// loop, at any time, and must take effect even if the node's loop and every handler are stuck.
+// All calls come from the node's loop and must not block, except the last four: those come from the heart's loop, at
+// any time, and must take effect even if the node's loop and every handler are stuck. (fence() may come from either.)
 class Host {
  public:
   virtual ~Host() = default;
@@ -44,6 +44,10 @@ class Host {
   // Gives back, as released, tasks that have been handed over but were not begun.
   virtual void give_back_waiting() {}
 
+  // The session's lease is sure up to this moment. The first call comes before the session's first start.
+  virtual void lease_until(std::uint64_t /*session*/, Instant /*until*/) {}
+  // Nothing of the session runs, and nothing of it will be started.
+  virtual void lease_over(std::uint64_t /*session*/) {}
   // The session's lease is about to run out: trip the stop token of every job of that session now, and of every
   // one that is still handed over under it.
   virtual void fence(std::uint64_t session) = 0;

@@ -49,10 +49,16 @@ Node::Node(const NodeWorld& world, NodeOptions options, NodeEvents& events)
       observer_(world.loop, replica_, *this),
       steward_(world.loop, appender_, options_.choose),
       close_deadline_(world.loop),
-      retry_workers_(world.loop) {}
+      retry_workers_(world.loop) {
+  if (world_.known_death == nullptr) return;
+  world_.known_death->tell([loop = &world_.loop, known = token_.guard([this](std::uint64_t session) {
+    observer_.known_dead(session);
+  })](std::uint64_t session) mutable { loop->post([known, session]() mutable { known(session); }); });
+}
 
 // The heart belongs to its own loop, and ends there.
 Node::~Node() {
+  if (world_.known_death != nullptr) world_.known_death->tell(nullptr);
   world_.heart_loop.post([side = std::move(heart_side_)]() mutable { side.reset(); });
 }
 

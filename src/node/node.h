@@ -25,6 +25,7 @@
 #include "node/appender.h"
 #include "node/heart.h"
 #include "node/host.h"
+#include "node/known_death.h"
 #include "node/observer.h"
 #include "node/replica.h"
 #include "node/runtime.h"
@@ -62,7 +63,8 @@ struct NodeWorld {
   Loop& heart_loop;
   const Clock& clock;
   Entropy& entropy;
-  Host* host;  // null: the node has no workers
+  Host* host;                         // null: the node has no workers
+  KnownDeath* known_death = nullptr;  // null: only leases tell who is dead
 };
 
 enum class FenceReason : std::uint8_t {
@@ -71,6 +73,7 @@ enum class FenceReason : std::uint8_t {
   history_lost,  // the log lost what had been applied, or this node fell too far behind to tell
   diverged,      // the others' state differs from this node's
   broken,        // the log cannot be followed any more
+  host_lost,     // what the handlers ran in is gone
 };
 
 class NodeEvents : public TicketEvents {
@@ -128,6 +131,8 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   void drain(BytesView worker);
   // Ends the whole pool.
   void shut_down();
+  // What ran this node's handlers has died, and they with it: the session is ended, and another one begun.
+  void host_lost() { fence(FenceReason::host_lost); }
   // Hands over what this node holds, leaves, and says closed(). The jobs have the pool's worker_shutdown_ttl for it.
   void close();
 
@@ -206,8 +211,11 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
 
   // ObserverEvents.
   void suspect(std::uint64_t session, Position last_beat) override;
+  void gone(std::uint64_t session) override;
   void touch_wanted() override;
 
+  void watch_all();
+  void let_go(std::uint64_t session);
   void compare_digest(std::uint64_t session, Position position, std::uint64_t digest);
   void post_to_heart(std::function<void(Heart&)> work);
   void fill_config(v1::Configure& into) const;

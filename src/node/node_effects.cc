@@ -59,7 +59,10 @@ void Node::answer_due(const Settlement& settlement) {
 void Node::joined(std::uint64_t session) {
   if (Effects* watcher = events_.watcher()) watcher->joined(session);
   roster_changed_ = true;
-  if (!living(session)) return observer_.heard(session, machine().position());
+  if (!living(session)) {
+    if (world_.known_death != nullptr && phase_ != Phase::loading) world_.known_death->watch(session);
+    return observer_.heard(session, machine().position());
+  }
   seen_join_ = true;
   joins_missed_ = 0;
   post_to_heart([session](Heart& heart) { heart.confirmed(session, 0); });
@@ -82,6 +85,7 @@ void Node::session_ended(std::uint64_t session, SessionEnd how) {
   if (Effects* watcher = events_.watcher()) watcher->session_ended(session, how);
   roster_changed_ = true;
   observer_.forget(session);
+  if (world_.known_death != nullptr) world_.known_death->forget(session);
   digests_.erase(session);
   if (!living(session)) return;
   if (phase_ == Phase::leaving && how == SessionEnd::left) return finish();
@@ -219,6 +223,20 @@ void Node::suspect(std::uint64_t session, Position last_beat) {
   record.mutable_expire()->set_session(session);
   record.mutable_expire()->set_last_beat(last_beat);
   appender_.offer(record);
+}
+
+void Node::gone(std::uint64_t session) { offer_end(session, v1::End::CRASHED); }
+
+// Sessions that came and went while the log was read are of no interest; those that are left are.
+void Node::watch_all() {
+  if (world_.known_death == nullptr) return;
+  for (const auto& [session, state] : machine().roster().sessions) {
+    if (session != session_) world_.known_death->watch(session);
+  }
+}
+
+void Node::let_go(std::uint64_t session) {
+  if (world_.known_death != nullptr && session != 0) world_.known_death->let_go(session);
 }
 
 void Node::touch_wanted() {

@@ -31,6 +31,7 @@ void Node::reach_end() {
   phase_ = Phase::outside;
   // What is left of the history may still have the session that this node gave up.
   if (machine().roster().session(session_) != nullptr) offer_end(session_, v1::End::FENCED);
+  watch_all();
   events_.caught_up();
   if (closing_) return finish();
   if (!workers_.empty()) join();
@@ -51,6 +52,7 @@ void Node::join() {
   session_ = world_.entropy.id();
   seen_join_ = false;
   join_position_.reset();
+  if (world_.known_death != nullptr) world_.known_death->hold(session_);
   v1::Record record;
   v1::Join& join = *record.mutable_join();
   join.set_session(session_);
@@ -133,6 +135,7 @@ void Node::fence(FenceReason reason) {
 
 void Node::all_stopped(std::uint64_t session, FenceReason reason) {
   post_to_heart([session](Heart& heart) { heart.end(session); });
+  let_go(session);
   if (failure_) return finish();
   std::erase_if(workers_, [](const auto& entry) { return entry.second.removing; });
   if (std::exchange(reload_due_, false) || reason == FenceReason::history_lost) {
@@ -140,7 +143,7 @@ void Node::all_stopped(std::uint64_t session, FenceReason reason) {
     replica_.resume();
     return seek_end();
   }
-  if (reason == FenceReason::lease_lost) offer_end(session, v1::End::FENCED);
+  if (reason == FenceReason::lease_lost || reason == FenceReason::host_lost) offer_end(session, v1::End::FENCED);
   phase_ = Phase::outside;
   if (closing_ || machine().drained()) return finish();
   if (!workers_.empty()) join();
@@ -201,6 +204,7 @@ void Node::finish() {
   if (phase_ == Phase::over) return;
   phase_ = Phase::over;
   close_deadline_.cancel();
+  let_go(session_);
   post_to_heart([session = session_](Heart& heart) { heart.end(session); });
   world_.loop.post(token_.guard([this] {
     auto tell = token_.guard([this] {

@@ -6,9 +6,15 @@
 #include "base/mutant.h"
 
 namespace tenure {
+namespace {
+
+// One append and its way back, with room to spare: the elder ones have then been heard.
+constexpr Nanos kTurnToSpeak = std::chrono::milliseconds(20);
+
+}  // namespace
 
 Observer::Observer(Loop& loop, const Replica& replica, ObserverEvents& events)
-    : loop_(loop), replica_(replica), events_(events), timer_(loop) {}
+    : loop_(loop), replica_(replica), events_(events), timer_(loop), dead_timer_(loop) {}
 
 void Observer::set_own(std::uint64_t session, Nanos lease) {
   own_ = session;
@@ -16,6 +22,18 @@ void Observer::set_own(std::uint64_t session, Nanos lease) {
   last_touch_ = loop_.now();
   count_from_now();
   arm();
+  for (auto& [dead, since] : dead_) since = loop_.now();
+  speak_of_dead();
+}
+
+void Observer::forget(std::uint64_t session) {
+  heard_.erase(session);
+  dead_.erase(session);
+}
+
+void Observer::known_dead(std::uint64_t session) {
+  dead_.emplace(session, loop_.now());
+  speak_of_dead();
 }
 
 void Observer::heard(std::uint64_t session, Position at) {
@@ -55,9 +73,34 @@ Nanos Observer::patience(std::uint64_t session) const {
   if (other == nullptr || own == nullptr) return Nanos::max();
   Nanos lease = std::chrono::milliseconds(other->lease_ms);
   if (MUTANT(observer_lease_short)) lease /= 2;
-  std::size_t rank = roster().rank(*own);
-  if (other->age < own->age) --rank;
-  return lease + lease / 20 * static_cast<std::int64_t>(std::min<std::size_t>(rank, 10));
+  return lease + lease / 20 * static_cast<std::int64_t>(std::min<std::size_t>(elders(session), 10));
+}
+
+// Those who speak before this node about that session.
+std::size_t Observer::elders(std::uint64_t session) const {
+  const Session* other = roster().session(session);
+  const Session* own = roster().session(own_);
+  return roster().rank(*own) - (other->age < own->age ? 1 : 0);
+}
+
+// What has been said is not said again: if it gets lost the lease will tell.
+void Observer::speak_of_dead() {
+  dead_timer_.cancel();
+  if (own_ == 0 || roster().session(own_) == nullptr) return;
+  std::optional<Instant> next;
+  for (auto dead = dead_.begin(); dead != dead_.end();) {
+    const std::uint64_t session = dead->first;
+    const bool there = session != own_ && roster().session(session) != nullptr;
+    const Instant turn = there ? dead->second + kTurnToSpeak * static_cast<std::int64_t>(elders(session)) : Instant{};
+    if (there && turn > loop_.now()) {
+      next = next ? std::min(*next, turn) : turn;
+      ++dead;
+      continue;
+    }
+    dead = dead_.erase(dead);
+    if (there) events_.gone(session);
+  }
+  if (next) dead_timer_.arm(*next, [this] { speak_of_dead(); });
 }
 
 void Observer::judge() {

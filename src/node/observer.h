@@ -5,6 +5,8 @@
 // with the log: its own beats came back. So an outage of the log, or a pause of this process, kills nobody.
 //
 // The eldest speaks first; each other waits a little longer. A claim that comes too late is void in the machine.
+//
+// Where a death is known rather than suspected (known_death.h), no lease is waited for; the order of speaking stays.
 
 #include <cstdint>
 #include <functional>
@@ -22,6 +24,8 @@ class ObserverEvents {
   virtual ~ObserverEvents() = default;
   // A lease has passed since the beat at that position: the session is to be declared expired.
   virtual void suspect(std::uint64_t session, Position last_beat) = 0;
+  // The session's process is gone, and it is this node's turn to say so.
+  virtual void gone(std::uint64_t session) = 0;
   // A lease will have passed if this node is still in touch: a beat of its own would tell.
   virtual void touch_wanted() = 0;
 };
@@ -37,7 +41,9 @@ class Observer {
   void heard(std::uint64_t session, Position at);
   // A beat of the own session has come back.
   void in_touch();
-  void forget(std::uint64_t session) { heard_.erase(session); }
+  void forget(std::uint64_t session);
+  // The session's process is known to be gone. Remembered while this node has no session of its own.
+  void known_dead(std::uint64_t session);
   // After a reload: everybody in the roster counts as heard now.
   void reset();
 
@@ -50,6 +56,8 @@ class Observer {
 
   Nanos touch_clock() const;  // as if the time since the last own beat will turn out to count
   Nanos patience(std::uint64_t session) const;
+  std::size_t elders(std::uint64_t session) const;
+  void speak_of_dead();
   void count_from_now();
   void judge();
   void arm();
@@ -64,7 +72,9 @@ class Observer {
   Nanos touch_{};  // the time in touch, up to last_touch_
   Instant last_touch_;
   std::map<std::uint64_t, Heard> heard_;
+  std::map<std::uint64_t, Instant> dead_;  // since when it is this node's to know
   Timer timer_;
+  Timer dead_timer_;
 };
 
 }  // namespace tenure

@@ -65,6 +65,7 @@ class ObserverTest : public testing::Test, private ReplicaEvents, private Observ
   FedLog log_;
   SeededEntropy entropy_;
   std::vector<std::uint64_t> suspects_;
+  std::vector<std::uint64_t> gone_;
   int touches_wanted_ = 0;
   Replica replica_;
   Observer observer_;
@@ -73,6 +74,7 @@ class ObserverTest : public testing::Test, private ReplicaEvents, private Observ
   void history_lost() override {}
   void broken(const Error& error) override { FAIL() << error.message(); }
   void suspect(std::uint64_t session, Position /*last_beat*/) override { suspects_.push_back(session); }
+  void gone(std::uint64_t session) override { gone_.push_back(session); }
   void touch_wanted() override { ++touches_wanted_; }
 };
 
@@ -144,6 +146,32 @@ TEST_F(ObserverTest, ABeatCountsAfresh) {
     observer_.heard(2, static_cast<Position>(10 + i));
   }
   EXPECT_TRUE(suspects_.empty());
+}
+
+// A death that is known is said at once by the eldest.
+TEST_F(ObserverTest, EldestSpeaksOfAKnownDeathAtOnce) {
+  observer_.set_own(1, 1s);
+  observer_.known_dead(2);
+  EXPECT_EQ(gone_, std::vector<std::uint64_t>{2});
+}
+
+// Each other waits for its turn; where the dead one was elder, it is not waited for.
+TEST_F(ObserverTest, DeadElderIsNotWaitedFor) {
+  observer_.set_own(2, 1s);
+  observer_.known_dead(1);
+  EXPECT_EQ(gone_, std::vector<std::uint64_t>{1});
+}
+
+// A death that was known before this node had a session is said once it has one; one that was said by others is not.
+TEST_F(ObserverTest, KnownDeathWaitsForASession) {
+  observer_.known_dead(2);
+  observer_.known_dead(77);  // not in the pool
+  EXPECT_TRUE(gone_.empty());
+  observer_.set_own(1, 1s);
+  EXPECT_EQ(gone_, std::vector<std::uint64_t>{2});
+  observer_.known_dead(2);
+  observer_.forget(2);
+  EXPECT_EQ(gone_.size(), 2U);
 }
 
 }  // namespace
