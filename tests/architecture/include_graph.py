@@ -23,10 +23,11 @@ MAY_INCLUDE = {
     "log": {"base", "public"},
     "machine": {"assign", "base", "proto", "public"},
     "node": {"machine", "assign", "log", "base", "proto", "public"},
+    "exec": {"node", "machine", "log", "base", "proto", "public"},
     "checkout": {"base", "public"},
-    "pool": {"node", "machine", "assign", "log", "base", "proto", "public"},
-    "http": {"pool", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
-    "cli": {"http", "pool", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
+    "pool": {"exec", "node", "machine", "assign", "log", "base", "proto", "public"},
+    "http": {"pool", "exec", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
+    "cli": {"http", "pool", "exec", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
 }
 
 PURE_MODULES = {"machine", "assign"}

@@ -1,0 +1,149 @@
+#include "exec/dialogue.h"
+
+#include <sys/wait.h>
+
+#include <cstring>
+
+#include "exec/json_lines.h"
+#include "machine/limits.h"
+
+namespace tenure::exec {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kExitTryLater = 75;  // EX_TEMPFAIL
+constexpr int kExitNeverTry = 65;  // EX_DATAERR
+constexpr Nanos kTryLater = 1s;
+
+constexpr std::size_t kLogLineBytesMax = 8U << 10;
+// A checkpoint or a result of 1 MiB in which every byte had to be escaped.
+constexpr std::size_t kJsonLineBytesMax = 8U << 20;
+static_assert(kJsonLineBytesMax > 6 * kBlobBytesMax && kJsonLineBytesMax > 6 * kResultBytesMax);
+
+// Room is left for the sentence before it.
+constexpr std::size_t kTailBytes = kErrorBytesMax - 256;
+
+void log(std::deque<Said>& into, BytesView line) { into.push_back({Said::What::log, Bytes(line)}); }
+
+}  // namespace
+
+Dialogue::Dialogue(Protocol protocol, const HeldJob& job)
+    : protocol_(protocol),
+      kind_(job.kind),
+      hold_(job.hold),
+      payload_(job.payload),
+      checkpoint_(job.has_checkpoint ? std::optional(job.checkpoint) : std::nullopt),
+      lines_(protocol == Protocol::json ? kJsonLineBytesMax : kLogLineBytesMax),
+      error_lines_(kLogLineBytesMax) {}
+
+Bytes Dialogue::opening() {
+  const Bytes payload = std::exchange(payload_, {});
+  const std::optional<Bytes> checkpoint = std::exchange(checkpoint_, std::nullopt);
+  if (protocol_ == Protocol::json) return json_start(hold_.key, hold_.epoch, payload, checkpoint);
+  return kind_ == JobKind::task ? payload : Bytes();
+}
+
+Bytes Dialogue::notify(BytesView message) const {
+  if (protocol_ == Protocol::json) return json_notify(message);
+  return kind_ == JobKind::task ? Bytes() : Bytes(message) + "\n";
+}
+
+Bytes Dialogue::stop(Nanos left) const {
+  return protocol_ == Protocol::json ? json_stop(std::max<std::int64_t>(to_ms(left), 0)) : Bytes();
+}
+
+std::deque<Said> Dialogue::output(BytesView bytes) {
+  std::deque<Said> said;
+  if (protocol_ == Protocol::plain && kind_ == JobKind::task) {
+    plain_result_ += bytes.substr(0, kResultBytesMax - plain_result_.size());
+    return said;
+  }
+  lines_.feed(bytes, [&](BytesView line, bool whole) {
+    if (protocol_ == Protocol::plain) return log(said, line);
+    if (!whole) {
+      failure_ = {"the program wrote a line of more than " + std::to_string(kJsonLineBytesMax) + " bytes", true};
+      return;
+    }
+    take_line(line, said);
+  });
+  return said;
+}
+
+std::deque<Said> Dialogue::output_end() {
+  std::deque<Said> said;
+  lines_.finish([&](BytesView line, bool whole) {
+    if (protocol_ == Protocol::json && whole) return take_line(line, said);
+    log(said, line);
+  });
+  error_lines_.finish([&](BytesView line, bool) { log(said, line); });
+  return said;
+}
+
+std::deque<Said> Dialogue::error_output(BytesView bytes) {
+  error_tail_ += bytes.size() > kTailBytes ? bytes.substr(bytes.size() - kTailBytes) : bytes;
+  if (error_tail_.size() > kTailBytes) error_tail_.erase(0, error_tail_.size() - kTailBytes);
+  std::deque<Said> said;
+  error_lines_.feed(bytes, [&](BytesView line, bool) { log(said, line); });
+  return said;
+}
+
+void Dialogue::take_line(BytesView line, std::deque<Said>& into) {
+  JsonLine read = read_json_line(line);
+  const bool too_long = (read.type == JsonLine::Type::checkpoint && read.data.size() > kBlobBytesMax) ||
+                        (read.type == JsonLine::Type::result && read.data.size() > kResultBytesMax);
+  if (too_long)
+    read = {JsonLine::Type::broken, "its \"data\" has " + std::to_string(read.data.size()) + " bytes", true};
+  switch (read.type) {
+    case JsonLine::Type::ready: into.push_back({Said::What::ready, {}}); return;
+    case JsonLine::Type::checkpoint: into.push_back({Said::What::checkpoint, std::move(read.data)}); return;
+    case JsonLine::Type::result: result_ = std::move(read.data); return;
+    case JsonLine::Type::fail: failure_ = {std::move(read.data), read.retry}; return;
+    case JsonLine::Type::broken:
+      failure_ = {"the program wrote a line that cannot be read: " + read.data, true};
+      return;
+    case JsonLine::Type::other: return;
+    // A library's warning on standard output is no reason to fail a job.
+    case JsonLine::Type::nothing: return log(into, line);
+  }
+}
+
+Verdict Dialogue::verdict(int status, Cause cause) const {
+  if (cause == Cause::stop && kind_ == JobKind::resident) return {};
+  if (failure_) {
+    return {.what = Verdict::What::failed,
+            .result = {},
+            .next = failure_->retry ? HoldReports::Next::retry : HoldReports::Next::bury,
+            .error = failure_->error,
+            .delay = {}};
+  }
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  Verdict verdict{.what = Verdict::What::finished, .result = result_.value_or(plain_result_)};
+  if (code == 0 || (cause == Cause::farewell && result_)) return verdict;
+  if (cause == Cause::stop) return {};
+  verdict = {.what = Verdict::What::failed, .result = {}, .next = HoldReports::Next::retry, .error = describe(status)};
+  if (code == kExitTryLater) {
+    verdict.next = HoldReports::Next::requeue;
+    verdict.delay = kTryLater;
+  }
+  if (code == kExitNeverTry) verdict.next = HoldReports::Next::bury;
+  return verdict;
+}
+
+Bytes Dialogue::describe(int status) const {
+  Bytes text = "the program ";
+  if (WIFEXITED(status)) {
+    text += "ended with exit code " + std::to_string(WEXITSTATUS(status));
+  } else {
+    const int number = WTERMSIG(status);
+    const char* name = sigabbrev_np(number);
+    text +=
+        "was killed by signal " + std::to_string(number) + (name == nullptr ? "" : std::string(" (SIG") + name + ")");
+  }
+  BytesView tail = error_tail_;
+  while (!tail.empty() && (tail.back() == '\n' || tail.back() == ' ')) tail.remove_suffix(1);
+  if (!tail.empty()) text += ": " + Bytes(tail);
+  return text;
+}
+
+}  // namespace tenure::exec

@@ -1,0 +1,147 @@
+#include "exec/frame.h"
+
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace tenure::exec {
+namespace {
+
+constexpr std::size_t kWordsMax = 16384;
+
+template <class Integer>
+void put(Bytes& into, Integer value) {
+  std::array<char, sizeof(Integer)> raw{};
+  std::memcpy(raw.data(), &value, sizeof(Integer));
+  into.append(raw.data(), raw.size());
+}
+
+template <class Integer>
+bool take(BytesView& from, Integer& value) {
+  if (from.size() < sizeof(Integer)) return false;
+  std::memcpy(&value, from.data(), sizeof(Integer));
+  from.remove_prefix(sizeof(Integer));
+  return true;
+}
+
+bool known(std::uint8_t kind) {
+  return (kind >= static_cast<std::uint8_t>(FrameKind::start) &&
+          kind <= static_cast<std::uint8_t>(FrameKind::farewell)) ||
+         (kind >= static_cast<std::uint8_t>(FrameKind::started) && kind <= static_cast<std::uint8_t>(FrameKind::ended));
+}
+
+union Control {
+  cmsghdr head;
+  std::array<char, CMSG_SPACE(sizeof(int) * kFrameDescriptorsMax)> room;
+};
+
+std::vector<Descriptor> take_descriptors(msghdr& message) {
+  std::vector<Descriptor> taken;
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
+    if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int number = -1;
+      std::memcpy(&number, CMSG_DATA(part) + i * sizeof(int), sizeof(int));
+      taken.emplace_back(number);
+    }
+  }
+  return taken;
+}
+
+}  // namespace
+
+Bytes encode(const Frame& frame) {
+  Bytes bytes;
+  put(bytes, static_cast<std::uint8_t>(frame.kind));
+  put(bytes, frame.number);
+  put(bytes, frame.session);
+  put(bytes, frame.value);
+  put(bytes, frame.aside);
+  put(bytes, static_cast<std::uint32_t>(frame.words.size()));
+  for (const std::string& word : frame.words) {
+    put(bytes, static_cast<std::uint32_t>(word.size()));
+    bytes += word;
+  }
+  return bytes;
+}
+
+bool decode(BytesView bytes, Frame& into) {
+  std::uint8_t kind = 0;
+  std::uint32_t count = 0;
+  if (bytes.size() > kFrameBytesMax || !take(bytes, kind) || !known(kind)) return false;
+  into = {};
+  into.kind = static_cast<FrameKind>(kind);
+  if (!take(bytes, into.number) || !take(bytes, into.session) || !take(bytes, into.value) || !take(bytes, into.aside) ||
+      !take(bytes, count) || count > kWordsMax) {
+    return false;
+  }
+  for (std::uint32_t i = 0; i < count; ++i) {
+    std::uint32_t size = 0;
+    if (!take(bytes, size) || size > bytes.size()) return false;
+    into.words.emplace_back(bytes.substr(0, size));
+    bytes.remove_prefix(size);
+  }
+  return bytes.empty();
+}
+
+int send_frame(int socket, const Frame& frame, const std::vector<int>& descriptors) {
+  Bytes bytes = encode(frame);
+  if (bytes.size() > kFrameBytesMax || frame.words.size() > kWordsMax || descriptors.size() > kFrameDescriptorsMax) {
+    return EMSGSIZE;
+  }
+  iovec part{.iov_base = bytes.data(), .iov_len = bytes.size()};
+  Control control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  if (!descriptors.empty()) {
+    const std::size_t size = sizeof(int) * descriptors.size();
+    message.msg_control = control.room.data();
+    message.msg_controllen = CMSG_SPACE(size);
+    cmsghdr* head = CMSG_FIRSTHDR(&message);
+    head->cmsg_level = SOL_SOCKET;
+    head->cmsg_type = SCM_RIGHTS;
+    head->cmsg_len = CMSG_LEN(size);
+    std::memcpy(CMSG_DATA(head), descriptors.data(), size);
+  }
+  for (;;) {
+    if (sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) return 0;
+    if (errno != EINTR) return errno;
+  }
+}
+
+Received receive_frame(int socket) {
+  static thread_local std::array<char, kFrameBytesMax> buffer;
+  Received received;
+  iovec part{.iov_base = buffer.data(), .iov_len = buffer.size()};
+  Control control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.room.data();
+  message.msg_controllen = control.room.size();
+  ssize_t size = -1;
+  do {
+    size = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    // A peer that closed without having read everything is reported before what it had sent: that is still there.
+  } while (size < 0 && (errno == EINTR || errno == ECONNRESET));
+  if (size < 0) {
+    const bool none = errno == EAGAIN || errno == EWOULDBLOCK;
+    received.what = none ? Received::What::nothing : Received::What::closed;
+    return received;
+  }
+  received.descriptors = take_descriptors(message);
+  if (size == 0) {  // there are no empty frames
+    received.what = Received::What::closed;
+    return received;
+  }
+  const bool whole = (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
+  const bool sound = whole && decode({buffer.data(), static_cast<std::size_t>(size)}, received.frame);
+  received.what = sound ? Received::What::frame : Received::What::broken;
+  return received;
+}
+
+}  // namespace tenure::exec

@@ -1,0 +1,72 @@
+#pragma once
+
+// What a worker and its guard say to each other, over a SOCK_SEQPACKET socket pair: one frame is one packet, so that
+// a frame is whole or not there, and descriptors travel with the frame they belong to.
+//
+//   frame  := kind:u8  number:u64  session:u64  value:i64  aside:i64  count:u32  word*count
+//   word   := size:u32  byte*size
+//
+// Integers are in the host's byte order: both ends are always on one host, and of one build. A frame is at most
+// kFrameBytesMax and carries at most kFrameDescriptorsMax descriptors; what is longer is refused by the sender, and
+// what does not decode makes the receiver give up on its peer.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/bytes.h"
+#include "exec/descriptor.h"
+
+namespace tenure::exec {
+
+// Below the kernel's default for a socket's buffer (208 KiB), so that any frame can be sent.
+constexpr std::size_t kFrameBytesMax = 128U << 10;
+constexpr std::size_t kFrameDescriptorsMax = 3;
+
+enum class FrameKind : std::uint8_t {
+  // From the worker. `number` names a program; it is the worker's to give, and is never used again.
+  start = 1,  // session; value: its slot in the lease page; aside: how many words are arguments; words: the folder to
+              // run in (empty: the guard's own), arguments, then NAME=VALUE each; descriptors: 0, 1 and 2
+  stop,       // SIGTERM to the program's group now; value: when its tree is to be ended (CLOCK_BOOTTIME, ns)
+  end,        // its tree is to be ended now
+  stop_all,   // every program of the session: as stop, without a moment of its own
+  end_all,    // every program of the session: as end
+  log,        // number: as in the lease page; words: URL and pool. For the last word
+  folder,     // words: a folder to be removed when the guard ends
+  alive,      // descriptor: to be held open until the worker and all programs are gone
+  farewell,   // the worker is done: when the socket closes there is nothing to be said for it
+  // From the guard.
+  started = 64,  // value: the process id
+  refused,       // value: errno; aside: a Stage
+  ended,         // value: as from waitpid. Nothing of the program's tree is left
+};
+
+// Where the start of a program failed.
+enum class Stage : std::uint8_t { lease, fork, folder, program };
+
+struct Frame {
+  FrameKind kind{};
+  std::uint64_t number = 0;
+  std::uint64_t session = 0;
+  std::int64_t value = 0;
+  std::int64_t aside = 0;
+  std::vector<std::string> words{};
+};
+
+Bytes encode(const Frame& frame);
+// False if the bytes are no frame.
+bool decode(BytesView bytes, Frame& into);
+
+// Zero, or an errno: EMSGSIZE for one over the bound, EAGAIN where the socket takes no more now.
+int send_frame(int socket, const Frame& frame, const std::vector<int>& descriptors = {});
+
+struct Received {
+  enum class What : std::uint8_t { frame, nothing, closed, broken };
+  What what = What::nothing;
+  Frame frame;
+  std::vector<Descriptor> descriptors;
+};
+// Does not wait.
+Received receive_frame(int socket);
+
+}  // namespace tenure::exec

@@ -1,0 +1,95 @@
+#include "exec/json_lines.h"
+
+#include <boost/json.hpp>
+#include <string>
+
+#include "exec/text.h"
+
+namespace tenure::exec {
+namespace {
+
+namespace json = boost::json;
+
+void put(json::object& into, const std::string& name, BytesView bytes) {
+  if (is_utf8(bytes)) {
+    into[name] = json::string(bytes.data(), bytes.size());
+  } else {
+    into[name + "_base64"] = to_base64(bytes);
+  }
+}
+
+Bytes line_of(const json::object& object) { return json::serialize(object) + "\n"; }
+
+// A string is its bytes; any other value is its JSON text, so that a result may be an object.
+std::optional<Bytes> bytes_of(const json::object& object, const std::string& name) {
+  if (const json::value* text = object.if_contains(name)) {
+    if (const json::string* plain = text->if_string()) return Bytes(plain->data(), plain->size());
+    return json::serialize(*text);
+  }
+  if (const json::value* coded = object.if_contains(name + "_base64")) {
+    const json::string* text = coded->if_string();
+    return text == nullptr ? std::nullopt : from_base64({text->data(), text->size()});
+  }
+  return Bytes();
+}
+
+JsonLine read_fail(const json::object& object) {
+  JsonLine line{.type = JsonLine::Type::fail, .data = bytes_of(object, "error").value_or("")};
+  if (const json::value* retry = object.if_contains("retry")) {
+    if (!retry->is_bool()) return {.type = JsonLine::Type::broken, .data = "\"retry\" is neither true nor false"};
+    line.retry = retry->as_bool();
+  }
+  return line;
+}
+
+JsonLine read_data(const json::object& object, JsonLine::Type type) {
+  const auto data = bytes_of(object, "data");
+  if (!data) return {.type = JsonLine::Type::broken, .data = "\"data_base64\" is not base64"};
+  return {.type = type, .data = *data};
+}
+
+}  // namespace
+
+Bytes json_start(BytesView key, std::uint64_t epoch, BytesView payload, const std::optional<Bytes>& checkpoint) {
+  json::object object;
+  object["type"] = "start";
+  put(object, "key", key);
+  object["epoch"] = epoch;
+  put(object, "payload", payload);
+  if (checkpoint) {
+    put(object, "checkpoint", *checkpoint);
+  } else {
+    object["checkpoint"] = nullptr;
+  }
+  return line_of(object);
+}
+
+Bytes json_notify(BytesView message) {
+  json::object object;
+  object["type"] = "notify";
+  put(object, "message", message);
+  return line_of(object);
+}
+
+Bytes json_stop(std::int64_t deadline_ms) {
+  json::object object;
+  object["type"] = "stop";
+  object["deadline_ms"] = deadline_ms;
+  return line_of(object);
+}
+
+JsonLine read_json_line(BytesView line) {
+  boost::system::error_code error;
+  const json::value value = json::parse({line.data(), line.size()}, error);
+  const json::object* object = error ? nullptr : value.if_object();
+  const json::value* type = object == nullptr ? nullptr : object->if_contains("type");
+  const json::string* name = type == nullptr ? nullptr : type->if_string();
+  if (name == nullptr) return {};
+  if (*name == "ready") return {.type = JsonLine::Type::ready};
+  if (*name == "checkpoint") return read_data(*object, JsonLine::Type::checkpoint);
+  if (*name == "result") return read_data(*object, JsonLine::Type::result);
+  if (*name == "fail") return read_fail(*object);
+  return {.type = JsonLine::Type::other};
+}
+
+}  // namespace tenure::exec

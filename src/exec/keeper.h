@@ -1,0 +1,48 @@
+#pragma once
+
+// A keeper stands between the guard and one program. It is a fork of the guard that runs no program of its own, is
+// the program's parent and the subreaper of its tree, and ends when nothing of that tree is left:
+//
+//   worker ── guard ─┬─ keeper ── program ─┬─ …        whatever leaves the program's group, session or parent
+//                    └─ keeper ── program  └─ …        still hangs below its own keeper
+//
+// With the guard alone as subreaper, a process that left its parent would hang below the guard, and nobody could tell
+// whose it was: it would have to be left alive, or every program killed. With a keeper the kernel keeps the account.
+//
+// The guard speaks to a keeper by signals (a keeper is its child, so that its process id is sure), a keeper to the
+// guard by reports in a pipe that all keepers share. If the guard dies, its keepers end their trees.
+
+#include <csignal>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "exec/descriptor.h"
+#include "exec/frame.h"
+
+namespace tenure::exec {
+
+constexpr int kStopSignal = SIGUSR2;  // to a keeper: SIGTERM to the program's group
+constexpr int kEndSignal = SIGUSR1;   // to a keeper: end the tree
+
+// Written at once, and shorter than PIPE_BUF: reports of several keepers do not mix.
+struct KeeperReport {
+  std::uint64_t number;
+  std::int64_t value;  // as in the frame of that kind
+  std::int32_t stage;
+  FrameKind kind;  // started, refused or ended
+};
+
+struct KeeperTask {
+  std::uint64_t number = 0;
+  std::string folder;
+  std::vector<std::string> arguments;
+  std::vector<std::string> environment;  // all of it
+  std::vector<Descriptor> standard;      // 0, 1 and 2
+};
+
+// Runs in the fork of the guard, with the guard's signals blocked; ends the process. `kept` stay open in it: the pipe
+// for reports, and what tells others that this tree is not gone yet.
+[[noreturn]] void keep(KeeperTask task, pid_t guard, int reports, const std::vector<int>& kept);
+
+}  // namespace tenure::exec

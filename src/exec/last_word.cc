@@ -1,0 +1,68 @@
+#include "exec/last_word.h"
+
+#include <future>
+#include <map>
+#include <memory>
+#include <thread>
+
+#include "base/entropy.h"
+#include "log/open.h"
+#include "machine/decode.h"
+#include "tenure/v1/record.pb.h"
+
+namespace tenure::exec {
+namespace {
+
+constexpr Nanos kRetry = std::chrono::milliseconds(100);
+
+// One batch for all sessions of one log; sent again under the same number, so that it counts once.
+Bytes batch_of(const std::vector<std::uint64_t>& sessions) {
+  SystemEntropy entropy;
+  v1::Batch batch;
+  batch.set_format(kBatchFormat);
+  batch.set_sender(entropy.id());
+  batch.set_sequence(1);
+  batch.set_wall_ms(BootClock().wall_ms());
+  for (const std::uint64_t session : sessions) {
+    v1::End& end = *batch.add_records()->mutable_end();
+    end.set_session(session);
+    end.set_reason(v1::End::CRASHED);
+  }
+  return batch.SerializeAsString();
+}
+
+bool append(Log& log, const Bytes& batch, Instant deadline) {
+  const auto promise = std::make_shared<std::promise<bool>>();
+  std::future<bool> said = promise->get_future();
+  log.append(Lane::beat, batch, [promise](const Result<Position>& answer) { promise->set_value(answer.has_value()); });
+  const Nanos left = deadline - BootClock().now();
+  return said.wait_for(left) == std::future_status::ready && said.get();
+}
+
+bool say(const std::string& url, const std::string& pool, const Bytes& batch, Instant deadline) {
+  while (BootClock().now() < deadline) {
+    auto log = open_log(url, {.pool = pool});
+    if (log) {
+      const bool said = append(**log, batch, deadline);
+      (*log)->close();
+      if (said) return true;
+    }
+    std::this_thread::sleep_for(kRetry);
+  }
+  return false;
+}
+
+}  // namespace
+
+bool say_ends(const std::vector<Ending>& endings, Nanos patience) {
+  const Instant deadline = BootClock().now() + patience;
+  std::map<std::pair<std::string, std::string>, std::vector<std::uint64_t>> by_log;
+  for (const Ending& ending : endings) by_log[{ending.url, ending.pool}].push_back(ending.session);
+  bool all = true;
+  for (const auto& [log, sessions] : by_log) {
+    all = say(log.first, log.second, batch_of(sessions), deadline) && all;
+  }
+  return all;
+}
+
+}  // namespace tenure::exec

@@ -1,0 +1,90 @@
+#include "exec/lease_page.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace tenure::exec {
+namespace {
+
+constexpr std::size_t kPageBytes = sizeof(LeaseSlot) * kLeaseSlots;
+
+}  // namespace
+
+Result<LeasePage> LeasePage::create() {
+  Descriptor memory(memfd_create("tenure-lease", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!memory || ftruncate(memory.get(), kPageBytes) != 0 ||
+      fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    return fail(Errc::unavailable, "make the lease page", std::strerror(errno));
+  }
+  return adopt(std::move(memory));
+}
+
+Result<LeasePage> LeasePage::adopt(Descriptor memory) {
+  void* mapped = mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory.get(), 0);
+  if (mapped == MAP_FAILED) return fail(Errc::unavailable, "map the lease page", std::strerror(errno));
+  return LeasePage(std::move(memory), static_cast<LeaseSlot*>(mapped));
+}
+
+LeasePage::LeasePage(LeasePage&& other) noexcept
+    : memory_(std::move(other.memory_)), slots_(std::exchange(other.slots_, nullptr)) {}
+
+LeasePage::~LeasePage() {
+  if (slots_ != nullptr) munmap(slots_, kPageBytes);
+}
+
+bool Leases::renew(std::uint64_t session, Instant end_at, std::uint32_t log) {
+  int slot = find(session);
+  if (slot < 0) {
+    slot = find_free(BootClock().now());
+    if (slot < 0) return false;
+    LeaseSlot& taken = page_[static_cast<std::size_t>(slot)];
+    taken.end_at = 0;
+    taken.log = log;
+    taken.fenced = 0;
+    taken.session = session;
+  }
+  page_[static_cast<std::size_t>(slot)].end_at = end_at.since_boot.count();
+  return true;
+}
+
+void Leases::fence(std::uint64_t session) {
+  if (const int slot = find(session); slot >= 0) page_[static_cast<std::size_t>(slot)].fenced = 1;
+}
+
+void Leases::over(std::uint64_t session) {
+  if (const int slot = find(session); slot >= 0) {
+    page_[static_cast<std::size_t>(slot)].end_at = 0;
+    page_[static_cast<std::size_t>(slot)].session = 0;
+  }
+}
+
+int Leases::acquire(std::uint64_t session) {
+  const int slot = find(session);
+  if (slot < 0) return -1;
+  users_.at(static_cast<std::size_t>(slot)).fetch_add(1);
+  if (page_[static_cast<std::size_t>(slot)].session == session) return slot;
+  release(slot);  // it was just taken back
+  return -1;
+}
+
+int Leases::find(std::uint64_t session) const {
+  for (std::size_t i = 0; i < kLeaseSlots; ++i) {
+    if (page_[i].session == session) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+// One that was left behind counts as free once its time is over.
+int Leases::find_free(Instant now) const {
+  for (std::size_t i = 0; i < kLeaseSlots; ++i) {
+    const bool past = page_[i].session == 0 || page_[i].end_at < now.since_boot.count();
+    if (past && users_.at(i) == 0) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+}  // namespace tenure::exec

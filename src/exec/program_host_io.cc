@@ -1,0 +1,295 @@
+// The host's dealings with its programs and with the guard, all on the host's thread.
+
+#include <sys/epoll.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "exec/host_tags.h"
+#include "exec/program_host.h"
+
+namespace tenure::exec {
+namespace {
+
+using namespace std::chrono_literals;
+
+// How long a program that has said `result` or `fail` may take to end by itself, and then, after a SIGTERM.
+constexpr Nanos kFarewell = 5s;
+// A stop line of a fenced session says this: what is left is a part of the lease.
+Nanos fence_grace(Nanos lease) { return lease / 20; }
+// A pipe holds no more than this many reads.
+constexpr int kDrainsMax = 64;
+
+Verdict failed(Bytes error) {
+  Verdict verdict;
+  verdict.what = Verdict::What::failed;
+  verdict.error = std::move(error);
+  return verdict;
+}
+
+bool has_zero(BytesView bytes) { return bytes.find('\0') != BytesView::npos; }
+
+}  // namespace
+
+void ProgramHost::begin(const HeldJob& job) {
+  if (is_fenced(job.session)) return settle(job.hold, job.session, {});
+  if (job.kind == JobKind::task && tasks_ >= options_.tasks_max) return waiting_.push_back(job);
+  launch(job);
+}
+
+void ProgramHost::launch(const HeldJob& job) {
+  if (has_zero(job.hold.key) || has_zero(job.worker)) {
+    Verdict verdict = failed("a program cannot be given a key or a worker's name that has a zero byte in it");
+    verdict.next = HoldReports::Next::bury;
+    return settle(job.hold, job.session, verdict);
+  }
+  if (!guard_ready())
+    return settle(job.hold, job.session, failed("the guard, which starts programs, cannot be started"));
+  const int slot = guard_.leases().acquire(job.session);
+  if (slot < 0) return settle(job.hold, job.session, {});  // its lease is over
+  std::vector<Descriptor> theirs;
+  auto prepared = prepare(job, slot, theirs);
+  if (!prepared) {
+    guard_.leases().release(slot);
+    return settle(job.hold, job.session, failed(prepared.error().message()));
+  }
+  Program& program = **prepared;
+  programs_[program.number] = std::move(*prepared);
+  numbers_[job.hold.epoch] = program.number;
+  if (job.kind == JobKind::task) ++tasks_;
+  checkpoints_.add(program.number, program.folder.path());
+
+  const ProgramStart start{program.number,  job.session,      slot,
+                           options_.folder, options_.command, environment_of(job, program.folder.path())};
+  const int error_number = guard_.start_program(start, {theirs[0].get(), theirs[1].get(), theirs[2].get()});
+  theirs.clear();
+  if (error_number == EPIPE || error_number == ECONNRESET) return;  // all_gone() concludes it
+  if (error_number != 0) return refused(program, error_number, Stage::fork);
+  watch(program.descriptor(Program::output), tag_of(program.number, Program::output), EPOLLIN);
+  watch(program.descriptor(Program::errors), tag_of(program.number, Program::errors), EPOLLIN);
+  write_on(program);
+}
+
+Result<std::unique_ptr<Program>> ProgramHost::prepare(const HeldJob& job, int slot, std::vector<Descriptor>& theirs) {
+  const std::uint64_t number = ++last_number_;
+  auto folder = JobFolder::create(work_.path(), number, job);
+  if (!folder) return Failure(folder.error());
+  auto program = std::make_unique<Program>(number, job, options_.protocol, std::move(*folder), slot);
+  auto pipes = program->open_pipes();
+  if (!pipes) {
+    program->folder.remove();
+    return Failure(pipes.error());
+  }
+  theirs = std::move(*pipes);
+  return program;
+}
+
+std::vector<std::string> ProgramHost::environment_of(const HeldJob& job, const std::string& folder) const {
+  return {
+      "TENURE_POOL=" + options_.pool,
+      "TENURE_KEY=" + job.hold.key,
+      "TENURE_EPOCH=" + std::to_string(job.hold.epoch),
+      "TENURE_WORKER=" + job.worker,
+      "TENURE_ATTEMPT=" + std::to_string(job.attempt),
+      std::string("TENURE_KIND=") + (job.kind == JobKind::task ? "task" : "resident"),
+      "TENURE_DIR=" + folder,
+  };
+}
+
+void ProgramHost::launch_waiting() {
+  while (!waiting_.empty() && tasks_ < options_.tasks_max) {
+    const HeldJob job = std::move(waiting_.front());
+    waiting_.pop_front();
+    begin(job);
+  }
+}
+
+void ProgramHost::stop_program(Program& program, Instant deadline) {
+  const Nanos left = deadline - BootClock().now();
+  if (program.cause == Cause::itself) {
+    program.cause = Cause::stop;
+    program.ask_stop(left);
+    write_on(program);
+  }
+  if (left > 0ns) {
+    guard_.stop_program(program.number, deadline);
+  } else {
+    guard_.end_program(program.number);
+  }
+}
+
+// The guard has most likely heard of the fence already, from the heart.
+void ProgramHost::stop_session(std::uint64_t session) {
+  guard_.stop_all(session);
+  std::deque<HeldJob> others;
+  for (HeldJob& job : std::exchange(waiting_, {})) {
+    if (job.session == session) {
+      settle(job.hold, session, {});
+    } else {
+      others.push_back(std::move(job));
+    }
+  }
+  waiting_ = std::move(others);
+  for (const auto& [number, program] : programs_) {
+    if (program->job.session != session || program->cause == Cause::stop) continue;
+    program->cause = Cause::stop;
+    program->ask_stop(fence_grace(options_.lease));
+    write_on(*program);
+  }
+}
+
+void ProgramHost::check_patience() {
+  const Instant now = BootClock().now();
+  for (const auto& [number, program] : programs_) {
+    if (!program->patience || *program->patience > now) continue;
+    program->patience.reset();
+    if (program->cause == Cause::itself) program->cause = Cause::farewell;
+    guard_.stop_program(number, now + kFarewell);
+  }
+}
+
+void ProgramHost::hear_guard() {
+  while (!guard_lost_) {
+    const Received received = guard_.receive();
+    if (received.what == Received::What::nothing) return;
+    if (received.what != Received::What::frame) return lose_guard();
+    obey(received.frame);
+  }
+}
+
+void ProgramHost::obey(const Frame& frame) {
+  const auto found = programs_.find(frame.number);
+  if (found == programs_.end()) return;
+  Program& program = *found->second;
+  if (frame.kind == FrameKind::ended) return ended(program, static_cast<int>(frame.value));
+  if (frame.kind == FrameKind::refused) {
+    return refused(program, static_cast<int>(frame.value), static_cast<Stage>(frame.aside));
+  }
+  if (frame.kind != FrameKind::started || options_.protocol == Protocol::json) return;
+  program.started = true;
+  reports_->started(program.job.hold);
+}
+
+void ProgramHost::lose_guard() {
+  guard_lost_ = true;
+  epoll_ctl(poll_.get(), EPOLL_CTL_DEL, guard_.socket(), nullptr);
+  guard_.destroy();  // it may live and talk nonsense
+  if (options_.guard_lost) options_.guard_lost();
+}
+
+// Guard and keepers are gone: nothing of any program is left.
+void ProgramHost::all_gone() {
+  hear_guard();
+  if (!guard_lost_) lose_guard();
+  epoll_ctl(poll_.get(), EPOLL_CTL_DEL, guard_.life(), nullptr);
+  while (!programs_.empty()) {
+    Program& program = *programs_.begin()->second;
+    take_checkpoint(program);
+    conclude(program, {});
+  }
+}
+
+// Starts another guard where the last one is gone.
+bool ProgramHost::guard_ready() {
+  if (!guard_lost_) return true;
+  if (!guard_.wait_gone(0ns)) return false;
+  if (const Status begun = guard_.begin(); !begun) {
+    log({}, begun.error().message());
+    return false;
+  }
+  guard_lost_ = false;
+  watch(guard_.socket(), kGuardTag, EPOLLIN);
+  watch(guard_.life(), kLifeTag, EPOLLIN);
+  return true;
+}
+
+void ProgramHost::exchange(Program& program) {
+  std::deque<Said> said;
+  program.read(Program::output, said);
+  program.read(Program::errors, said);
+  tell(program, said);
+  write_on(program);
+}
+
+void ProgramHost::tell(Program& program, std::deque<Said>& said) {
+  for (Said& one : said) {
+    if (one.what == Said::What::log) log(program.job.hold, one.data);
+    if (one.what == Said::What::checkpoint) reports_->checkpoint(program.job.hold, std::move(one.data));
+    if (one.what == Said::What::ready && !std::exchange(program.started, true)) reports_->started(program.job.hold);
+  }
+  if (program.dialogue.settled() && !program.patience && program.cause == Cause::itself) {
+    program.patience = BootClock().now() + kFarewell;
+    program.end_input();
+  }
+}
+
+void ProgramHost::take_checkpoint(Program& program) {
+  auto fresh = program.folder.new_checkpoint();
+  if (!fresh) return log(program.job.hold, fresh.error().message());
+  if (*fresh) reports_->checkpoint(program.job.hold, std::move(**fresh));
+}
+
+// The poller waits for room only while there is something to write.
+void ProgramHost::write_on(Program& program) {
+  if (const auto handled = program.write()) reports_->handled(program.job.hold, *handled);
+  const int input = program.descriptor(Program::input);
+  if (input < 0 || program.wants_to_write() == program.input_watched) return;
+  program.input_watched = program.wants_to_write();
+  if (program.input_watched) return watch(input, tag_of(program.number, Program::input), EPOLLOUT);
+  epoll_ctl(poll_.get(), EPOLL_CTL_DEL, input, nullptr);
+}
+
+void ProgramHost::ended(Program& program, int status) {
+  std::deque<Said> said;
+  for (int i = 0; i < kDrainsMax && program.read(Program::output, said); ++i) {
+  }
+  for (int i = 0; i < kDrainsMax && program.read(Program::errors, said); ++i) {
+  }
+  for (Said& one : program.dialogue.output_end()) said.push_back(std::move(one));
+  tell(program, said);
+  take_checkpoint(program);
+  conclude(program, program.dialogue.verdict(status, program.cause));
+}
+
+void ProgramHost::refused(Program& program, int error_number, Stage stage) {
+  if (stage == Stage::lease) return conclude(program, {});
+  const std::string why = std::strerror(error_number);
+  Bytes error = "cannot run '" + options_.command[0] + "': " + why;
+  if (stage == Stage::folder) error = "cannot run programs in '" + options_.folder + "': " + why;
+  if (stage == Stage::fork) error = "cannot start a process for '" + options_.command[0] + "': " + why;
+  conclude(program, failed(std::move(error)));
+}
+
+void ProgramHost::conclude(Program& program, const Verdict& verdict) {
+  const auto found = programs_.find(program.number);
+  const std::unique_ptr<Program> done = std::move(found->second);
+  programs_.erase(found);
+  numbers_.erase(done->job.hold.epoch);
+  checkpoints_.remove(done->number);
+  guard_.leases().release(done->slot);
+  if (done->job.kind == JobKind::task) --tasks_;
+  settle(done->job.hold, done->job.session, verdict);
+  done->folder.remove();
+  if (!waiting_.empty()) post([this] { launch_waiting(); });
+}
+
+void ProgramHost::settle(const Hold& hold, std::uint64_t session, const Verdict& verdict) {
+  switch (verdict.what) {
+    case Verdict::What::finished: reports_->finished(hold, verdict.result); break;
+    case Verdict::What::failed: reports_->failed(hold, verdict.next, verdict.error, verdict.delay); break;
+    case Verdict::What::released: reports_->released(hold); break;
+  }
+  const std::lock_guard lock(mutex_);
+  const auto live = live_.find(session);
+  if (live != live_.end() && --live->second == 0) {
+    live_.erase(live);
+    emptier_.notify_all();
+  }
+}
+
+void ProgramHost::log(const Hold& hold, BytesView line) const {
+  if (options_.log) options_.log(hold, line);
+}
+
+}  // namespace tenure::exec

@@ -1,0 +1,104 @@
+// The guard and its keepers, when one of them is killed; and what the command line shows.
+
+#include "exec/guard.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "exec/host_stage.h"
+#include "exec/process.h"
+#include "exec/process_tree.h"
+
+namespace tenure::exec {
+namespace {
+
+using namespace std::chrono_literals;
+
+const std::vector<std::string>& stubborn() {
+  static const auto* const script = new std::vector<std::string>(HostStage::shell(
+      "trap '' TERM; (setsid sh -c 'echo hidden $$; exec sleep 1000' &); echo pid $$; exec sleep 1000"));
+  return *script;
+}
+
+TEST(Guard, ProgramsDieWithItAndTheHostStartsAnother) {
+  HostStage stage(stubborn());
+  const std::uint64_t epoch = stage.start(JobKind::resident);
+  const Watched program(std::stoi(stage.logged(epoch, "pid")));
+  const Watched hidden(std::stoi(stage.logged(epoch, "hidden")));
+  ::kill(stage.guard().process(), SIGKILL);
+  EXPECT_TRUE(stage.guard_was_lost());
+  EXPECT_EQ(stage.end_of(epoch).end, "released");
+  EXPECT_TRUE(program.dies_within(0s));
+  EXPECT_TRUE(hidden.dies_within(0s));
+  const std::uint64_t again = stage.start(JobKind::resident);
+  EXPECT_TRUE(stage.started(again));
+}
+
+TEST(Guard, ProgramsAndStraysDieWithTheirKeeper) {
+  HostStage stage(stubborn());
+  const std::uint64_t epoch = stage.start(JobKind::resident);
+  const Watched program(std::stoi(stage.logged(epoch, "pid")));
+  const Watched hidden(std::stoi(stage.logged(epoch, "hidden")));
+  const auto keepers = children_of(stage.guard().process());
+  ASSERT_EQ(keepers.size(), 1U);
+  ::kill(keepers[0], SIGKILL);
+  EXPECT_EQ(stage.end_of(epoch).end, "failed");
+  EXPECT_TRUE(program.dies_within(0s));
+  EXPECT_TRUE(hidden.dies_within(0s));
+  EXPECT_EQ(children(stage.guard().process()), 0U);
+}
+
+TEST(Guard, ProgramsAndFoldersGoWithTheHost) {
+  conformance::TemporaryDirectory parent;
+  std::unique_ptr<Watched> program;
+  pid_t guard = -1;
+  {
+    HostStage stage(stubborn());
+    const std::uint64_t epoch = stage.start(JobKind::resident);
+    program = std::make_unique<Watched>(std::stoi(stage.logged(epoch, "pid")));
+    guard = stage.guard().process();
+  }
+  EXPECT_TRUE(program->dies_within(0s));
+  EXPECT_EQ(::kill(guard, 0), -1);  // reaped
+}
+
+TEST(Guard, CommandLineHasNoSecret) {
+  auto guard = Guard::start({{TENURE_GUARD}});
+  ASSERT_TRUE(guard) << guard.error().message();
+  (*guard)->add_log("redis://user:secret@host", "pool");
+  std::ifstream file("/proc/" + std::to_string((*guard)->process()) + "/cmdline");
+  const std::string line((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_EQ(line.find("secret"), std::string::npos);
+}
+
+TEST(Guard, MissingProgramIsSaid) {
+  const auto guard = Guard::start({{"/nowhere/tenure-guard"}});
+  ASSERT_FALSE(guard);
+  EXPECT_EQ(guard.error().message().find("No such file") == std::string::npos, false) << guard.error().message();
+}
+
+// Folders of workers that died together with their guard are removed by the next.
+TEST(WorkFolder, LeftBehindOnesAreRemoved) {
+  conformance::TemporaryDirectory parent;
+  std::string left;
+  {
+    auto work = WorkFolder::create(parent.path());
+    ASSERT_TRUE(work);
+    left = work->path();
+    std::ofstream(left + "/payload") << "x";
+  }
+  auto living = WorkFolder::create(parent.path());
+  ASSERT_TRUE(living);
+  EXPECT_FALSE(std::filesystem::exists(left));
+  std::ofstream(living->path() + "/payload") << "x";
+  auto next = WorkFolder::create(parent.path());
+  ASSERT_TRUE(next);
+  EXPECT_TRUE(std::filesystem::exists(living->path()));
+}
+
+}  // namespace
+}  // namespace tenure::exec

@@ -1,0 +1,60 @@
+// The lines of the json protocol, and the bytes that are no text.
+
+#include "exec/json_lines.h"
+
+#include <gtest/gtest.h>
+
+#include "exec/text.h"
+
+namespace tenure::exec {
+namespace {
+
+TEST(Text, Utf8) {
+  EXPECT_TRUE(is_utf8(""));
+  EXPECT_TRUE(is_utf8("ä€😀"));
+  for (const BytesView bad :
+       {"\xff", "\xc3", "\xc0\xaf", "\xe0\x80\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "a\x80"}) {
+    EXPECT_FALSE(is_utf8(bad)) << to_base64(bad);
+  }
+}
+
+TEST(Text, Base64) {
+  Bytes all;
+  for (int size = 0; size < 300; ++size) {
+    EXPECT_EQ(from_base64(to_base64(all)), all);
+    all += static_cast<char>(size * 7);
+  }
+  EXPECT_EQ(to_base64("foob"), "Zm9vYg==");
+  EXPECT_EQ(from_base64("Zm9vYg"), "foob");
+  EXPECT_FALSE(from_base64("Zm9v!"));
+  EXPECT_FALSE(from_base64("Zm9vY"));
+}
+
+TEST(JsonLines, ToTheProgram) {
+  EXPECT_EQ(json_start("k", 5, "p", std::nullopt),
+            R"({"type":"start","key":"k","epoch":5,"payload":"p","checkpoint":null})"
+            "\n");
+  EXPECT_EQ(json_notify("\xff"), R"({"type":"notify","message_base64":"/w=="})"
+                                 "\n");
+  EXPECT_EQ(json_stop(120), R"({"type":"stop","deadline_ms":120})"
+                            "\n");
+}
+
+TEST(JsonLines, FromTheProgram) {
+  using Type = JsonLine::Type;
+  EXPECT_EQ(read_json_line(R"({"type":"ready"})").type, Type::ready);
+  EXPECT_EQ(read_json_line(R"({"type":"result","data":"x"})").data, "x");
+  EXPECT_EQ(read_json_line(R"({"type":"result","data":{"n":1}})").data, R"({"n":1})");
+  EXPECT_EQ(read_json_line(R"({"type":"checkpoint","data_base64":"/w=="})").data, "\xff");
+  EXPECT_EQ(read_json_line(R"({"type":"checkpoint","data_base64":"!"})").type, Type::broken);
+  EXPECT_EQ(read_json_line(R"({"type":"fail","error":"e"})").retry, true);
+  EXPECT_EQ(read_json_line(R"({"type":"fail","error":"e","retry":false})").retry, false);
+  EXPECT_EQ(read_json_line(R"({"type":"fail","retry":"no"})").type, Type::broken);
+  EXPECT_EQ(read_json_line(R"({"type":"progress","at":3})").type, Type::other);
+  for (const BytesView print : {"", "hello", "[1]", "{", "{\"type\":1}", "\xff\xfe"}) {
+    EXPECT_EQ(read_json_line(print).type, Type::nothing) << print;
+  }
+}
+
+}  // namespace
+}  // namespace tenure::exec
