@@ -12,8 +12,3 @@ inline Failure fail(Errc code, std::string operation, std::string context = {}) 
 }
 
 }  // namespace tenure
-
-// The spelling of src/node/client.cc, until it is changed there.
-namespace tl {
-using unexpected = tenure::Failure;
-}  // namespace tl

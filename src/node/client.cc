@@ -55,7 +55,7 @@ Client::~Client() = default;
 Result<std::uint64_t> Client::send(v1::Record record, bool single) {
   const std::uint64_t ticket = entropy_.id();
   if (!mark(record, ticket)) return fail(Errc::invalid, "send", "this record asks for nothing");
-  if (Status room = appender_.has_room(); !room) return tl::unexpected(room.error());
+  if (Status room = appender_.has_room(); !room) return Failure(room.error());
   tickets_.add(ticket, single, loop_.now());
   appender_.offer(record, {nullptr, [this, ticket](Position at) {
                              if (replica_) return;
