@@ -27,7 +27,8 @@ MAY_INCLUDE = {
     "checkout": {"base", "public"},
     "pool": {"exec", "node", "machine", "assign", "log", "base", "proto", "public"},
     "http": {"pool", "exec", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
-    "cli": {"http", "pool", "exec", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
+    "demo": {"pool", "exec", "node", "machine", "assign", "log", "base", "public"},
+    "cli": {"demo", "http", "pool", "exec", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
 }
 
 PURE_MODULES = {"machine", "assign"}

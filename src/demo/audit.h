@@ -1,0 +1,60 @@
+#pragma once
+
+// Judges a pool by the ledger's journal alone: who began when, which writes were taken, which were refused. Pure.
+//
+// Times are the workers' own readings of CLOCK_BOOTTIME, which all processes of a host share. A begin is read when the
+// handler is called, before it has claimed anything from the ledger. So a write of the old holder that the ledger
+// still took after that is seen as what it is: a second holder, whether or not an epoch would have stopped it later.
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace tenure::demo {
+
+struct JournalLine {
+  enum class What : std::uint8_t { begin = 1, tick = 2, refused = 3 };
+
+  std::int64_t id = 0;
+  What what = What::tick;
+  std::string key{};
+  std::string worker{};
+  std::uint64_t epoch = 0;
+  std::uint64_t value = 0;  // of a tick its number; of a refused write the epoch that the ledger has
+  std::int64_t at_ns = 0;
+};
+
+// Not thread-safe.
+class Audit {
+ public:
+  // Lines in the order in which the ledger took them.
+  void take(const JournalLine& line);
+
+  std::uint64_t double_holders() const { return double_holders_; }
+  // Ticks that are missing in their tenant's sequence, or are there twice.
+  std::uint64_t lost() const { return lost_; }
+  std::uint64_t refused() const { return refused_; }
+  std::uint64_t ticks() const { return ticks_; }
+  // The number of the key's last tick; zero before the first.
+  std::uint64_t last_tick(const std::string& key) const;
+
+ private:
+  struct Tenant {
+    std::uint64_t last_tick = 0;
+    std::uint64_t tick_epoch = 0;  // of the last tick, and when it was
+    std::int64_t tick_ns = 0;
+    std::uint64_t newest_epoch = 0;  // of the newest holder, and when it began
+    std::int64_t newest_begin_ns = 0;
+  };
+
+  void tick(Tenant& tenant, const JournalLine& line);
+  static bool overlap(const Tenant& tenant);
+
+  std::map<std::string, Tenant> tenants_;
+  std::uint64_t double_holders_ = 0;
+  std::uint64_t lost_ = 0;
+  std::uint64_t refused_ = 0;
+  std::uint64_t ticks_ = 0;
+};
+
+}  // namespace tenure::demo

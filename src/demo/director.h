@@ -1,0 +1,75 @@
+#pragma once
+
+// Plays the acts: starts, kills, freezes and replaces workers, waits for the pool to deal with it, and says in words
+// what that took. Belongs to one thread, the one that owns the crew; what is marked so may be asked from any.
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "demo/bookkeeper.h"
+#include "demo/chronicle.h"
+#include "demo/crew.h"
+#include "demo/inbox.h"
+#include "demo/ledger.h"
+#include "demo/picture.h"
+
+namespace tenure::demo {
+
+class Director {
+ public:
+  // `probe` is a handle of the ledger for the director alone.
+  Director(Crew& crew, Picture& picture, const Bookkeeper& bookkeeper, Chronicle& chronicle, Inbox& inbox,
+           Ledger& probe, Nanos lease);
+
+  // Starts the first workers, and waits until the pool has them.
+  Status gather(int workers);
+  // One of kActs. Returns once the pool has dealt with it, or early when it is time to quit.
+  void play(char act);
+  // What is due in between: workers that were to come back, processes that ended by themselves.
+  void attend();
+  // Waits until nothing is under way or to come; false when it is time to quit, or after `patience`.
+  bool wait_settled(Nanos patience);
+
+  std::uint64_t rounds() const { return rounds_; }  // any thread
+
+ private:
+  // A worker that is to be started, or was started and has not been given its keys yet.
+  struct Arrival {
+    int slot = 0;
+    Instant due{};
+    std::string id{};  // once it was started
+    std::uint64_t moves_before = 0;
+  };
+
+  void kill_one();
+  void freeze_one();
+  void rolling_restart();
+  void add_one();
+  void remove_one();
+
+  bool stand_still(const std::string& id);
+  void tell_refused(const std::string& id, std::uint64_t refused_before);
+  bool replace(const Member& old);
+  bool wait_quiet();
+  bool moved_away(const std::string& id, Nanos patience);
+  bool wait(Nanos patience, const std::function<bool()>& reached);
+  std::optional<Member> next_victim();
+  bool joined(const std::string& id) const;
+
+  Crew& crew_;
+  Picture& picture_;
+  const Bookkeeper& bookkeeper_;
+  Chronicle& chronicle_;
+  Inbox& inbox_;
+  Ledger& probe_;
+  const Nanos lease_;
+  const BootClock clock_;
+  std::vector<Arrival> arrivals_;
+  int last_victim_ = 0;  // its slot
+  std::atomic<std::uint64_t> rounds_ = 0;
+};
+
+}  // namespace tenure::demo

@@ -1,0 +1,51 @@
+#pragma once
+
+// What the demo has measured.
+
+#include <cstdint>
+#include <string>
+
+#include "demo/bookkeeper.h"
+#include "demo/picture.h"
+#include "demo/stats.h"
+
+namespace tenure::demo {
+
+struct Figures {
+  Distribution takeover_ms{};  // from the kill of a holder to `started` elsewhere
+  Distribution gap_ms{};       // how long a tenant that moved was run by nobody
+  std::uint64_t moves = 0;
+  std::uint64_t moves_minimum = 0;
+  std::uint64_t double_holders = 0;
+  std::uint64_t lost = 0;
+  std::uint64_t stale_writes_refused = 0;
+  std::uint64_t rounds = 0;  // acts that were played
+  std::uint64_t ticks = 0;
+
+  bool sound() const { return double_holders == 0 && lost == 0; }
+};
+
+inline Figures figures(const PoolPicture& picture, const PictureTimes& times, const Books& books,
+                       std::uint64_t rounds) {
+  return {distribution(times.takeover_ms),
+          distribution(times.gap_ms),
+          picture.moves,
+          picture.moves_needed,
+          books.double_holders,
+          books.lost,
+          books.refused,
+          rounds,
+          books.ticks};
+}
+
+inline std::string to_json(const Figures& figures) {
+  const auto field = [](const char* name, std::uint64_t value) {
+    return ",\"" + std::string(name) + "\":" + std::to_string(value);
+  };
+  return "{\"takeover_ms\":" + to_json(figures.takeover_ms) + ",\"gap_ms\":" + to_json(figures.gap_ms) +
+         field("moves", figures.moves) + field("moves_minimum", figures.moves_minimum) +
+         field("double_holders", figures.double_holders) + field("lost", figures.lost) +
+         field("stale_writes_refused", figures.stale_writes_refused) + field("rounds", figures.rounds) + "}";
+}
+
+}  // namespace tenure::demo

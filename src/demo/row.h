@@ -1,0 +1,47 @@
+#pragma once
+
+// One row of the screen: text with colours, cut at the width. Pure.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace tenure::demo {
+
+// Colours are of the 256 that every terminal has; -1 is the terminal's own.
+struct Style {
+  int text = -1;
+  int ground = -1;
+  bool bold = false;
+
+  friend bool operator==(const Style&, const Style&) = default;
+};
+
+// Columns that a text takes: all our characters take one.
+std::size_t columns_of(std::string_view utf8);
+
+class Row {
+ public:
+  Row(std::size_t width, bool colour) : width_(width), colour_(colour) {}
+
+  Row& put(std::string_view utf8, const Style& style = {});
+  // Blanks up to the column, in the terminal's own colour; a single one if it is passed already.
+  Row& to(std::size_t column);
+  // So that it ends at the right edge, if there is room for it.
+  Row& right(std::string_view utf8, const Style& style = {});
+
+  std::size_t column() const { return column_; }
+  // The bytes to write; the terminal is left in its own colours.
+  std::string finish() &&;
+
+ private:
+  void wear(const Style& style);
+
+  const std::size_t width_;
+  const bool colour_;
+  std::size_t column_ = 0;
+  Style worn_{};
+  std::string bytes_;
+};
+
+}  // namespace tenure::demo

@@ -1,0 +1,94 @@
+// A worker process of the demo. It holds tenants until it is told to leave (SIGTERM), killed, or its pool has ended.
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <ctime>
+
+#include "demo/demo.h"
+#include "demo/ledger.h"
+#include "demo/sweeper.h"
+#include "demo/ticker.h"
+#include "demo/worker_command.h"
+#include "pool/pool_core.h"
+#include "pool/thread_host.h"
+
+namespace tenure::demo {
+namespace {
+
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+int complain(const Error& error) {
+  std::fprintf(stderr, "%s\n", error.message().c_str());
+  return 1;
+}
+
+// Every thread inherits it, so that the signals wait for sigtimedwait().
+sigset_t block_end_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigaddset(&set, SIGINT);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  return set;
+}
+
+void wait_for_end(const PoolCore& core, const sigset_t& signals) {
+  const timespec look{0, 100'000'000};
+  while (!core.over() && sigtimedwait(&signals, nullptr, &look) < 0) {
+  }
+}
+
+int work(const WorkerCommand& command) {
+  // Nothing of the demo may outlive it, not even a worker that is frozen when the demo is killed.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != command.parent) return 1;
+  const sigset_t signals = block_end_signals();
+
+  Result<std::unique_ptr<Ledger>> ledger = Ledger::open(command.ledger);
+  if (!ledger) return complain(ledger.error());
+  ThreadHostOptions host_options;
+  // Every write carries its epoch, so a handler that runs on after its lease does no harm; the demo shows just that.
+  host_options.on_lease_lost = OnLeaseLost::keep_running;
+  host_options.pool = command.pool;
+  ThreadHost host(std::move(host_options));
+
+  CoreOptions options;
+  options.url = command.url;
+  options.pool = command.pool;
+  options.node.lease = command.lease;
+  options.node.config.quarantine_after = 0;  // whoever watches may kill as many holders as he likes
+  Result<std::unique_ptr<PoolCore>> opened = PoolCore::open(std::move(options), &host);
+  if (!opened) return complain(opened.error());
+  PoolCore& core = **opened;
+  host.attach(core.reports(), core.loop());
+  host.add_handler(command.id, std::make_shared<Ticker>(*std::move(ledger), command.id));
+
+  const Status added = core.add_worker({command.id, kWeightDefault, kWindowDefault, command.replaces, {}},
+                                       steady_clock::now() + seconds(30));
+  if (added) wait_for_end(core, signals);
+  const Status closed = core.close(steady_clock::now() + seconds(10));
+  const bool quiet = host.shut(steady_clock::now() + seconds(2));
+  if (!added) complain(added.error());
+  if (!closed) complain(closed.error());
+  std::fflush(stderr);
+  // The pool has been told all there is to tell; threads that hang are of no interest to anybody any more.
+  if (!quiet) _exit(1);
+  opened->reset();
+  host.remove_handler(command.id);
+  return added && closed ? 0 : 1;
+}
+
+}  // namespace
+
+int run_demo_worker(const std::vector<std::string>& arguments) {
+  if (const std::optional<std::string> folder = sweeper_folder(arguments)) return sweep(*folder);
+  if (const std::optional<WorkerCommand> command = worker_command(arguments)) return work(*command);
+  std::fputs("demo-worker: the arguments are those that 'tenure demo' gives\n", stderr);
+  return 2;
+}
+
+}  // namespace tenure::demo

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""The demo without a terminal: it plays its acts, prints one JSON object, and leaves nothing behind, however it ends.
+Usage: scripted_test.py PROGRAM"""
+
+import json
+import signal
+import subprocess
+import sys
+import unittest
+
+from stage import PATIENCE_S, Stage
+
+
+class Scripted(Stage):
+    def start(self, *arguments):
+        return subprocess.Popen([self.program, *arguments], env=self.environment, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def test_every_act(self):
+        run = self.start("--for", "12", "--script", "k,z,r,+,-", "--json")
+        output, errors = run.communicate(timeout=2 * PATIENCE_S)
+        self.assertEqual(run.returncode, 0, output + errors)
+        self.assertEqual(output.count("\n"), 1, output)
+        figures = json.loads(output)
+        self.assertEqual(figures["double_holders"], 0, output)
+        self.assertEqual(figures["lost"], 0, output)
+        self.assertGreaterEqual(figures["stale_writes_refused"], 1, output)
+        self.assertGreater(figures["takeover_ms"]["n"], 0, output)
+        self.assertGreater(figures["takeover_ms"]["max"], 0, output)
+        self.assertGreaterEqual(figures["takeover_ms"]["max"], figures["takeover_ms"]["p50"], output)
+        # Every tenant moved in the rolling restart; those of the killed and the frozen worker moved besides.
+        self.assertGreater(figures["gap_ms"]["n"], 64, output)
+        self.assertGreaterEqual(figures["moves"], figures["moves_minimum"], output)
+        self.assertGreater(figures["moves_minimum"], 64, output)
+        self.assertEqual(figures["rounds"], 5, output)
+        self.assert_nothing_left()
+
+    def test_it_is_killed(self):
+        run = self.start("--for", "60", "--json")
+        self.wait_for("workers", lambda: len(self.processes()) == 5)
+        run.kill()
+        run.communicate(timeout=PATIENCE_S)
+        self.assert_nothing_left()
+
+    def test_it_is_asked_to_end(self):
+        run = self.start("--for", "60", "--json")
+        self.wait_for("workers", lambda: len(self.processes()) == 5)
+        run.send_signal(signal.SIGTERM)
+        output, _ = run.communicate(timeout=PATIENCE_S)
+        self.assertEqual(run.returncode, 0)
+        self.assertIn("takeover_ms", json.loads(output))
+        self.assert_nothing_left()
+
+    def test_it_refuses_what_is_out_of_bounds(self):
+        for arguments in (["--workers", "0"], ["--workers", "10"], ["--tenants", "513"], ["--script", "k,x"]):
+            run = self.start(*arguments)
+            _, errors = run.communicate(timeout=PATIENCE_S)
+            self.assertEqual(run.returncode, 2, arguments)
+            self.assertIn("up to 9 workers", errors)
+
+
+if __name__ == "__main__":
+    Stage.program = sys.argv.pop(1)
+    unittest.main(verbosity=2)

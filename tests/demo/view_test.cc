@@ -1,0 +1,106 @@
+// The screen, drawn without a terminal: nothing is wider or higher than asked for, whatever there is to show, and what
+// has to be seen is there.
+
+#include <gtest/gtest.h>
+
+#include "demo/row.h"
+#include "demo/view.h"
+
+namespace tenure::demo {
+namespace {
+
+// Without the escape sequences.
+std::string plain(const std::string& row) {
+  std::string text;
+  for (std::size_t at = 0; at < row.size(); ++at) {
+    if (row[at] == '\x1b') {
+      at = row.find('m', at);
+    } else {
+      text += row[at];
+    }
+  }
+  return text;
+}
+
+std::string joined(const std::vector<std::string>& rows) {
+  std::string text;
+  for (const std::string& row : rows) text += plain(row) + "\n";
+  return text;
+}
+
+Scene scene_of(int tenants, int workers) {
+  Scene scene;
+  scene.engine = "sqlite";
+  scene.lease_ms = 1000;
+  for (int number = 1; number <= tenants; ++number) {
+    const auto mood = static_cast<Cell::Mood>(number % 5);
+    scene.cells.push_back({"tenant-" + std::to_string(number), number % (workers + 1), mood, 123456789, 98765});
+  }
+  for (int slot = 1; slot <= workers; ++slot) {
+    scene.workers.push_back({slot, "w" + std::to_string(slot) + ".123", 4194304, "serving", 512, 1e6});
+  }
+  for (int number = 0; number < 20; ++number) {
+    scene.happenings.push_back({std::chrono::hours(30), "w1 killed (-9): " + std::string(200, 'x'), number % 2 == 0});
+  }
+  scene.figures.takeover_ms = {1234567, 1234567, 1234567, 99};
+  scene.figures.gap_ms = scene.figures.takeover_ms;
+  scene.figures.stale_writes_refused = 17;
+  return scene;
+}
+
+TEST(View, FitsEverySize) {
+  for (const bool colour : {true, false}) {
+    for (const int tenants : {1, 7, 64, 65, 512}) {
+      for (const int workers : {0, 1, 4, 9}) {
+        Scene scene = scene_of(tenants, workers);
+        for (const bool explained : {false, true}) {
+          if (explained) scene.explanation = Explanation{"tenant-1", std::vector<PastHold>(12), {}};
+          for (std::size_t width = 1; width < 200; width += 13) {
+            for (std::size_t height = 1; height < 70; height += 5) {
+              const std::vector<std::string> rows = draw(scene, {width, height}, colour);
+              ASSERT_LE(rows.size(), height);
+              for (const std::string& row : rows) ASSERT_LE(columns_of(plain(row)), width);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(View, ShowsEveryTenantAndFigureOnAnOrdinaryScreen) {
+  Scene scene = scene_of(64, 4);
+  for (Cell& cell : scene.cells) cell = {cell.key, cell.slot, Cell::Mood::ticking, 42, 0};
+  const std::string text = joined(draw(scene, {80, 24}, true));
+  for (const char* part : {" 1 ", " 64 ", "w4.123", "4194304", "takeover", "gap", "moves", "double holders",
+                           "lost ticks", "stale writes refused 17", "kill -9", "quit"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+}
+
+TEST(View, NamesTheHolderWhereThereIsNoColour) {
+  Scene scene = scene_of(1, 4);
+  scene.cells[0] = {"tenant-07", 3, Cell::Mood::ticking, 42, 0};
+  const std::vector<std::string> rows = draw(scene, {80, 24}, false);
+  EXPECT_NE(joined(rows).find("07:3"), std::string::npos);
+  for (const std::string& row : rows) EXPECT_EQ(row.find(";5;"), std::string::npos) << "a colour in " << plain(row);
+}
+
+TEST(View, ExplainsATenant) {
+  Scene scene = scene_of(64, 4);
+  scene.explanation = Explanation{"tenant-07", {{41, "w1", {}, Instant{}, Instant{}, "process died", {}}}, {}};
+  scene.explanation->holds.push_back({42, "w2.2", {}, Instant{}, {}, {}, 23.0});
+  const std::string text = joined(draw(scene, {80, 24}, true));
+  for (const char* part : {"tenant-07", "w1", "41", "process died", "w2.2", "42", "23 ms", "holds it"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  }
+}
+
+TEST(Row, IsCutBetweenCharacters) {
+  Row row(4, false);
+  row.put("a–b–c");
+  EXPECT_EQ(plain(std::move(row).finish()), "a–b–");
+}
+
+}  // namespace
+}  // namespace tenure::demo
