@@ -32,7 +32,7 @@ class GuardProcess {
     std::uint64_t session = 0;
     std::size_t slot = 0;
     std::int64_t end_at = INT64_MAX;  // by a stop; the lease may come first
-    bool asked = false;  // SIGTERM is sent once, however often a stop is asked for
+    bool asked = false;               // SIGTERM is sent once, however often a stop is asked for
     bool ending = false;
     std::optional<Frame> last{};  // how it went, as its keeper said; told once the keeper is gone too
   };

@@ -43,7 +43,7 @@ class Told {
 
 class DeathWatchTest : public testing::Test {
  protected:
-  std::unique_ptr<DeathWatch> open() const { return std::move(*DeathWatch::open(folder_.path() + "/pool.db")); }
+  std::unique_ptr<DeathWatch> open() const { return *DeathWatch::open(folder_.path() + "/pool.db"); }
 
   conformance::TemporaryDirectory folder_;
   std::unique_ptr<DeathWatch> observer_ = open();

@@ -28,7 +28,7 @@ constexpr const char* kStubborn =
 
 class Dispatcher final : private ClientEvents {
  public:
-  explicit Dispatcher(const std::string& url) : log_(std::move(*open_log(url, {}))), loop_("client") {
+  explicit Dispatcher(const std::string& url) : log_(*open_log(url, {})), loop_("client") {
     loop_.run(
         [&] { client_ = std::make_unique<Client>(*log_, loop_, clock_, entropy_, static_cast<ClientEvents&>(*this)); });
   }
