@@ -65,7 +65,7 @@ Result<std::uint64_t> Client::send(v1::Record record, bool single) {
                              if (*cursor_ == Cursor{at, 0}) tickets_.meet(ticket);
                            }});
   if (fold_wanted_) fold();
-  watch_patience();
+  if (!impatience_.armed()) watch_patience();
   return ticket;
 }
 

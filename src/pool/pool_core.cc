@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/assert.h"
+#include "exec/death_watch.h"
 #include "log/open.h"
 
 namespace tenure {
@@ -44,6 +45,17 @@ Status check(const NodeWorker& worker) {
   return {};
 }
 
+// Null where deaths cannot be known, need not be, or are known by somebody else's.
+Result<std::unique_ptr<KnownDeath>> deaths_of(const CoreOptions& options) {
+  const std::optional<std::string> file = log_file(options.url);
+  if (!options.known_deaths || options.known_death != nullptr || options.client_only || !file) {
+    return std::unique_ptr<KnownDeath>();
+  }
+  Result<std::unique_ptr<exec::DeathWatch>> watch = exec::DeathWatch::open(*file);
+  if (!watch) return Failure(watch.error());
+  return std::unique_ptr<KnownDeath>(*std::move(watch));
+}
+
 Failure ended(const Error& why, const char* operation) { return fail(why.code, operation, why.context); }
 
 }  // namespace
@@ -53,13 +65,18 @@ Result<std::unique_ptr<PoolCore>> PoolCore::open(CoreOptions options, Host* host
   name_node(options.node);
   Result<std::unique_ptr<Log>> log = open_log(options.url, {options.pool, false});
   if (!log) return Failure(log.error());
-  return std::unique_ptr<PoolCore>(new PoolCore(std::move(options), *std::move(log), host, listener));
+  Result<std::unique_ptr<KnownDeath>> deaths = deaths_of(options);
+  if (!deaths) return Failure(deaths.error());
+  return std::unique_ptr<PoolCore>(
+      new PoolCore(std::move(options), *std::move(log), *std::move(deaths), host, listener));
 }
 
-PoolCore::PoolCore(CoreOptions options, std::unique_ptr<Log> log, Host* host, NodeEvents* listener)
+PoolCore::PoolCore(CoreOptions options, std::unique_ptr<Log> log, std::unique_ptr<KnownDeath> deaths, Host* host,
+                   NodeEvents* listener)
     : options_(std::move(options)),
       listener_(listener),
       log_(std::move(log)),
+      own_deaths_(std::move(deaths)),
       heart_loop_("tenure-heart"),
       loop_("tenure-node") {
   loop_.run([&] {
@@ -68,7 +85,8 @@ PoolCore::PoolCore(CoreOptions options, std::unique_ptr<Log> log, Host* host, No
       client_ = std::make_unique<Client>(*log_, loop_, clock_, entropy_, static_cast<ClientEvents&>(*this));
       return;
     }
-    const NodeWorld world{*log_, loop_, heart_loop_, clock_, entropy_, host};
+    KnownDeath* known = options_.known_death == nullptr ? own_deaths_.get() : options_.known_death;
+    const NodeWorld world{*log_, loop_, heart_loop_, clock_, entropy_, host, known};
     node_ = std::make_unique<Node>(world, options_.node, static_cast<NodeEvents&>(*this));
     node_->start();
   });
@@ -86,6 +104,10 @@ PoolCore::~PoolCore() {
   });
   heart_loop_.run([] {});
   callbacks_->close();
+}
+
+void PoolCore::host_lost() {
+  on_loop([](Node& node) { node.host_lost(); });
 }
 
 HoldReports& PoolCore::reports() {

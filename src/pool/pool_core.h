@@ -28,6 +28,7 @@
 
 #include "base/thread_loop.h"
 #include "log/log.h"
+#include "node/known_death.h"
 #include "node/client.h"
 #include "node/node.h"
 #include "pool/callbacks.h"
@@ -47,6 +48,10 @@ struct CoreOptions {
   std::string pool = "default";
   bool client_only = false;  // no workers, and no state until somebody looks
   NodeOptions node;          // its name, host and pid are filled in where they are empty
+  // Whether processes of this host learn of each other's deaths without waiting for the lease, where the engine is a
+  // file of this host. What knows it may be given, to share it with a guard; otherwise the core has its own.
+  bool known_deaths = true;
+  KnownDeath* known_death = nullptr;
 };
 
 class PoolCore final : private NodeEvents, private ClientEvents {
@@ -82,6 +87,8 @@ class PoolCore final : private NodeEvents, private ClientEvents {
   // Nothing more will be said or heard: closed, broken down, or the pool is gone.
   bool over() const;
 
+  // What the host ran its jobs in is gone: everything is fenced, and the node joins again. Any thread.
+  void host_lost();
   // The node's, for the host. Only with a host.
   HoldReports& reports();
   const std::string& node_name() const { return options_.node.name; }
@@ -89,7 +96,8 @@ class PoolCore final : private NodeEvents, private ClientEvents {
   const std::shared_ptr<Callbacks>& callbacks() { return callbacks_; }
 
  private:
-  PoolCore(CoreOptions options, std::unique_ptr<Log> log, Host* host, NodeEvents* listener);
+  PoolCore(CoreOptions options, std::unique_ptr<Log> log, std::unique_ptr<KnownDeath> deaths, Host* host,
+           NodeEvents* listener);
 
   struct HeardWorker {
     bool added = false;
@@ -136,6 +144,7 @@ class PoolCore final : private NodeEvents, private ClientEvents {
   BootClock clock_;
   SharedEntropy entropy_;
   std::unique_ptr<Log> log_;
+  std::unique_ptr<KnownDeath> own_deaths_;  // null where they are given, or cannot be known
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;

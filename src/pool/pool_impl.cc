@@ -57,6 +57,7 @@ const char* text_of(FenceReason reason) {
     case FenceReason::expired: return "the others declared it dead";
     case FenceReason::history_lost: return "the log lost what had been read";
     case FenceReason::diverged: return "its state differs from the others'";
+    case FenceReason::host_lost: return "what ran the handlers is gone";
     case FenceReason::broken: return "the log cannot be followed any more";
   }
   return "unknown";

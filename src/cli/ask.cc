@@ -1,0 +1,125 @@
+// Commands that ask one thing of the pool and wait for it: notify, stop, drain, shutdown.
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+
+#include "cli/connect.h"
+#include "cli/failure.h"
+#include "cli/run.h"
+
+namespace tenure::cli {
+namespace {
+
+int ask(const Call& call, Request request, Stage stage, std::string_view done) {
+  const Result<Deadline> deadline = deadline_of(call);
+  if (!deadline) return report_usage(call, deadline.error());
+  const Result<std::unique_ptr<PoolCore>> core = connect(call);
+  if (!core) return report(call, core.error());
+  const std::string key = request.key;
+  const Result<TicketPtr> ticket = (*core)->submit(std::move(request));
+  if (!ticket) return report(call, ticket.error());
+  if (!(*ticket)->wait(stage, *deadline)) {
+    return report(call, {Errc::timed_out, (*ticket)->operation(), "no answer in time"});
+  }
+  if (const Status outcome = (*ticket)->outcome(stage); !outcome) return report(call, outcome.error());
+  const PendingTicket::View view = (*ticket)->view();
+  if (call.json()) {
+    Json json;
+    json.object().field("key", key);
+    view.epoch == 0 ? json.null("epoch") : json.field("epoch", view.epoch);
+    view.worker.empty() ? json.null("worker") : json.field("worker", view.worker);
+    print(json.end().text());
+  } else {
+    print(key + " " + std::string(done) + (view.worker.empty() ? "" : " on " + view.worker));
+  }
+  return kDone;
+}
+
+// How many keys the worker holds; nothing if there is none of that name.
+std::optional<std::uint64_t> keys_of(const Machine& machine, const std::string& worker) {
+  const WorkerIx ix = machine.roster().worker(worker);
+  if (ix == kNone) return std::nullopt;
+  return machine.roster().workers[ix].keys_held;
+}
+
+// Waits for a worker that drains to hold nothing any more.
+class Emptying final : public NodeEvents {
+ public:
+  explicit Emptying(std::string worker) : worker_(std::move(worker)) {}
+
+  void applied(const Machine& machine) override {
+    const WorkerIx ix = machine.roster().worker(worker_);
+    std::lock_guard lock(mutex_);
+    empty_ = ix == kNone || (machine.roster().workers[ix].draining && machine.roster().workers[ix].keys_held == 0);
+    if (empty_) changed_.notify_all();
+  }
+  bool wait(Deadline deadline) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_until(lock, deadline, [this] { return empty_; });
+  }
+
+ private:
+  const std::string worker_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool empty_ = false;
+};
+
+}  // namespace
+
+int run_notify(const Call& call) {
+  Request request;
+  request.kind = Request::Kind::notify;
+  request.key = call.words[0];
+  request.text = call.words[1];
+  return ask(call, std::move(request), Stage::accepted, "notified");
+}
+
+int run_stop(const Call& call) {
+  Request request;
+  request.kind = Request::Kind::stop;
+  request.key = call.words[0];
+  return ask(call, std::move(request), Stage::done, "stopped");
+}
+
+int run_drain(const Call& call) {
+  const Result<Deadline> deadline = deadline_of(call, std::chrono::minutes(2));
+  if (!deadline) return report_usage(call, deadline.error());
+  const std::string& id = call.words[0];
+  Emptying emptying(id);
+  const Result<std::unique_ptr<PoolCore>> core = follow(call, &emptying);
+  if (!core) return report(call, core.error());
+  std::optional<std::uint64_t> held;
+  const Status looked = (*core)->look([&](const Machine& machine) { held = keys_of(machine, id); }, *deadline);
+  if (!looked) return report(call, looked.error());
+  if (!held) return report(call, {Errc::no_such_key, "drain", "there is no worker '" + id + "'"});
+  if (const Status sent = (*core)->drain(id); !sent) return report(call, sent.error());
+  if (!emptying.wait(*deadline)) {
+    return report(call, {Errc::timed_out, "drain", "some jobs of '" + id + "' have not stopped yet"});
+  }
+  if (call.json()) {
+    Json json;
+    print(json.object().field("worker", id).field("moved", *held).end().text());
+  } else {
+    print(id + " is drained: " + std::to_string(*held) + " keys moved");
+  }
+  return kDone;
+}
+
+int run_shutdown(const Call& call) {
+  const Result<Deadline> deadline = deadline_of(call, std::chrono::minutes(5));
+  if (!deadline) return report_usage(call, deadline.error());
+  const Result<std::unique_ptr<PoolCore>> core = follow(call, nullptr);
+  if (!core) return report(call, core.error());
+  if (const Status ended = (*core)->shut_down(*deadline); !ended) return report(call, ended.error());
+  if (call.json()) {
+    Json json;
+    print(json.object().field("pool", pool_name(call)).field("state", "gone").end().text());
+  } else {
+    print("pool " + pool_name(call) + " has ended");
+  }
+  return kDone;
+}
+
+}  // namespace tenure::cli

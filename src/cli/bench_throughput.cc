@@ -1,0 +1,177 @@
+// tenure bench throughput: tasks through a whole pool, from dispatch to done, beside the bare engine in the same run.
+
+#include <atomic>
+#include <tenure/tenure.hpp>
+
+#include "cli/bench_engine.h"
+#include "cli/failure.h"
+#include "cli/run.h"
+
+namespace tenure::cli {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr int kIdleJobs = 200;
+constexpr std::chrono::seconds kPatience{120};
+
+struct Plan {
+  std::uint64_t jobs = 200'000;
+  std::uint64_t payload_bytes = 64;
+  std::uint64_t keys = 1000;
+  std::uint64_t nodes = 1;
+};
+
+Result<Plan> plan_of(const Call& call) {
+  Plan plan;
+  const auto read = [&](std::string_view flag, std::uint64_t& into, std::uint64_t min, std::uint64_t max) -> Status {
+    const Result<std::uint64_t> number = call.number(flag, into, max);
+    if (!number) return Failure(number.error());
+    if (*number < min) return fail(Errc::invalid, "bench", "--" + std::string(flag) + " is too small");
+    into = *number;
+    return {};
+  };
+  if (Status sound = read("jobs", plan.jobs, 1, 100'000'000); !sound) return Failure(sound.error());
+  if (Status sound = read("payload-bytes", plan.payload_bytes, 8, 1U << 20); !sound) return Failure(sound.error());
+  if (Status sound = read("keys", plan.keys, 1, 10'000'000); !sound) return Failure(sound.error());
+  if (Status sound = read("nodes", plan.nodes, 1, 64); !sound) return Failure(sound.error());
+  return plan;
+}
+
+// When each job was dispatched, begun and done, by its number, which is the beginning of its payload.
+class Times {
+ public:
+  explicit Times(std::uint64_t jobs) : sent_(jobs), begun_(jobs), done_(jobs) {}
+
+  static std::string payload(std::uint64_t number, std::uint64_t bytes) {
+    std::string text(bytes, 'x');
+    std::copy_n(reinterpret_cast<const char*>(&number), sizeof number, text.begin());
+    return text;
+  }
+  void sent(std::uint64_t number) { sent_[number] = now(); }
+  void begun(const std::string& payload) {
+    std::uint64_t number = 0;
+    std::copy_n(payload.begin(), sizeof number, reinterpret_cast<char*>(&number));
+    if (number < begun_.size()) begun_[number] = now();
+  }
+  void done(std::uint64_t number) { done_[number] = now(); }
+
+  void measure(Distribution& start, Distribution& done) const {
+    for (std::size_t i = 0; i < sent_.size(); ++i) {
+      start.add(std::chrono::nanoseconds(begun_[i] - sent_[i]));
+      done.add(std::chrono::nanoseconds(done_[i] - sent_[i]));
+    }
+  }
+
+ private:
+  static std::int64_t now() { return SteadyClock::now().time_since_epoch().count(); }
+
+  std::vector<std::int64_t> sent_;
+  std::vector<std::atomic<std::int64_t>> begun_;
+  std::vector<std::int64_t> done_;
+};
+
+struct Outcome {
+  double seconds = 0;
+  Distribution start;
+  Distribution done;
+  Distribution idle_start;
+};
+
+// Dispatches everything as fast as it is taken, and waits for the end of all.
+Status run_all(Pool& pool, const Plan& plan, Times& times) {
+  std::atomic<std::uint64_t> open = plan.jobs;
+  std::atomic<std::uint64_t> failed = 0;
+  std::atomic<bool> over = false;
+  for (std::uint64_t i = 0; i < plan.jobs; ++i) {
+    times.sent(i);
+    Result<Ticket> ticket =
+        pool.dispatch_task("key-" + std::to_string(i % plan.keys), Times::payload(i, plan.payload_bytes));
+    while (!ticket && ticket.error().code == Errc::busy) {
+      std::this_thread::yield();
+      ticket = pool.dispatch_task("key-" + std::to_string(i % plan.keys), Times::payload(i, plan.payload_bytes));
+    }
+    if (!ticket) return Failure(ticket.error());
+    ticket->on_done([&, i](const Result<std::string>& done) {
+      times.done(i);
+      if (!done) ++failed;
+      if (--open == 0) {
+        over = true;
+        over.notify_all();
+      }
+    });
+  }
+  over.wait(false);
+  if (failed != 0) return fail(Errc::job_failed, "bench", std::to_string(failed) + " jobs failed");
+  return {};
+}
+
+Result<Outcome> run(const std::string& url, const Plan& plan) {
+  Times times(plan.jobs);
+  std::vector<Pool> pools;
+  PoolOptions options;
+  options.max_queued_jobs = static_cast<std::uint32_t>(plan.jobs + 1);
+  std::atomic<std::int64_t> idle_begun = 0;
+  bool idle = true;
+  for (std::uint64_t i = 0; i < plan.nodes; ++i) {
+    Result<Pool> pool = Pool::open("default", url, options);
+    if (!pool) return Failure(pool.error());
+    const Result<Worker> worker = pool->add_worker([&](Job& job) {
+      if (idle) idle_begun = SteadyClock::now().time_since_epoch().count();
+      times.begun(job.payload());
+    });
+    if (!worker) return Failure(worker.error());
+    pools.push_back(*std::move(pool));
+  }
+  Outcome outcome;
+  for (int i = 0; i < kIdleJobs; ++i) {
+    const auto began = SteadyClock::now();
+    const Result<Ticket> ticket = pools[0].dispatch_task("idle", Times::payload(UINT64_MAX, 8));
+    if (!ticket) return Failure(ticket.error());
+    if (const auto done = ticket->wait_done(kPatience); !done) return Failure(done.error());
+    outcome.idle_start.add(std::chrono::nanoseconds(idle_begun) - began.time_since_epoch());
+  }
+  idle = false;
+  const auto began = SteadyClock::now();
+  if (Status ran = run_all(pools[0], plan, times); !ran) return Failure(ran.error());
+  outcome.seconds = std::chrono::duration<double>(SteadyClock::now() - began).count();
+  times.measure(outcome.start, outcome.done);
+  return outcome;
+}
+
+}  // namespace
+
+int run_bench_throughput(const Call& call) {
+  const Result<Plan> plan = plan_of(call);
+  if (!plan) return report_usage(call, plan.error());
+  const Result<BenchPlace> place = BenchPlace::of(call);
+  if (!place) return report(call, place.error());
+  Result<Outcome> outcome = run(place->url("pool"), *plan);
+  if (!outcome) return report(call, outcome.error());
+  // What a job costs in the log: its payload and key, and the word that it is done.
+  Result<Baseline> baseline = measure_baseline(place->url("bare"), plan->jobs, plan->payload_bytes + 64);
+  if (!baseline) return report(call, baseline.error());
+  const double per_s = static_cast<double>(plan->jobs) / outcome->seconds;
+  if (call.json()) {
+    Json json;
+    json.object().field("engine", place->engine()).field("jobs", plan->jobs).field("seconds", outcome->seconds);
+    json.field("jobs_per_s", per_s);
+    outcome->start.write(json, "start_ms");
+    outcome->done.write(json, "done_ms");
+    outcome->idle_start.write(json, "idle_start_ms");
+    json.object("baseline").field("what", baseline->what).field("per_s", baseline->per_s);
+    baseline->hop.write(json, "hop_ms");
+    print(json.end().end().text());
+    return kDone;
+  }
+  print(place->engine() + ": " + std::to_string(plan->jobs) + " tasks, " +
+        std::to_string(static_cast<std::uint64_t>(per_s)) + " a second");
+  print("  dispatch to start  " + outcome->start.text());
+  print("  dispatch to done   " + outcome->done.text());
+  print("  the same, idle     " + outcome->idle_start.text());
+  print("  the log alone      " + std::to_string(static_cast<std::uint64_t>(baseline->per_s)) + " records a second (" +
+        baseline->what + "); hop " + baseline->hop.text());
+  return kDone;
+}
+
+}  // namespace tenure::cli

@@ -1,0 +1,43 @@
+#pragma once
+
+// A command line that has been understood: which command, its flags and its words.
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace tenure::cli {
+
+struct Command;
+
+class Call {
+ public:
+  const Command* command = nullptr;
+  std::map<std::string, std::vector<std::string>, std::less<>> flags;  // by name without dashes
+  std::vector<std::string> words;
+  std::vector<std::string> rest;  // the command line that follows --exec
+
+  bool has(std::string_view flag) const { return flags.contains(flag); }
+  // The last value given, or nothing.
+  std::optional<std::string> value(std::string_view flag) const;
+  std::vector<std::string> values(std::string_view flag) const;
+
+  // The value read as what it has to be; `otherwise` where the flag was not given. Errc::invalid says what is wrong
+  // with it.
+  Result<std::chrono::milliseconds> duration(std::string_view flag, std::chrono::milliseconds otherwise) const;
+  Result<std::uint64_t> number(std::string_view flag, std::uint64_t otherwise, std::uint64_t max) const;
+
+  bool json() const { return has("json"); }
+};
+
+// "250ms", "10s", "5m", "2h"; a bare number is seconds.
+Result<std::chrono::milliseconds> read_duration(std::string_view text);
+Result<std::uint64_t> read_number(std::string_view text, std::uint64_t max);
+
+}  // namespace tenure::cli

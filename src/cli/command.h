@@ -1,0 +1,48 @@
+#pragma once
+
+// What the program can be asked to do. One table of these is read by the parser, the help, the man page and the
+// shells' completions, so that they cannot differ.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/call.h"
+
+namespace tenure::cli {
+
+struct Flag {
+  std::string_view name;   // without dashes
+  std::string_view value;  // what stands for its value in texts; empty: it has none
+  std::string_view help;
+  std::string_view choices = {};  // separated by '|'
+  bool repeats = false;           // takes every word up to the next flag
+  bool takes_rest = false;        // takes all that follows, flags of its own included
+};
+
+struct Example {
+  std::string_view command;
+  std::string_view says;
+};
+
+struct Command {
+  std::string_view name;   // "dead list" has two words
+  std::string_view words;  // "KEY [PAYLOAD|-]"
+  std::size_t words_min = 0;
+  std::size_t words_max = 0;
+  std::string_view summary;  // a line
+  std::string_view text;     // paragraphs
+  std::vector<Flag> flags;
+  std::vector<Example> examples;
+  int (*run)(const Call&);
+  bool hidden = false;
+};
+
+const std::vector<Command>& commands();
+const std::vector<Flag>& common_flags();
+std::string_view exit_codes_text();
+
+// The program's own command lines: `tenure help dispatch` as well as `tenure dispatch --help`.
+int run_program(const std::vector<std::string>& arguments);
+
+}  // namespace tenure::cli

@@ -1,0 +1,92 @@
+#include "cli/connect.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+
+namespace tenure::cli {
+namespace {
+
+std::string from_environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// A pool's name is free, a file's is not.
+std::string file_name(std::string_view pool) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string name;
+  for (const char c : pool) {
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+    if (plain) {
+      name += c;
+    } else {
+      name += '%';
+      name += kHex[static_cast<unsigned char>(c) >> 4];
+      name += kHex[static_cast<unsigned char>(c) & 0xF];
+    }
+  }
+  return name + ".db";
+}
+
+Result<std::string> default_url(std::string_view pool, std::string_view query) {
+  std::string data = from_environment("XDG_DATA_HOME");
+  if (data.empty()) {
+    const std::string home = from_environment("HOME");
+    if (home.empty()) {
+      return fail(Errc::invalid, "find the engine", "neither --engine, TENURE_ENGINE, XDG_DATA_HOME nor HOME is set");
+    }
+    data = home + "/.local/share";
+  }
+  const std::filesystem::path folder = std::filesystem::path(data) / "tenure";
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return fail(Errc::refused, "make " + folder.string(), error.message());
+  return "sqlite:" + (folder / file_name(pool)).string() + std::string(query);
+}
+
+CoreOptions core_options(const Call& call, std::string url) {
+  CoreOptions options;
+  options.url = std::move(url);
+  options.pool = pool_name(call);
+  return options;
+}
+
+}  // namespace
+
+Result<std::string> engine_url(const Call& call) {
+  const std::string url = call.value("engine").value_or(from_environment("TENURE_ENGINE"));
+  if (url.empty()) return default_url(pool_name(call), "");
+  if (url == "sqlite:" || url.starts_with("sqlite:?")) return default_url(pool_name(call), url.substr(7));
+  return url;
+}
+
+std::string pool_name(const Call& call) {
+  std::string name = call.value("pool").value_or(from_environment("TENURE_POOL"));
+  return name.empty() ? "default" : name;
+}
+
+Result<std::unique_ptr<PoolCore>> connect(const Call& call) {
+  Result<std::string> url = engine_url(call);
+  if (!url) return Failure(url.error());
+  CoreOptions options = core_options(call, *std::move(url));
+  options.client_only = true;
+  return PoolCore::open(std::move(options), nullptr);
+}
+
+Result<std::unique_ptr<PoolCore>> follow(const Call& call, NodeEvents* listener) {
+  Result<std::string> url = engine_url(call);
+  if (!url) return Failure(url.error());
+  CoreOptions options = core_options(call, *std::move(url));
+  options.node.replica.snapshots = false;  // one that only looks leaves the keeping to the members
+  return PoolCore::open(std::move(options), nullptr, listener);
+}
+
+Result<Deadline> deadline_of(const Call& call, std::chrono::milliseconds otherwise) {
+  const Result<std::chrono::milliseconds> timeout = call.duration("timeout", otherwise);
+  if (!timeout) return Failure(timeout.error());
+  return std::chrono::steady_clock::now() + *timeout;
+}
+
+}  // namespace tenure::cli

@@ -1,0 +1,210 @@
+// tenure dispatch: one job, or one for each line of a file.
+
+#include <deque>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "cli/connect.h"
+#include "cli/failure.h"
+#include "cli/json_in.h"
+#include "cli/run.h"
+
+namespace tenure::cli {
+namespace {
+
+// Lines that may be under way at a time: enough to fill batches, and a bound on memory.
+constexpr std::size_t kUnderWayMax = 20'000;
+
+struct Plan {
+  Stage stage = Stage::accepted;
+  std::chrono::milliseconds timeout{};
+  bool json = false;
+};
+
+Result<Plan> plan_of(const Call& call) {
+  Plan plan;
+  const std::string wait = call.value("wait").value_or("accepted");
+  if (wait == "started") plan.stage = Stage::started;
+  if (wait == "done") plan.stage = Stage::done;
+  const Result<std::chrono::milliseconds> timeout = call.duration("timeout", std::chrono::seconds(10));
+  if (!timeout) return Failure(timeout.error());
+  plan.timeout = *timeout;
+  plan.json = call.json();
+  return plan;
+}
+
+Result<Request> request_of(const Call& call) {
+  Request request;
+  request.job = call.has("task") ? JobKind::task : JobKind::resident;
+  const Result<std::chrono::milliseconds> delay = call.duration("delay", std::chrono::milliseconds(0));
+  if (!delay) return Failure(delay.error());
+  request.delay = *delay;
+  const Result<std::uint64_t> attempts = call.number("max-attempts", 0, 10'000);
+  if (!attempts) return Failure(attempts.error());
+  request.max_attempts = static_cast<std::uint32_t>(*attempts);
+  return request;
+}
+
+// What has become of it by the deadline: the error that says so, if it is not what was waited for.
+std::optional<Error> outcome_of(const PendingTicket& ticket, Stage stage, Deadline deadline) {
+  if (!ticket.wait(stage, deadline)) {
+    return Error{Errc::timed_out, ticket.operation(), "no answer in time"};
+  }
+  const Status outcome = ticket.outcome(stage);
+  if (outcome) return std::nullopt;
+  return outcome.error();
+}
+
+std::string_view state_of(const PendingTicket::View& view, const std::optional<Error>& error) {
+  if (!view.state) return error && error->code != Errc::timed_out ? "refused" : "sent";
+  if (*view.state == TicketState::stopped) return "done";
+  return to_string(*view.state);
+}
+
+std::string line_of(const std::string& key, const PendingTicket& ticket, const std::optional<Error>& error) {
+  const PendingTicket::View view = ticket.view();
+  Json json;
+  json.object().field("key", key).field("ticket", std::to_string(view.number)).field("state", state_of(view, error));
+  view.worker.empty() ? json.null("worker") : json.field("worker", view.worker);
+  view.epoch == 0 ? json.null("epoch") : json.field("epoch", view.epoch);
+  const bool done = view.state == TicketState::done || view.state == TicketState::stopped;
+  done ? json.field("result", view.text) : json.null("result");
+  if (error) {
+    write_error(json, *error);
+  } else {
+    json.null("error");
+  }
+  return json.end().text();
+}
+
+int tell(const Plan& plan, const std::string& key, const PendingTicket& ticket, Deadline deadline) {
+  const std::optional<Error> error = outcome_of(ticket, plan.stage, deadline);
+  const PendingTicket::View view = ticket.view();
+  if (plan.json) {
+    print(line_of(key, ticket, error));
+  } else if (!error && plan.stage == Stage::done) {
+    print(view.text);
+  } else if (!error) {
+    print(key + " " + std::string(state_of(view, error)) + (view.worker.empty() ? "" : " on " + view.worker) +
+          (view.epoch == 0 ? "" : ", epoch " + std::to_string(view.epoch)));
+  }
+  if (!error) return kDone;
+  say("tenure: " + key + ": " + error->message());
+  if (const std::string next = hint(error->code); !next.empty()) say("  " + next);
+  return exit_code(error->code);
+}
+
+int dispatch_one(const Call& call, PoolCore& core, const Plan& plan, Request request) {
+  request.key = call.words[0];
+  if (call.words.size() > 1 && call.words[1] == "-") {
+    request.text.assign(std::istreambuf_iterator<char>(std::cin), {});
+  } else if (call.words.size() > 1) {
+    request.text = call.words[1];
+  }
+  const Deadline deadline = std::chrono::steady_clock::now() + plan.timeout;
+  const Result<TicketPtr> ticket = core.submit(request);
+  if (!ticket) return report(call, ticket.error());
+  return tell(plan, request.key, **ticket, deadline);
+}
+
+// Jobs that were sent, in the order of their lines; the oldest is waited for first.
+class UnderWay {
+ public:
+  UnderWay(PoolCore& core, const Plan& plan) : core_(core), plan_(plan) {}
+
+  // What is malformed is an answer like any other, and has its place among them.
+  void send(Request request) {
+    if (jobs_.size() >= kUnderWayMax) tell_oldest();
+    const std::string key = request.key;
+    Result<TicketPtr> ticket = core_.submit(request);
+    while (!ticket && ticket.error().code == Errc::busy && !jobs_.empty()) {
+      tell_oldest();
+      ticket = core_.submit(request);
+    }
+    if (!ticket) return fail_line(key, ticket.error());
+    jobs_.push_back({key, *ticket, std::chrono::steady_clock::now() + plan_.timeout});
+  }
+
+  void fail_line(const std::string& key, const Error& error) {
+    tell_all();
+    if (plan_.json) {
+      Json json;
+      json.object().field("key", key).null("ticket").field("state", "refused");
+      write_error(json, error);
+      print(json.end().text());
+    }
+    say("tenure: " + error.message());
+    note(exit_code(error.code));
+  }
+
+  void tell_all() {
+    while (!jobs_.empty()) tell_oldest();
+  }
+
+  // Of the first that failed.
+  int exit() const { return exit_; }
+
+ private:
+  struct Job {
+    std::string key;
+    TicketPtr ticket;
+    Deadline deadline;
+  };
+
+  void tell_oldest() {
+    const Job job = std::move(jobs_.front());
+    jobs_.pop_front();
+    note(tell(plan_, job.key, *job.ticket, job.deadline));
+  }
+  void note(int code) {
+    if (exit_ == kDone) exit_ = code;
+  }
+
+  PoolCore& core_;
+  const Plan& plan_;
+  std::deque<Job> jobs_;
+  int exit_ = kDone;
+};
+
+int dispatch_lines(PoolCore& core, const Plan& plan, const Request& like, std::istream& lines) {
+  UnderWay under_way(core, plan);
+  std::string line;
+  for (std::uint64_t number = 1; std::getline(lines, line); ++number) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    Request request = like;
+    if (Status read = read_job_line(line, request); !read) {
+      under_way.fail_line("", {Errc::invalid, "read line " + std::to_string(number), read.error().context});
+    } else {
+      under_way.send(std::move(request));
+    }
+  }
+  under_way.tell_all();
+  return under_way.exit();
+}
+
+int dispatch_from(const Call& call, PoolCore& core, const Plan& plan, const Request& like) {
+  const std::string path = *call.value("from");
+  if (path == "-") return dispatch_lines(core, plan, like, std::cin);
+  std::ifstream file(path);
+  if (!file) return report(call, {Errc::invalid, "open " + path, "it cannot be read"});
+  return dispatch_lines(core, plan, like, file);
+}
+
+}  // namespace
+
+int run_dispatch(const Call& call) {
+  const bool from = call.has("from");
+  if (from != call.words.empty()) {
+    return report_usage(call, {Errc::invalid, "", from ? "with --from, keys come from the file" : "a KEY is needed"});
+  }
+  const Result<Plan> plan = plan_of(call);
+  if (!plan) return report_usage(call, plan.error());
+  Result<Request> request = request_of(call);
+  if (!request) return report_usage(call, request.error());
+  const Result<std::unique_ptr<PoolCore>> core = connect(call);
+  if (!core) return report(call, core.error());
+  return from ? dispatch_from(call, **core, *plan, *request) : dispatch_one(call, **core, *plan, *std::move(request));
+}
+
+}  // namespace tenure::cli

@@ -1,0 +1,90 @@
+#include "cli/failure.h"
+
+#include <cstdio>
+
+#include "cli/command.h"
+
+namespace tenure::cli {
+
+Exit exit_code(Errc code) {
+  switch (code) {
+    case Errc::key_exists: return kKeyExists;
+    case Errc::no_such_key: return kNoSuchKey;
+    case Errc::pool_full: return kPoolFull;
+    case Errc::timed_out: return kTimedOut;
+    case Errc::job_failed: return kJobFailed;
+    case Errc::unavailable:
+    case Errc::refused:
+    case Errc::full:
+    case Errc::corrupt:
+    case Errc::version:
+    case Errc::lost_history: return kEngine;
+    case Errc::shutting_down:
+    case Errc::closed: return kPoolGone;
+    case Errc::invalid: return kRefusedInput;
+    default: return kOther;
+  }
+}
+
+std::string hint(Errc code) {
+  switch (code) {
+    case Errc::key_exists: return "'tenure explain KEY' says who holds it; 'tenure stop KEY' ends it";
+    case Errc::no_such_key: return "'tenure jobs' lists the keys there are";
+    case Errc::pool_full: return "start more workers, or try again when some of what waits has been started";
+    case Errc::timed_out:
+      return "what was sent may still happen; wait longer with --timeout, or look with 'tenure jobs'";
+    case Errc::job_failed: return "'tenure dead list' shows what is out of attempts";
+    case Errc::unavailable: return "check --engine and that the engine is up; 'tenure doctor' looks closer";
+    case Errc::refused: return "check --engine, --pool and the permissions; 'tenure doctor' looks closer";
+    case Errc::full: return "make room on the disk; nothing was half-written";
+    case Errc::corrupt: return "the data is damaged: restore a copy, or begin anew under another path";
+    case Errc::version: return "use the version of tenure that wrote it, or a newer one";
+    case Errc::shutting_down: return "the pool takes nothing new; when it is gone, the name can be used again";
+    case Errc::busy: return "try again shortly";
+    default: return "";
+  }
+}
+
+void write_error(Json& json, const Error& error) {
+  json.object("error").field("code", to_string(error.code)).field("message", error.message());
+  const std::string next = hint(error.code);
+  if (!next.empty()) json.field("hint", next);
+  json.end();
+}
+
+int report(const Call& call, const Error& error) {
+  if (call.json()) {
+    Json json;
+    json.object();
+    write_error(json, error);
+    print(json.end().text());
+  }
+  say("tenure: " + error.message());
+  const std::string next = hint(error.code);
+  if (!next.empty()) say("  " + next);
+  return exit_code(error.code);
+}
+
+int report_usage(const Call& call, const Error& error) {
+  if (call.json()) {
+    Json json;
+    json.object().object("error").field("code", "usage").field("message", error.context);
+    print(json.end().end().text());
+  }
+  say("tenure: " + error.context);
+  say("  see tenure help" + (call.command == nullptr ? "" : " " + std::string(call.command->name)));
+  return kUsage;
+}
+
+void print(std::string_view line) {
+  std::fwrite(line.data(), 1, line.size(), stdout);
+  std::fputc('\n', stdout);
+  std::fflush(stdout);
+}
+
+void say(std::string_view line) {
+  std::fwrite(line.data(), 1, line.size(), stderr);
+  std::fputc('\n', stderr);
+}
+
+}  // namespace tenure::cli

@@ -1,0 +1,87 @@
+#include "cli/json.h"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "exec/text.h"
+
+namespace tenure::cli {
+namespace {
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    switch (c) {
+      case '"': out += "\\\""; break;
+      case '\\': out += "\\\\"; break;
+      case '\n': out += "\\n"; break;
+      case '\r': out += "\\r"; break;
+      case '\t': out += "\\t"; break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20) {
+          constexpr std::string_view kHex = "0123456789abcdef";
+          out += "\\u00";
+          out += kHex[static_cast<unsigned char>(c) >> 4];
+          out += kHex[static_cast<unsigned char>(c) & 0xF];
+        } else {
+          out += c;
+        }
+    }
+  }
+  return out += '"';
+}
+
+}  // namespace
+
+Json& Json::end() {
+  text_ += closing_.back();
+  closing_.pop_back();
+  first_ = false;
+  return *this;
+}
+
+Json& Json::field(std::string_view name, std::string_view bytes) {
+  if (exec::is_utf8(bytes)) return this->name(name).raw(quoted(bytes));
+  return this->name(std::string(name) + "_base64").raw(quoted(exec::to_base64(bytes)));
+}
+
+Json& Json::field(std::string_view name, bool value) { return this->name(name).raw(value ? "true" : "false"); }
+
+Json& Json::field(std::string_view name, double value) {
+  if (!std::isfinite(value)) return null(name);
+  std::array<char, 32> digits{};
+  // A millisecond with three places is a microsecond: more says nothing.
+  const auto [end, error] =
+      std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::fixed, 3);
+  return this->name(name).raw({digits.data(), static_cast<std::size_t>(end - digits.data())});
+}
+
+Json& Json::open(char begin, char end) {
+  comma();
+  text_ += begin;
+  closing_ += end;
+  first_ = true;
+  return *this;
+}
+
+Json& Json::name(std::string_view name) {
+  comma();
+  text_ += quoted(name);
+  text_ += ':';
+  first_ = true;
+  return *this;
+}
+
+Json& Json::raw(std::string_view text) {
+  comma();
+  text_ += text;
+  return *this;
+}
+
+void Json::comma() {
+  if (!first_) text_ += ',';
+  first_ = false;
+}
+
+}  // namespace tenure::cli

@@ -1,0 +1,44 @@
+
+#include "cli/command.h"
+#include "cli/failure.h"
+#include "cli/help.h"
+#include "cli/parse.h"
+
+namespace tenure::cli {
+namespace {
+
+int help_on(const std::vector<std::string>& words) {
+  std::string name;
+  for (const std::string& word : words) name += (name.empty() ? "" : " ") + word;
+  const std::string text = name.empty() ? help_overview() : help_of_group(name);
+  if (text.empty()) return report_usage({}, {Errc::invalid, "", "no such command: " + name});
+  print(std::string_view(text).substr(0, text.size() - 1));
+  return kDone;
+}
+
+}  // namespace
+
+int run_program(const std::vector<std::string>& arguments) {
+  Result<Call> call = parse(arguments);
+  if (!call) {
+    Call blank;
+    for (const std::string& argument : arguments) {
+      if (argument == "--json") blank.flags["json"];
+    }
+    return report_usage(blank, call.error());
+  }
+  if (call->has("version")) {
+    print("tenure " + std::string(TENURE_VERSION));
+    return kDone;
+  }
+  if (call->command == nullptr) {
+    std::vector<std::string> words = call->words;
+    if (!words.empty()) words.erase(words.begin());
+    const bool asked = !call->words.empty() || call->has("help");
+    return asked ? help_on(words) : (say(help_overview()), static_cast<int>(kUsage));
+  }
+  if (call->has("help")) return help_on({std::string(call->command->name)});
+  return call->command->run(*call);
+}
+
+}  // namespace tenure::cli

@@ -1,0 +1,30 @@
+#pragma once
+
+// The commands, each in a file of its own.
+
+#include "cli/call.h"
+
+namespace tenure::cli {
+
+int run_work(const Call& call);
+int run_dispatch(const Call& call);
+int run_notify(const Call& call);
+int run_stop(const Call& call);
+int run_jobs(const Call& call);
+int run_workers(const Call& call);
+int run_explain(const Call& call);
+int run_dead_list(const Call& call);
+int run_dead_retry(const Call& call);
+int run_dead_drop(const Call& call);
+int run_drain(const Call& call);
+int run_shutdown(const Call& call);
+int run_doctor(const Call& call);
+int run_demo_command(const Call& call);
+int run_bench_throughput(const Call& call);
+int run_bench_takeover(const Call& call);
+int run_bench_handoff(const Call& call);
+int run_completion(const Call& call);
+int run_man(const Call& call);
+int run_guard_main(const Call& call);
+
+}  // namespace tenure::cli

@@ -1,0 +1,24 @@
+#pragma once
+
+// A listing for people: columns as wide as what they hold.
+
+#include <string>
+#include <vector>
+
+namespace tenure::cli {
+
+class Table {
+ public:
+  explicit Table(std::vector<std::string> heads) { rows_.push_back(std::move(heads)); }
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  // Control characters in what users named are shown as '?': a key must not move the terminal's cursor.
+  void print() const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// "3.2 s", "140 ms", "2 h 5 min".
+std::string show_ms(std::int64_t ms);
+
+}  // namespace tenure::cli

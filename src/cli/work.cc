@@ -1,0 +1,200 @@
+// tenure work: workers whose handlers are programs.
+
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <thread>
+
+#include "cli/connect.h"
+#include "cli/failure.h"
+#include "cli/run.h"
+#include "cli/work_events.h"
+#include "exec/death_watch.h"
+#include "exec/guard_main.h"
+#include "exec/program_host.h"
+#include "log/open.h"
+
+namespace tenure::cli {
+namespace {
+
+constexpr std::chrono::minutes kJoinPatience{2};
+
+struct Plan {
+  CoreOptions core;
+  exec::ProgramOptions programs;
+  std::vector<NodeWorker> workers;
+  bool known_death = true;
+};
+
+std::string host_and_process() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) name[0] = '\0';
+  return std::string(name.data()) + ":" + std::to_string(getpid());
+}
+
+Result<Plan> plan_of(const Call& call) {
+  const Result<std::chrono::milliseconds> lease = call.duration("lease", std::chrono::seconds(10));
+  if (!lease) return Failure(lease.error());
+  const Result<std::uint64_t> count = call.number("workers", 1, 1000);
+  if (!count) return Failure(count.error());
+  const std::uint64_t cores = std::max(1U, std::thread::hardware_concurrency());
+  const Result<std::uint64_t> concurrency = call.number("concurrency", std::max<std::uint64_t>(4, 2 * cores), 10'000);
+  if (!concurrency) return Failure(concurrency.error());
+  const Result<std::uint64_t> weight = call.number("weight", kWeightDefault, kWeightMax);
+  if (!weight) return Failure(weight.error());
+  PoolConfig config;
+  const Result<std::uint64_t> queued = call.number("max-queued", config.max_queued_jobs, UINT32_MAX);
+  if (!queued) return Failure(queued.error());
+  const Result<std::uint64_t> attempts = call.number("max-attempts", config.max_attempts, 10'000);
+  if (!attempts) return Failure(attempts.error());
+  const Result<std::uint64_t> deaths = call.number("quarantine-after", config.quarantine_after, 10'000);
+  if (!deaths) return Failure(deaths.error());
+  config.max_queued_jobs = static_cast<std::uint32_t>(*queued);
+  config.max_attempts = static_cast<std::uint32_t>(*attempts);
+  config.quarantine_after = static_cast<std::uint32_t>(*deaths);
+  if (*count == 0 || *concurrency == 0) {
+    return fail(Errc::invalid, "read the command line", "--workers and --concurrency must be at least 1");
+  }
+
+  Plan plan;
+  plan.core.pool = pool_name(call);
+  plan.core.node.lease = *lease;
+  plan.core.node.config = config;
+  plan.programs.pool = plan.core.pool;
+  plan.programs.command = call.rest;
+  plan.programs.protocol = call.value("protocol") == "json" ? exec::Protocol::json : exec::Protocol::plain;
+  plan.programs.lease = *lease;
+  plan.programs.tasks_max = *concurrency;
+  plan.known_death = !call.has("no-known-death");
+  const std::string id = call.value("id").value_or(host_and_process());
+  for (std::uint64_t i = 1; i <= *count; ++i) {
+    NodeWorker worker;
+    worker.id = *count == 1 ? id : id + "-" + std::to_string(i);
+    worker.weight = static_cast<std::uint32_t>(*weight);
+    if (i == 1) {
+      worker.replaces = call.value("replaces").value_or("");
+      worker.serves = call.values("serves");
+    }
+    plan.workers.push_back(std::move(worker));
+  }
+  return plan;
+}
+
+class Told final : public NodeEvents {
+ public:
+  explicit Told(WorkEvents& events) : events_(events) {}
+  void fenced(std::uint64_t /*session*/, FenceReason reason) override {
+    events_.write({"fenced", {}, 0, {}, cli::to_string(reason)});
+  }
+
+ private:
+  WorkEvents& events_;
+};
+
+// SIGTERM and SIGINT as something to wait for. Blocked before any thread is made, so that none of them gets one.
+class Signals {
+ public:
+  Signals() {
+    sigset_t both;
+    sigemptyset(&both);
+    sigaddset(&both, SIGTERM);
+    sigaddset(&both, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &both, nullptr);
+    descriptor_ = exec::Descriptor(signalfd(-1, &both, SFD_CLOEXEC));
+  }
+  // True if one came within the time; a negative one waits on.
+  bool wait(int timeout_ms) const {
+    pollfd ready{descriptor_.get(), POLLIN, 0};
+    if (::poll(&ready, 1, timeout_ms) <= 0) return false;
+    signalfd_siginfo info{};
+    return ::read(descriptor_.get(), &info, sizeof info) == sizeof info;
+  }
+
+ private:
+  exec::Descriptor descriptor_;
+};
+
+// Until a signal, or until the pool ends by itself.
+void wait_for_end(const PoolCore& core, const Signals& signals) {
+  constexpr int kLookMs = 200;
+  while (!core.over() && !signals.wait(kLookMs)) {
+  }
+}
+
+// Hands over, until it is done or a second signal comes.
+void leave(PoolCore& core, const Signals& signals) {
+  std::atomic<bool> left = false;
+  std::thread closing([&] {
+    core.close(std::chrono::steady_clock::now() + std::chrono::hours(24));
+    left = true;
+  });
+  while (!left) {
+    if (!signals.wait(20)) continue;
+    say("tenure: leaving at once");
+    std::_Exit(kOther);  // the guard ends the programs, and says the session's end
+  }
+  closing.join();
+}
+
+}  // namespace
+
+int run_guard_main(const Call& /*call*/) { return exec::guard_main(); }
+
+int run_work(const Call& call) {
+  if (call.rest.empty()) return report_usage(call, {Errc::invalid, "", "--exec CMD… is needed"});
+  Result<Plan> plan = plan_of(call);
+  if (!plan) return report_usage(call, plan.error());
+  const Result<std::string> url = engine_url(call);
+  if (!url) return report(call, url.error());
+  plan->core.url = *url;
+  const Signals signals;
+
+  Result<std::unique_ptr<exec::Guard>> guard = exec::Guard::start({{"/proc/self/exe", "guard-main"}});
+  if (!guard) return report(call, guard.error());
+  std::unique_ptr<exec::DeathWatch> deaths;
+  if (plan->known_death) {
+    plan->programs.engine_url = *url;
+    if (const std::optional<std::string> file = log_file(*url)) {
+      Result<std::unique_ptr<exec::DeathWatch>> watch = exec::DeathWatch::open(*file);
+      if (!watch) return report(call, watch.error());
+      deaths = *std::move(watch);
+      (*guard)->share(deaths->descriptor());
+    }
+  }
+  plan->core.known_deaths = plan->known_death;
+  plan->core.known_death = deaths.get();
+
+  WorkEvents events(call.json());
+  Told told(events);
+  std::unique_ptr<PoolCore> core;
+  plan->programs.log = [](const Hold& hold, BytesView line) { say(hold.key + " | " + Bytes(line)); };
+  plan->programs.guard_lost = [&core] { core->host_lost(); };
+  Result<std::unique_ptr<exec::ProgramHost>> programs = exec::ProgramHost::create(**guard, plan->programs);
+  if (!programs) return report(call, programs.error());
+  ToldHost host(**programs);
+  Result<std::unique_ptr<PoolCore>> opened = PoolCore::open(plan->core, &host, &told);
+  if (!opened) return report(call, opened.error());
+  core = *std::move(opened);
+  ToldReports reports(events, core->reports());
+  (*programs)->attach(reports);
+  host.attach(reports);
+
+  for (const NodeWorker& worker : plan->workers) {
+    const Status added = core->add_worker(worker, std::chrono::steady_clock::now() + kJoinPatience);
+    if (!added) return report(call, added.error());
+  }
+  std::string all;
+  for (const NodeWorker& worker : plan->workers) all += (all.empty() ? "" : " ") + worker.id;
+  events.write({"ready", {}, 0, all, {}});
+  wait_for_end(*core, signals);
+  leave(*core, signals);
+  for (const NodeWorker& worker : plan->workers) events.write({"left", {}, 0, worker.id, {}});
+  core.reset();
+  return kDone;
+}
+
+}  // namespace tenure::cli

@@ -1,0 +1,96 @@
+#include "cli/work_events.h"
+
+#include <chrono>
+
+#include "cli/failure.h"
+
+namespace tenure::cli {
+namespace {
+
+std::int64_t wall_ms() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
+}  // namespace
+
+void WorkEvents::write(const Event& event) {
+  std::string line;
+  if (json_) {
+    Json json;
+    json.object().field("event", event.name);
+    event.key.empty() ? json.null("key") : json.field("key", event.key);
+    event.epoch == 0 ? json.null("epoch") : json.field("epoch", event.epoch);
+    event.worker.empty() ? json.null("worker") : json.field("worker", event.worker);
+    json.field("at_ms", wall_ms());
+    event.reason.empty() ? json.null("reason") : json.field("reason", event.reason);
+    line = json.end().text();
+  } else {
+    line = std::string(event.name);
+    if (!event.key.empty()) line += " " + std::string(event.key) + " (epoch " + std::to_string(event.epoch) + ")";
+    if (!event.worker.empty()) line += " on " + std::string(event.worker);
+    if (!event.reason.empty()) line += ": " + std::string(event.reason);
+  }
+  std::lock_guard lock(mutex_);
+  print(line);
+}
+
+void ToldReports::granted(const HeldJob& job) {
+  {
+    std::lock_guard lock(mutex_);
+    workers_[job.hold.epoch] = job.worker;
+  }
+  events_.write({"granted", job.hold.key, job.hold.epoch, job.worker, to_string(job.kind)});
+}
+
+void ToldReports::say(std::string_view name, const Hold& hold, std::string_view reason, bool last) {
+  Bytes worker;
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = workers_.find(hold.epoch);
+    if (found != workers_.end()) worker = found->second;
+    if (found != workers_.end() && last) workers_.erase(found);
+  }
+  events_.write({name, hold.key, hold.epoch, worker, reason});
+}
+
+void ToldReports::started(const Hold& hold) {
+  say("started", hold, "", false);
+  node_.started(hold);
+}
+
+void ToldReports::finished(const Hold& hold, Bytes result) {
+  say("stopped", hold, "done", true);
+  node_.finished(hold, std::move(result));
+}
+
+void ToldReports::failed(const Hold& hold, Next next, Bytes error, Nanos delay) {
+  say("failed", hold, error, true);
+  node_.failed(hold, next, std::move(error), delay);
+}
+
+void ToldReports::released(const Hold& hold) {
+  say("stopped", hold, "", false);
+  say("released", hold, "", true);
+  node_.released(hold);
+}
+
+void ToldReports::released(const Hold& hold, Bytes blob) {
+  say("stopped", hold, "", false);
+  say("released", hold, "", true);
+  node_.released(hold, std::move(blob));
+}
+
+std::string_view to_string(FenceReason reason) {
+  switch (reason) {
+    case FenceReason::lease_lost: return "the lease could not be renewed in time";
+    case FenceReason::expired: return "others declared this process dead";
+    case FenceReason::history_lost: return "the log lost its history";
+    case FenceReason::diverged: return "the others' state differs";
+    case FenceReason::host_lost: return "the guard is gone";
+    case FenceReason::broken: return "the log cannot be followed";
+  }
+  return "";
+}
+
+}  // namespace tenure::cli

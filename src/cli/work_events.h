@@ -1,0 +1,82 @@
+#pragma once
+
+// What `tenure work` says of its workers and keys while it runs: a line each, for people or as JSON.
+
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include "node/host.h"
+#include "node/node.h"
+
+namespace tenure::cli {
+
+// Thread-safe.
+class WorkEvents {
+ public:
+  explicit WorkEvents(bool json) : json_(json) {}
+
+  struct Event {
+    std::string_view name;  // ready, granted, started, stopped, released, fenced, failed, left
+    std::string_view key = {};
+    std::uint64_t epoch = 0;
+    std::string_view worker = {};
+    std::string_view reason = {};
+  };
+  void write(const Event& event);
+
+ private:
+  const bool json_;
+  std::mutex mutex_;  // of the output
+};
+
+// Between a host and its node: says what the host reports, and which worker it is of.
+class ToldReports final : public HoldReports {
+ public:
+  ToldReports(WorkEvents& events, HoldReports& node) : events_(events), node_(node) {}
+
+  void granted(const HeldJob& job);
+
+  void started(const Hold& hold) override;
+  void finished(const Hold& hold, Bytes result) override;
+  void failed(const Hold& hold, Next next, Bytes error, Nanos delay) override;
+  void released(const Hold& hold) override;
+  void released(const Hold& hold, Bytes blob) override;
+  void checkpoint(const Hold& hold, Bytes data) override { node_.checkpoint(hold, std::move(data)); }
+  void handled(const Hold& hold, std::uint64_t number) override { node_.handled(hold, number); }
+
+ private:
+  void say(std::string_view name, const Hold& hold, std::string_view reason, bool last);
+
+  WorkEvents& events_;
+  HoldReports& node_;
+  std::mutex mutex_;
+  std::map<std::uint64_t, Bytes> workers_;  // by epoch; guarded by mutex_
+};
+
+// Hands everything on, and says what was granted first.
+class ToldHost final : public Host {
+ public:
+  explicit ToldHost(Host& host) : host_(host) {}
+  void attach(ToldReports& reports) { reports_ = &reports; }
+
+  void start(const HeldJob& job) override {
+    reports_->granted(job);
+    host_.start(job);
+  }
+  void stop(const Hold& hold, StopReason reason, Instant deadline) override { host_.stop(hold, reason, deadline); }
+  void message(const Hold& hold, std::uint64_t number, BytesView text) override { host_.message(hold, number, text); }
+  void give_back_waiting() override { host_.give_back_waiting(); }
+  void lease_until(std::uint64_t session, Instant until) override { host_.lease_until(session, until); }
+  void lease_over(std::uint64_t session) override { host_.lease_over(session); }
+  void fence(std::uint64_t session) override { host_.fence(session); }
+  void kill(std::uint64_t session) override { host_.kill(session); }
+
+ private:
+  Host& host_;
+  ToldReports* reports_ = nullptr;
+};
+
+std::string_view to_string(FenceReason reason);
+
+}  // namespace tenure::cli

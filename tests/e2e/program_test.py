@@ -1,0 +1,295 @@
+"""The program as a user runs it: workers in one process, everything else from others, on a file.
+
+Usage: program_test.py PATH_OF_TENURE [unittest arguments]. Waits for events, never for time to pass.
+"""
+
+import json
+import os
+import pathlib
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+TENURE = os.path.abspath(sys.argv.pop(1))
+PATIENCE = 30
+
+
+class Worker:
+    """A `tenure work` whose events are read line by line."""
+
+    def __init__(self, case, *arguments):
+        self.events = []
+        self.changed = threading.Condition()
+        self.process = subprocess.Popen(
+            [TENURE, "work", "--json", "--engine", case.engine, "--lease", "2s", *arguments],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+        self.errors = []
+        self.error_reader = threading.Thread(target=self.read_errors, daemon=True)
+        self.error_reader.start()
+        case.addCleanup(self.end)
+
+    def read(self):
+        for line in self.process.stdout:
+            with self.changed:
+                self.events.append(json.loads(line))
+                self.changed.notify_all()
+
+    def read_errors(self):
+        for line in self.process.stderr:
+            self.errors.append(line)
+
+    def wait(self, event, key=None, count=1):
+        def found():
+            return [e for e in self.events if e["event"] == event and (key is None or e["key"] == key)]
+        with self.changed:
+            if not self.changed.wait_for(lambda: len(found()) >= count, PATIENCE):
+                raise AssertionError(f"no {event} of {key} in {self.events}; {self.errors}")
+            return found()[count - 1]
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.reader.join()
+        self.error_reader.join()
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+
+class ProgramTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.engine = f"sqlite:{self.folder}/pool.db?sync=off"
+
+    def run_tenure(self, *arguments, expect=0, text=None, engine=True):
+        command = [TENURE, *arguments] + (["--engine", self.engine] if engine else [])
+        done = subprocess.run(command, input=text, capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(done.returncode, expect, f"{arguments}: {done.stdout}{done.stderr}")
+        return done
+
+    def ask(self, *arguments, expect=0, text=None):
+        return json.loads(self.run_tenure("--json", *arguments, expect=expect, text=text).stdout)
+
+    def wait_gone(self, process):
+        deadline = time.monotonic() + PATIENCE
+        while os.path.exists(f"/proc/{process}"):
+            self.assertLess(time.monotonic(), deadline, f"process {process} lives on")
+            select.select([], [], [], 0.01)
+
+    def resident(self):
+        """A program that says who it is, and stays."""
+        return ["sh", "-c", 'echo "$$" > "%s/$TENURE_KEY.$TENURE_EPOCH"; exec sleep 1000' % self.folder]
+
+    def process_of(self, key, epoch):
+        return int((self.folder / f"{key}.{epoch}").read_text())
+
+
+class Resident(ProgramTest):
+    def test_a_resident_lives_from_dispatch_to_stop(self):
+        worker = Worker(self, "--id", "w1", "--exec", *self.resident())
+        worker.wait("ready")
+        answer = self.ask("dispatch", "k", "hello", "--wait", "started")
+        self.assertEqual((answer["key"], answer["state"], answer["error"]), ("k", "started", None))
+        started = worker.wait("started", "k")
+        jobs = self.ask("jobs")["jobs"]
+        self.assertEqual([(j["key"], j["kind"], j["state"], j["worker"]) for j in jobs],
+                         [("k", "resident", "running", "w1")])
+        self.assertEqual(jobs[0]["epoch"], started["epoch"])
+        program = self.process_of("k", started["epoch"])
+        self.assertEqual(self.ask("dispatch", "k", expect=3)["error"]["code"], "key_exists")
+        workers = self.ask("workers")["workers"]
+        self.assertEqual([(w["id"], w["keys"], w["state"], w["pid"]) for w in workers],
+                         [("w1", 1, "open", worker.process.pid)])
+        self.assertEqual(self.ask("stop", "k")["key"], "k")
+        worker.wait("stopped", "k")
+        self.wait_gone(program)
+        self.assertEqual(self.ask("jobs")["jobs"], [])
+        self.assertEqual(self.ask("stop", "k", expect=4)["error"]["code"], "no_such_key")
+
+    def test_a_message_is_a_line_of_standard_input(self):
+        heard = self.folder / "heard"
+        worker = Worker(self, "--exec", "sh", "-c", f'while read -r line; do echo "$line" >> {heard}; done')
+        worker.wait("ready")
+        self.ask("dispatch", "k", "--wait", "started")
+        self.ask("notify", "k", "one")
+        self.ask("notify", "k", "two words")
+        deadline = time.monotonic() + PATIENCE
+        while not heard.exists() or heard.read_text() != "one\ntwo words\n":
+            self.assertLess(time.monotonic(), deadline)
+            select.select([], [], [], 0.01)
+        self.assertEqual(self.ask("notify", "nobody", "x", expect=4)["error"]["code"], "no_such_key")
+
+    def test_sigterm_hands_over_and_leaves(self):
+        first = Worker(self, "--id", "w1", "--exec", *self.resident())
+        first.wait("ready")
+        self.ask("dispatch", "k", "--wait", "started")
+        old = first.wait("started", "k")
+        second = Worker(self, "--id", "w2", "--exec", *self.resident())
+        second.wait("ready")
+        first.process.send_signal(signal.SIGTERM)
+        new = second.wait("started", "k")
+        first.wait("left")
+        self.assertEqual(first.process.wait(PATIENCE), 0)
+        self.assertGreater(new["epoch"], old["epoch"])
+        history = self.ask("explain", "k")["history"]
+        self.assertEqual([(t["worker"], t["epoch"]) for t in history], [("w1", old["epoch"]), ("w2", new["epoch"])])
+        self.assertEqual(history[0]["reason"], "handoff")
+        self.assertIsNone(history[1]["ended_ms"])
+        self.assertGreaterEqual(history[1]["gap_ms"], 0)
+
+    def test_kill_9_is_taken_over_at_once_and_leaves_no_program(self):
+        first = Worker(self, "--id", "w1", "--exec", *self.resident())
+        first.wait("ready")
+        self.ask("dispatch", "k", "--wait", "started")
+        program = self.process_of("k", first.wait("started", "k")["epoch"])
+        second = Worker(self, "--id", "w2", "--exec", *self.resident())
+        second.wait("ready")
+        began = time.monotonic()
+        first.process.kill()
+        second.wait("started", "k")
+        self.assertLess(time.monotonic() - began, 1.5, "a whole lease was waited for")
+        self.wait_gone(program)
+        self.assertEqual(self.ask("explain", "k")["history"][0]["reason"], "crash")
+
+    def test_a_frozen_worker_loses_its_keys_and_its_programs(self):
+        first = Worker(self, "--id", "w1", "--exec", *self.resident())
+        first.wait("ready")
+        self.ask("dispatch", "k", "--wait", "started")
+        program = self.process_of("k", first.wait("started", "k")["epoch"])
+        second = Worker(self, "--id", "w2", "--exec", *self.resident())
+        second.wait("ready")
+        first.process.send_signal(signal.SIGSTOP)
+        second.wait("started", "k")
+        self.wait_gone(program)
+        first.process.send_signal(signal.SIGCONT)
+        first.wait("fenced")
+        first.wait("ready")  # the first one; it joins again without another
+
+    def test_drain_moves_keys_away(self):
+        first = Worker(self, "--id", "w1", "--exec", *self.resident())
+        first.wait("ready")
+        self.ask("dispatch", "k", "--wait", "started")
+        second = Worker(self, "--id", "w2", "--exec", *self.resident())
+        second.wait("ready")
+        self.assertEqual(self.ask("drain", "w1")["worker"], "w1")
+        self.assertEqual([j["worker"] for j in self.ask("jobs")["jobs"]], ["w2"])
+        self.ask("drain", "nobody", expect=4)
+
+
+class Task(ProgramTest):
+    def test_a_task_gives_its_result(self):
+        worker = Worker(self, "--task", "--exec", "sh", "-c", "tr a-z A-Z")
+        worker.wait("ready")
+        self.assertEqual(self.ask("dispatch", "k", "hello", "--task", "--wait", "done")["result"], "HELLO")
+        done = self.run_tenure("dispatch", "k", "-", "--task", "--wait", "done", text="from stdin")
+        self.assertEqual(done.stdout, "FROM STDIN\n")
+
+    def test_a_failing_task_is_tried_again_and_then_dead(self):
+        worker = Worker(self, "--exec", "sh", "-c", "echo it broke >&2; exit 65")
+        worker.wait("ready")
+        answer = self.ask("dispatch", "k", "--task", "--wait", "done", expect=7)
+        self.assertEqual((answer["state"], answer["error"]["code"]), ("failed", "job_failed"))
+        self.assertIn("it broke", answer["error"]["message"])
+        dead = self.ask("dead", "list")["dead"]
+        self.assertEqual([d["key"] for d in dead], ["k"])
+        self.ask("dead", "drop", str(dead[0]["id"]))
+        self.assertEqual(self.ask("dead", "list")["dead"], [])
+        self.ask("dead", "retry", str(dead[0]["id"]), expect=4)
+
+    def test_many_from_a_file_in_order(self):
+        worker = Worker(self, "--workers", "2", "--exec", "cat")
+        worker.wait("ready")
+        lines = "".join(json.dumps({"key": f"k{i % 5}", "payload": str(i)}) + "\n" for i in range(50))
+        done = self.run_tenure("dispatch", "--from", "-", "--task", "--wait", "done", "--json", text=lines)
+        answers = [json.loads(line) for line in done.stdout.splitlines()]
+        self.assertEqual([a["result"] for a in answers], [str(i) for i in range(50)])
+        bad = self.run_tenure("dispatch", "--from", "-", "--task", "--json", text='{"key":""}\nnonsense\n', expect=10)
+        self.assertEqual([json.loads(line)["state"] for line in bad.stdout.splitlines()], ["refused", "refused"])
+
+    def test_jobs_wait_for_a_worker(self):
+        self.assertEqual(self.ask("dispatch", "k", "x", "--task")["state"], "accepted")
+        self.ask("dispatch", "k", "x", "--task", "--wait", "done", "--timeout", "200ms", expect=6)
+        worker = Worker(self, "--exec", "true")
+        worker.wait("stopped", "k", count=2)
+
+
+class Pool(ProgramTest):
+    def test_shutdown_ends_the_pool_for_all(self):
+        worker = Worker(self, "--exec", *self.resident())
+        worker.wait("ready")
+        self.ask("dispatch", "k", "--wait", "started")
+        self.assertEqual(self.ask("shutdown")["state"], "gone")
+        self.assertEqual(worker.process.wait(PATIENCE), 0)
+        worker.wait("left")
+
+    def test_the_doctor(self):
+        checks = {c["name"]: c for c in self.ask("doctor", expect=1)["checks"]}
+        self.assertTrue(checks["open"]["ok"])
+        self.assertFalse(checks["durability"]["ok"])
+        self.assertIn("tenure work", checks["workers"]["hint"])
+
+
+class BadInput(ProgramTest):
+    def test_wrong_usage(self):
+        for arguments in (["frobnicate"], ["dispatch"], ["jobs", "--nonsense"], ["stop"], ["work"], ["jobs", "--limit", "x"],
+                          ["dispatch", "k", "--timeout", "soon"], ["completion", "tcsh"], ["dead"]):
+            with self.subTest(arguments):
+                done = self.run_tenure(*arguments, expect=2, engine=False)
+                self.assertIn("tenure help", done.stderr)
+                self.assertEqual(done.stdout, "")
+        error = json.loads(self.run_tenure("--json", "frobnicate", expect=2, engine=False).stdout)
+        self.assertEqual(error["error"]["code"], "usage")
+
+    def test_refused_input(self):
+        self.assertEqual(self.ask("dispatch", "", expect=10)["error"]["code"], "invalid")
+        self.assertEqual(self.ask("dispatch", "k" * 2000, expect=10)["error"]["code"], "invalid")
+        self.assertEqual(self.ask("dispatch", "k", "-", expect=10, text="x" * (2 << 20))["error"]["code"], "invalid")
+        self.run_tenure("dispatch", "--from", str(self.folder / "missing"), expect=10)
+
+    def test_engines_that_do_not_open(self):
+        (self.folder / "text").write_text("this is no database, but it is long enough to look at " * 20)
+        for url, code in ((f"sqlite:{self.folder}/no/such/folder/x.db", 8), (f"sqlite:{self.folder}/text", 8),
+                          ("nonsense", 10), ("redis-ish://x", 10), ("sqlite:x?sync=perhaps", 10)):
+            with self.subTest(url):
+                done = self.run_tenure("jobs", "--json", "--engine", url, expect=code, engine=False)
+                self.assertTrue(json.loads(done.stdout)["error"]["message"])
+        self.ask("dispatch", "k")
+        self.run_tenure("jobs", "--pool", "another", expect=8)
+
+    def test_a_program_that_is_not_there(self):
+        worker = Worker(self, "--exec", "/no/such/program")
+        worker.wait("ready")
+        self.ask("dispatch", "k", "--task", "--max-attempts", "1", "--wait", "done", expect=7)
+        self.assertIn("/no/such/program", worker.wait("failed", "k")["reason"])
+
+    def test_help_teaches(self):
+        self.assertIn("tenure work", self.run_tenure("help", engine=False).stdout)
+        for command in ("work", "dispatch", "dead", "explain"):
+            self.assertIn("Examples", self.run_tenure("help", command, engine=False).stdout)
+            self.assertIn("tenure " + command, self.run_tenure("man", engine=False).stdout.replace("\\-", "-"))
+        for shell in ("bash", "zsh", "fish"):
+            self.assertIn("dispatch", self.run_tenure("completion", shell, engine=False).stdout)
+        script = self.run_tenure("completion", "bash", engine=False).stdout
+        words = 'COMP_WORDS=(tenure dispatch --wai); COMP_CWORD=2; _tenure; echo "${COMPREPLY[@]}"'
+        done = subprocess.run(["bash", "-c", script + words], capture_output=True, text=True)
+        self.assertEqual(done.stdout.strip(), "--wait", done.stderr)
+
+    def test_the_default_file_is_made_on_first_use(self):
+        environment = os.environ | {"XDG_DATA_HOME": str(self.folder / "data"), "TENURE_POOL": "my pool"}
+        environment.pop("TENURE_ENGINE", None)
+        done = subprocess.run([TENURE, "dispatch", "k"], env=environment, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue((self.folder / "data/tenure/my%20pool.db").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
