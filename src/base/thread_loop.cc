@@ -31,7 +31,8 @@ void ThreadLoop::post(std::function<void()> work) {
     return;
   }
   queue_.push_back(std::move(work));
-  wake_.notify_one();
+  // Behind other work it is found without a wake-up, which costs more than most work.
+  if (queue_.size() == 1) wake_.notify_one();
 }
 
 void ThreadLoop::run(std::function<void()> work) {
