@@ -28,8 +28,8 @@
 
 #include "base/thread_loop.h"
 #include "log/log.h"
-#include "node/known_death.h"
 #include "node/client.h"
+#include "node/known_death.h"
 #include "node/node.h"
 #include "pool/callbacks.h"
 #include "pool/request.h"
