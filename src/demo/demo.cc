@@ -40,7 +40,9 @@ std::vector<std::string> tenant_keys(int count) {
 bool in_bounds(const DemoOptions& options) {
   const bool script = std::all_of(options.script.begin(), options.script.end(),
                                   [](char act) { return act != '\0' && std::strchr(kActs, act) != nullptr; });
-  return script && options.workers >= 1 && options.workers <= kWorkersMax && options.tenants >= 1 &&
+  // What lives in one process cannot be shared by several.
+  const bool shared = !options.engine_url.starts_with("memory:");
+  return script && shared && options.workers >= 1 && options.workers <= kWorkersMax && options.tenants >= 1 &&
          options.tenants <= kTenantsMax && (!options.run_for || options.run_for->count() > 0);
 }
 
@@ -67,9 +69,38 @@ void print(const Figures& all) {
   count("stale writes refused", all.stale_writes_refused);
 }
 
-int complain(const Error& error) {
+// As everywhere in the program: 6 for what took too long, 8 for an engine that cannot be had.
+int exit_code(Errc code) {
+  switch (code) {
+    case Errc::timed_out: return 6;
+    case Errc::unavailable:
+    case Errc::refused:
+    case Errc::full:
+    case Errc::corrupt:
+    case Errc::version: return 8;
+    default: return 1;
+  }
+}
+
+std::string quoted(const std::string& text) {
+  std::string json = "\"";
+  for (const char byte : text) {
+    if (byte == '"' || byte == '\\') json += '\\';
+    json += static_cast<unsigned char>(byte) < 0x20 ? ' ' : byte;
+  }
+  return json + "\"";
+}
+
+int complain(const Error& error, bool json) {
   std::fprintf(stderr, "tenure demo: %s\n", error.message().c_str());
-  return 1;
+  if (json) {
+    const std::string code = quoted(std::string(to_string(error.code)));
+    const std::string message = quoted(error.message());
+    std::printf(R"({"error":{"code":%s,"message":%s,"hint":"tenure doctor"}})"
+                "\n",
+                code.c_str(), message.c_str());
+  }
+  return exit_code(error.code);
 }
 
 // The stage and everybody on it. Members are ended in the reverse order.
@@ -153,11 +184,11 @@ class Demo {
   }
 
   void end_pool() {
-    const Status ended = core_->shut_down(steady_clock::now() + seconds(5));
     for (const Member& member : crew_.members()) {
       if (member.state == Member::State::frozen) crew_.thaw(member.id);
-      crew_.leave(member.id);
     }
+    const Status ended = core_->shut_down(steady_clock::now() + seconds(5));
+    for (const Member& member : crew_.members()) crew_.leave(member.id);
     const steady_clock::time_point deadline = steady_clock::now() + seconds(ended ? 3 : 1);
     while (!crew_.empty() && steady_clock::now() < deadline) {
       crew_.reap();
@@ -206,19 +237,20 @@ class Demo {
 
 int run_demo(const DemoOptions& options) {
   if (!in_bounds(options)) {
-    std::fprintf(stderr, "tenure demo: up to %d workers and %d tenants; the script is of the letters %s\n", kWorkersMax,
-                 kTenantsMax, kActs);
+    std::fprintf(stderr,
+                 "tenure demo: up to %d workers and %d tenants; the script is of the letters %s; no memory engine\n",
+                 kWorkersMax, kTenantsMax, kActs);
     return 2;
   }
   const std::string program = options.program.empty() ? "/proc/self/exe" : options.program;
   Inbox inbox;
   Console console(inbox);
   const Result<SweptFolder> folder = SweptFolder::create(program);
-  if (!folder) return complain(folder.error());
+  if (!folder) return complain(folder.error(), options.json);
   Demo demo(options, console, inbox, program, folder->path());
   const Status run = demo.run();
   console.stop();
-  if (!run) return complain(run.error());
+  if (!run) return complain(run.error(), options.json);
   const Figures figures = demo.result();
   if (options.json) {
     std::printf("%s\n", to_json(figures).c_str());

@@ -46,23 +46,27 @@ Style style_of(const Cell& cell) {
 // The key's own number is what follows its last dash.
 std::string name_of(const Cell& cell) { return cell.key.substr(cell.key.rfind('-') + 1); }
 
-std::string number_of(const Cell& cell) {
-  if (cell.mood == Cell::Mood::orphan) return human_ms(cell.alone_ms);
-  return std::to_string(cell.ticks);
+std::string number_of(const Cell& cell, std::size_t room) {
+  std::string number = cell.mood == Cell::Mood::orphan ? human_ms(cell.alone_ms) : std::to_string(cell.ticks);
+  if (columns_of(number) > room)
+    number = cell.mood == Cell::Mood::orphan ? "…" : std::to_string(cell.ticks / 1000) + "k";
+  if (columns_of(number) > room) number = "…";
+  return std::string(room - std::min(room, columns_of(number)), ' ') + number;
 }
 
-void put_cell(Row& row, const Cell& cell, std::size_t width, bool colour) {
-  // Without colours the holder's number has to do.
-  const std::string holder = cell.slot == 0 || cell.mood == Cell::Mood::orphan ? "-" : std::to_string(cell.slot);
-  const std::string name = (cell.mood == Cell::Mood::fresh ? "▸" : " ") + name_of(cell) + (colour ? "" : ":" + holder);
-  std::string number = number_of(cell);
-  const std::size_t room = width - std::min(width, columns_of(name) + 1);  // a blank at the end
-  if (columns_of(number) > room) number = "…";
-  const std::string gap(room - std::min(room, columns_of(number)), ' ');
-  Style style = style_of(cell);
+void put_coloured(Row& row, const Cell& cell, std::size_t width) {
+  const std::string name = (cell.mood == Cell::Mood::fresh ? "▸" : " ") + name_of(cell) + " ";
+  const Style style = style_of(cell);
   Style quiet = style;
   if (cell.mood == Cell::Mood::ticking || cell.mood == Cell::Mood::fresh) quiet.text = 240;
-  row.put(name, quiet).put(gap + number + " ", style);
+  row.put(name, quiet).put(number_of(cell, width - std::min(width, columns_of(name) + 1)) + " ", style);
+}
+
+// Without colours the holder's number has to do: `07:2`, and `07▸2` if it has just moved there.
+void put_plain(Row& row, const Cell& cell, std::size_t width) {
+  const std::string holder = cell.slot == 0 || cell.mood == Cell::Mood::orphan ? "-" : std::to_string(cell.slot);
+  const std::string name = name_of(cell) + (cell.mood == Cell::Mood::fresh ? "▸" : ":") + holder + " ";
+  row.put(name + number_of(cell, width - std::min(width, columns_of(name))), {-1, -1, cell.mood == Cell::Mood::fresh});
 }
 
 }  // namespace
@@ -85,7 +89,7 @@ std::vector<std::string> draw_grid(const Scene& scene, std::size_t width, std::s
     }
     for (std::size_t column = 0; column < shape.columns && next < scene.cells.size(); ++column, ++next) {
       row.to(shape.begin(column));
-      put_cell(row, scene.cells[next], shape.width(column), colour);
+      (colour ? put_coloured : put_plain)(row, scene.cells[next], shape.width(column));
     }
     drawn.push_back(std::move(row).finish());
   }
