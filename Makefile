@@ -2,11 +2,12 @@
 
 SEEDS ?= 10000
 FUZZ_SECONDS ?= 60
+FAULT_ROUNDS ?= 200
 PREFIX ?= /usr/local
 SIMULATOR := build/release/tests/sim/tenure-sim
 
 .DEFAULT_GOAL := help
-.PHONY: help test build release check format tidy asan tsan fuzz bench sim coverage install demo clean
+.PHONY: help test build release check format tidy asan tsan fuzz bench sim faults coverage install demo clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,6 +55,9 @@ sim: release ## Run the simulator over SEEDS (10000)
 	@[ -x $(SIMULATOR) ] || { echo "make sim: $(SIMULATOR) is not built yet"; exit 1; }
 	@$(SIMULATOR) --seeds $(SEEDS)
 
+faults: release ## Kill, freeze and replace real worker processes for FAULT_ROUNDS (200), and judge the history
+	@python3 tests/faults/faults.py build/release/tenure build/release/tests/faults/faults_handler --rounds $(FAULT_ROUNDS)
+
 coverage: ## Measure which lines the unit and conformance tests reach
 	@tools/bootstrap
 	@tools/coverage
@@ -64,10 +68,11 @@ install: ## Build the library and install it below PREFIX (/usr/local)
 	@cmake --build build/install
 	@cmake --install build/install --prefix $(PREFIX)
 
-demo: ## Kill workers and watch their keys move (comes next)
-	@echo "The demo comes with the program, which is not here yet."
-	@echo "Meanwhile, 'make sim SEEDS=1000' kills, freezes and cuts off nodes a thousand times over and checks"
-	@echo "that no key ever has two holders; 'make test' runs everything."
+demo: ## Kill workers and watch their keys move; DEMO='--for 20s --script k,z,r --json' runs by itself
+	@tools/bootstrap build
+	@[ -f build/program/build.ninja ] || cmake --preset program
+	@cmake --build --preset program --target tenure_program -- --quiet
+	@build/program/tenure demo $(DEMO)
 
 clean: ## Remove all that was built
 	@rm -rf build

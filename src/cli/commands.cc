@@ -156,6 +156,24 @@ std::vector<Command> make_commands() {
        {kTimeout},
        {{"tenure doctor", ""}},
        run_doctor},
+      {"demo",
+       "",
+       0,
+       0,
+       "kill, freeze and restart workers, and watch their tenants move",
+       "Four worker processes share 64 tenants in a pool of their own. Keys: k kills a worker with -9, z freezes one "
+       "past "
+       "its lease and thaws it, r restarts all one after the other, + and - add and remove workers, e explains a "
+       "tenant, "
+       "q quits. Without a terminal, or with --script, the same runs by itself. The exit code is 0 if no key ever had "
+       "two "
+       "holders and nothing was lost.",
+       {{"for", "D", "how long; without it until q, or until the script is through"},
+        {"script", "ACTS", "of k, z, r, + and -, separated by commas"},
+        {"workers", "N", "to begin with (4)"},
+        {"tenants", "N", "how many (64)"}},
+       {{"tenure demo", "in a terminal"}, {"tenure demo --for 20s --script k,z,r --json", "by itself"}},
+       run_demo_command},
       {"bench throughput",
        "",
        0,

@@ -1,8 +1,8 @@
-
 #include "cli/command.h"
 #include "cli/failure.h"
 #include "cli/help.h"
 #include "cli/parse.h"
+#include "demo/demo.h"
 
 namespace tenure::cli {
 namespace {
@@ -19,6 +19,10 @@ int help_on(const std::vector<std::string>& words) {
 }  // namespace
 
 int run_program(const std::vector<std::string>& arguments) {
+  // What the demo starts; its arguments are its own.
+  if (!arguments.empty() && arguments[0] == "demo-worker") {
+    return demo::run_demo_worker({arguments.begin() + 1, arguments.end()});
+  }
   Result<Call> call = parse(arguments);
   if (!call) {
     Call blank;

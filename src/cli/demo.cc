@@ -1,0 +1,48 @@
+// tenure demo: from the command line to the demo.
+
+#include "demo/demo.h"
+
+#include "cli/failure.h"
+#include "cli/run.h"
+
+namespace tenure::cli {
+namespace {
+
+// "k,z,r" as the acts it stands for.
+Result<std::vector<char>> read_script(const std::string& text) {
+  std::vector<char> acts;
+  for (const char c : text) {
+    if (c == ',') continue;
+    if (std::string_view(demo::kActs).find(c) == std::string_view::npos) {
+      return fail(Errc::invalid, "read --script",
+                  std::string("there is no act '") + c + "'; there are k, z, r, + and -");
+    }
+    acts.push_back(c);
+  }
+  return acts;
+}
+
+}  // namespace
+
+int run_demo_command(const Call& call) {
+  demo::DemoOptions options;
+  const Result<std::uint64_t> workers = call.number("workers", 4, demo::kWorkersMax);
+  if (!workers) return report_usage(call, workers.error());
+  const Result<std::uint64_t> tenants = call.number("tenants", 64, demo::kTenantsMax);
+  if (!tenants) return report_usage(call, tenants.error());
+  const Result<std::vector<char>> script = read_script(call.value("script").value_or(""));
+  if (!script) return report_usage(call, script.error());
+  if (call.has("for")) {
+    const Result<std::chrono::milliseconds> run_for = call.duration("for", {});
+    if (!run_for) return report_usage(call, run_for.error());
+    options.run_for = *run_for;
+  }
+  options.workers = static_cast<int>(*workers);
+  options.tenants = static_cast<int>(*tenants);
+  options.script = *script;
+  options.json = call.json();
+  options.engine_url = call.value("engine").value_or("");
+  return demo::run_demo(options);
+}
+
+}  // namespace tenure::cli
