@@ -21,8 +21,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A full socket is read empty within microseconds by a guard that lives; one that is stopped is not waited for longer.
-constexpr int kSendPatienceMs = 1'000;
+// A socket is hardly ever full, since starts are bounded by those who ask for them. A guard that does not read for so
+// long is stopped, or as good as dead.
+constexpr int kSendPatienceMs = 5'000;
 constexpr Nanos kEndPatience = 5s;
 
 int timeout_ms(Nanos span) {

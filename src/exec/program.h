@@ -48,6 +48,7 @@ class Program {
   Dialogue dialogue;
   JobFolder folder;
   Cause cause = Cause::itself;
+  bool starting = true;             // the guard has not said whether it runs
   bool started = false;             // has been reported
   bool input_watched = false;       // by the poller
   std::optional<Instant> patience;  // after the farewell: when it is to be stopped

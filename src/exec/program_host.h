@@ -75,6 +75,7 @@ class ProgramHost final : public Host {
   int wait_ms() const;
 
   void begin(const HeldJob& job);
+  bool may_launch(const HeldJob& job) const;
   void launch(const HeldJob& job);
   Result<std::unique_ptr<Program>> prepare(const HeldJob& job, int slot, std::vector<Descriptor>& theirs);
   std::vector<std::string> environment_of(const HeldJob& job, const std::string& folder) const;
@@ -85,6 +86,7 @@ class ProgramHost final : public Host {
 
   void hear_guard();
   void obey(const Frame& frame);
+  void start_settled(Program& program);
   void lose_guard();
   void all_gone();
   bool guard_ready();
@@ -115,8 +117,9 @@ class ProgramHost final : public Host {
   CheckpointWatch checkpoints_;
   Programs programs_;                               // by number
   std::map<std::uint64_t, std::uint64_t> numbers_;  // epoch -> number
-  std::deque<HeldJob> waiting_;                     // tasks over the bound
+  std::deque<HeldJob> waiting_;                     // for one of the bounds below
   std::size_t tasks_ = 0;
+  std::size_t starting_ = 0;
   std::uint64_t last_number_ = 0;
   bool guard_lost_ = false;
   bool stopping_ = false;

@@ -18,6 +18,8 @@ using namespace std::chrono_literals;
 constexpr Nanos kFarewell = 5s;
 // A stop line of a fenced session says this: what is left is a part of the lease.
 Nanos fence_grace(Nanos lease) { return lease / 20; }
+// Starts that the guard has not answered. More would make a stop wait behind them in the socket.
+constexpr std::size_t kStartingMax = 16;
 // A pipe holds no more than this many reads.
 constexpr int kDrainsMax = 64;
 
@@ -34,8 +36,12 @@ bool has_zero(BytesView bytes) { return bytes.find('\0') != BytesView::npos; }
 
 void ProgramHost::begin(const HeldJob& job) {
   if (is_fenced(job.session)) return settle(job.hold, job.session, {});
-  if (job.kind == JobKind::task && tasks_ >= options_.tasks_max) return waiting_.push_back(job);
+  if (!may_launch(job)) return waiting_.push_back(job);
   launch(job);
+}
+
+bool ProgramHost::may_launch(const HeldJob& job) const {
+  return starting_ < kStartingMax && (job.kind != JobKind::task || tasks_ < options_.tasks_max);
 }
 
 void ProgramHost::launch(const HeldJob& job) {
@@ -58,6 +64,7 @@ void ProgramHost::launch(const HeldJob& job) {
   programs_[program.number] = std::move(*prepared);
   numbers_[job.hold.epoch] = program.number;
   if (job.kind == JobKind::task) ++tasks_;
+  ++starting_;
   checkpoints_.add(program.number, program.folder.path());
 
   const ProgramStart start{program.number,  job.session,      slot,
@@ -97,12 +104,17 @@ std::vector<std::string> ProgramHost::environment_of(const HeldJob& job, const s
   };
 }
 
+// In order, but a task that waits for other tasks does not hold up what is behind it.
 void ProgramHost::launch_waiting() {
-  while (!waiting_.empty() && tasks_ < options_.tasks_max) {
-    const HeldJob job = std::move(waiting_.front());
-    waiting_.pop_front();
-    begin(job);
+  std::deque<HeldJob> left;
+  for (HeldJob& job : std::exchange(waiting_, {})) {
+    if (may_launch(job)) {
+      begin(job);
+    } else {
+      left.push_back(std::move(job));
+    }
   }
+  waiting_ = std::move(left);
 }
 
 void ProgramHost::stop_program(Program& program, Instant deadline) {
@@ -166,9 +178,17 @@ void ProgramHost::obey(const Frame& frame) {
   if (frame.kind == FrameKind::refused) {
     return refused(program, static_cast<int>(frame.value), static_cast<Stage>(frame.aside));
   }
-  if (frame.kind != FrameKind::started || options_.protocol == Protocol::json) return;
+  if (frame.kind != FrameKind::started) return;
+  start_settled(program);
+  if (options_.protocol == Protocol::json) return;
   program.started = true;
   reports_->started(program.job.hold);
+}
+
+void ProgramHost::start_settled(Program& program) {
+  if (!std::exchange(program.starting, false)) return;
+  --starting_;
+  if (!waiting_.empty()) post([this] { launch_waiting(); });
 }
 
 void ProgramHost::lose_guard() {
@@ -268,6 +288,7 @@ void ProgramHost::conclude(Program& program, const Verdict& verdict) {
   numbers_.erase(done->job.hold.epoch);
   checkpoints_.remove(done->number);
   guard_.leases().release(done->slot);
+  start_settled(*done);
   if (done->job.kind == JobKind::task) --tasks_;
   settle(done->job.hold, done->job.session, verdict);
   done->folder.remove();
