@@ -157,7 +157,7 @@ int run_work(const Call& call) {
   if (!guard) return report(call, guard.error());
   std::unique_ptr<exec::DeathWatch> deaths;
   if (plan->known_death) {
-    plan->programs.engine_url = *url;
+    if (!url->starts_with("memory:")) plan->programs.engine_url = *url;  // which no other process can open
     if (const std::optional<std::string> file = log_file(*url)) {
       Result<std::unique_ptr<exec::DeathWatch>> watch = exec::DeathWatch::open(*file);
       if (!watch) return report(call, watch.error());
