@@ -2,8 +2,6 @@
 
 // Between the demo and the one who watches it: a thread that hears signals and keys and, on a terminal, draws.
 
-#include <signal.h>
-
 #include <atomic>
 #include <functional>
 #include <memory>

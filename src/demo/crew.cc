@@ -1,11 +1,11 @@
 #include "demo/crew.h"
 
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <fstream>
 
 #include "demo/demo.h"

@@ -1,10 +1,10 @@
 #include "demo/spawn.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <spawn.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstring>
 
 namespace tenure::demo {

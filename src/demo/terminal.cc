@@ -1,11 +1,11 @@
 #include "demo/terminal.h"
 
-#include <signal.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 
@@ -18,8 +18,8 @@ constexpr char kLeave[] = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
 constexpr int kFatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 
 // What the signal handlers need: nothing here may be allocated.
-termios before;                        // NOLINT(misc-use-internal-linkage)
-volatile sig_atomic_t taken_over = 0;  // NOLINT(misc-use-internal-linkage)
+termios before;
+volatile sig_atomic_t taken_over = 0;
 
 void write_all(const char* bytes, std::size_t size) {
   while (size > 0) {

@@ -1,9 +1,9 @@
 // A worker process of the demo. It holds tenants until it is told to leave (SIGTERM), killed, or its pool has ended.
 
-#include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <ctime>
 

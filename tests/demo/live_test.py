@@ -155,6 +155,12 @@ class Live(Stage):
         os.kill(self.process, signal.SIGTERM)
         self.see_end(0)
 
+    def test_a_crash_gives_the_terminal_back(self):
+        self.start("--workers", "2", "--tenants", "8")
+        self.see("8 tenants run on 2 workers")
+        os.kill(self.process, signal.SIGSEGV)
+        self.see_end(-signal.SIGSEGV)
+
 
 if __name__ == "__main__":
     Stage.program = sys.argv.pop(1)

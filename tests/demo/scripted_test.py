@@ -42,6 +42,13 @@ class Scripted(Stage):
         run.communicate(timeout=PATIENCE_S)
         self.assert_nothing_left()
 
+    def test_it_is_killed_while_a_worker_is_frozen(self):
+        run = self.start("--script", "z", "--json")
+        self.wait_for("a frozen worker", lambda: any(self.state(process) == "T" for process in self.processes()))
+        run.kill()
+        run.communicate(timeout=PATIENCE_S)
+        self.assert_nothing_left()
+
     def test_it_is_asked_to_end(self):
         run = self.start("--for", "60", "--json")
         self.wait_for("workers", lambda: len(self.processes()) == 5)

@@ -30,6 +30,14 @@ class Stage(unittest.TestCase):
                 pass
         return found
 
+    @staticmethod
+    def state(process):
+        """As in ps: T is stopped."""
+        try:
+            return pathlib.Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0]
+        except OSError:
+            return ""
+
     def wait_for(self, what, reached):
         deadline = time.monotonic() + PATIENCE_S
         while not reached():
