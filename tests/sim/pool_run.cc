@@ -12,7 +12,8 @@ namespace {
 constexpr Time kSettleMax = 120 * kSecond;
 // A pool of this size makes some thousand events a second. One that makes millions turns in a circle.
 constexpr std::uint64_t kEventsMax = 10'000'000;
-constexpr Time kQuiet = 2 * kSecond;  // what the run goes on for once all is settled
+constexpr Time kQuiet = 2 * kSecond;     // what the run goes on for once all is settled
+constexpr Time kWatched = 60 * kSecond;  // how long a pool that has recovered is watched, where it was allowed longer
 
 }  // namespace
 
@@ -118,7 +119,8 @@ Outcome PoolRun::run() {
   run_until(due, [this] { return all_held(); });
   outcome_.recovery_allowed = due - healed;
   outcome_.recovered_in = world_.now() - healed;
-  run_until(due, never);
+  const Time seen = std::min(due, world_.now() + kWatched);
+  run_until(seen, never);
   run_until(due + kSettleMax, [this] { return settled(); });
   run_until(world_.now() + kQuiet, never);
   recorder_.add(Closed{server_.kept_entries(), server_.bytes_since_snapshot(), snapshot_bytes()});
@@ -200,9 +202,10 @@ Expectations PoolRun::expectations() const {
   // the first worker and on the one that joined meanwhile.
   const Time spoken = plan_.lease + plan_.lease / 2 + plan_.lease / 5;
   expected.recovery = spoken + 2 * plan_.wires.timeout + 2 * (plan_.work.start_max + plan_.work.stop_max) + kSecond;
-  // Jobs that may have killed their holders are tried one after another.
+  // Jobs that may have killed their holders are tried one after another, each for twice as long as it had run then.
   if (plan_.quarantine_after != 0) {
-    expected.recovery += (plan_.work.resident_keys + plan_.work.task_keys) * (kSoloMs + 500) * kMilli;
+    const Time alone = std::min<Time>(2 * plan_.busy, kYouthMs * kMilli) + kSecond / 2;
+    expected.recovery += (plan_.work.resident_keys + plan_.work.task_keys) * alone;
   }
   expected.queue_bound = plan_.queue_bound;
   // A snapshot is due when the log since the last one outweighs the state; what is under way meanwhile comes on top.
