@@ -17,7 +17,7 @@ SimHost::SimHost(Parts parts, Dice dice) : parts_(std::move(parts)), dice_(dice)
   }
 }
 
-bool SimHost::lease_over() const { return parts_.process.clock().now().since_boot.count() >= parts_.lease_until(); }
+bool SimHost::is_past_lease() const { return parts_.process.clock().now().since_boot.count() >= parts_.lease_until(); }
 
 void SimHost::later(Run& run, Time span, void (SimHost::*step)(Run&)) {
   run.thread->at(run.thread->now() + Nanos(span), [this, epoch = run.job.hold.epoch, step] {
@@ -39,7 +39,7 @@ void SimHost::start(const HeldJob& job) {
 
 void SimHost::begin(Run& run) {
   // The last look at the clock before user code runs.
-  if (run.stopping || lease_over()) return give_back(run);
+  if (run.stopping || is_past_lease()) return give_back(run);
   run.begun = true;
   const HeldJob& job = run.job;
   parts_.recorder.add(parts_.process, HoldBegan{parts_.process.number(), job.session, job.hold.key, job.hold.epoch,

@@ -62,7 +62,7 @@ class SimHost final : public Host {
   void give_back(Run& run);
   void end_hold(Run& run);
   void forget(std::uint64_t epoch) { runs_.erase(epoch); }
-  bool lease_over() const;
+  bool is_past_lease() const;
 
   Parts parts_;
   Dice dice_;
