@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 class LiveClient final : private ClientEvents {
  public:
   LiveClient(const std::string& url, Journal& journal, Nanos patience = 1s) : journal_(journal), loop_("client") {
-    log_ = std::move(*open_log(url, {}));
+    log_ = *open_log(url, {});
     loop_.run([&] {
       client_ = std::make_unique<Client>(*log_, loop_, clock_, entropy_, static_cast<ClientEvents&>(*this), patience);
     });
@@ -72,7 +72,7 @@ class ClientTest : public testing::Test {
     static int count = 0;
     url_ = "memory:client_test_" + std::to_string(++count);
     // A log in memory lives as long as somebody has it open.
-    keeper_ = std::move(*open_log(url_, {}));
+    keeper_ = *open_log(url_, {});
   }
   ~ClientTest() override { EXPECT_EQ(journal_.problems, std::vector<std::string>()); }
 
