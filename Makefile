@@ -71,7 +71,7 @@ install: ## Build the library and install it below PREFIX (/usr/local)
 demo: ## Kill workers and watch their keys move; DEMO='--for 20s --script k,z,r --json' runs by itself
 	@tools/bootstrap build
 	@[ -f build/program/build.ninja ] || cmake --preset program
-	@cmake --build --preset program --target tenure_program -- --quiet
+	@cmake --build --preset program --target tenure_program
 	@build/program/tenure demo $(DEMO)
 
 clean: ## Remove all that was built
