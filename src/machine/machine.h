@@ -318,7 +318,6 @@ class Machine {
   Senders senders_;
   std::map<Bytes, std::vector<WorkerIx>, std::less<>> served_;  // by key; the last one counts
   std::map<std::uint64_t, DeadLetter> dead_;
-  std::uint64_t dead_ids_ = 0;
   std::uint64_t dead_tasks_ = 0;
   std::map<std::uint64_t, DueAnswer> answers_;           // by ticket
   std::map<std::uint64_t, std::uint64_t> answer_order_;  // order -> ticket

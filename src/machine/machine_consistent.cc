@@ -28,15 +28,14 @@ bool Machine::consistent() const {
 }
 
 bool Machine::numbers_fit() const {
-  const bool counts =
-      std::max({epoch_, stamps_, roster_.ages, dead_ids_, answer_orders_, senders_.orders()}) < kCountMax;
+  const bool counts = std::max({epoch_, stamps_, roster_.ages, answer_orders_, senders_.orders()}) < kCountMax;
   const bool times = is_time(engine_ms_) && is_time(log_time_ms_) && log_time_ms_ <= engine_ms_;
   const bool spans = is_span(config_.pending_job_ttl_ms) && is_span(config_.worker_shutdown_ttl_ms) &&
                      is_span(config_.backoff_base_ms) && is_span(config_.backoff_cap_ms);
   const bool limits = config_.max_queued_jobs != 0 && config_.max_attempts != 0 && config_.max_attempts <= UINT16_MAX;
   const bool answers =
       answers_.size() <= kUnansweredMax && (answer_order_.empty() || answer_order_.rbegin()->first <= answer_orders_);
-  const bool dead = dead_.empty() || dead_.rbegin()->first <= dead_ids_;
+  const bool dead = dead_.empty() || dead_.rbegin()->first < kCountMax;
   const bool senders = std::all_of(senders_.all().begin(), senders_.all().end(), [&](const auto& entry) {
     return entry.second.order <= senders_.orders() && entry.second.used_ms >= 0 && entry.second.used_ms <= log_time_ms_;
   });

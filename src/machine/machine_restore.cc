@@ -104,7 +104,6 @@ Status Machine::restore(const std::vector<Bytes>& chunks) {
   senders_ = std::move(fresh.senders_);
   served_ = std::move(fresh.served_);
   dead_ = std::move(fresh.dead_);
-  dead_ids_ = fresh.dead_ids_;
   dead_tasks_ = fresh.dead_tasks_;
   answers_ = std::move(fresh.answers_);
   answer_order_ = std::move(fresh.answer_order_);
@@ -223,7 +222,6 @@ bool Machine::load_rest(const v1::Rest& rest, std::uint64_t items) {
     if (!load_enum(state.kind(), JobKind::task, letter.kind) || letter.job >= rest.jobs_end()) return false;
     dead_tasks_ += letter.kind == JobKind::task ? 1 : 0;
   }
-  dead_ids_ = rest.dead_ids();
   for (const v1::AnswerState& state : rest.answers()) {
     if (answers_.contains(state.ticket())) return false;
     DueAnswer& due = answers_[state.ticket()];

@@ -277,7 +277,6 @@ Bytes Machine::save_rest() const {
     state.set_since_ms(letter.since_ms);
     state.set_error(letter.error);
   }
-  rest.set_dead_ids(dead_ids_);
   for (const auto& [ticket, due] : answers_) {
     v1::AnswerState& state = *rest.add_answers();
     state.set_ticket(ticket);

@@ -152,7 +152,6 @@ void Machine::bury(SlotId slot, bool quarantined, BytesView error) {
   // in what was lost does not retry or drop another one.
   std::uint64_t letter = table_.slots[slot].epoch;
   while (dead_.contains(letter)) ++letter;
-  dead_ids_ = std::max(dead_ids_, letter);
   tell_failed(job, table_.slots[slot].epoch, error);
   effects_->buried(table_.slots[slot].key, letter, quarantined);
   settle_stop(job);
