@@ -88,7 +88,7 @@ class Told final : public NodeEvents {
  public:
   explicit Told(WorkEvents& events) : events_(events) {}
   void fenced(std::uint64_t /*session*/, FenceReason reason) override {
-    events_.write({"fenced", {}, 0, {}, cli::to_string(reason)});
+    events_.write({"fenced", {}, 0, {}, to_string(reason)});
   }
 
  private:

@@ -81,16 +81,4 @@ void ToldReports::released(const Hold& hold, Bytes blob) {
   node_.released(hold, std::move(blob));
 }
 
-std::string_view to_string(FenceReason reason) {
-  switch (reason) {
-    case FenceReason::lease_lost: return "the lease could not be renewed in time";
-    case FenceReason::expired: return "others declared this process dead";
-    case FenceReason::history_lost: return "the log lost its history";
-    case FenceReason::diverged: return "the others' state differs";
-    case FenceReason::host_lost: return "the guard is gone";
-    case FenceReason::broken: return "the log cannot be followed";
-  }
-  return "";
-}
-
 }  // namespace tenure::cli

@@ -77,6 +77,4 @@ class ToldHost final : public Host {
   ToldReports* reports_ = nullptr;
 };
 
-std::string_view to_string(FenceReason reason);
-
 }  // namespace tenure::cli

@@ -76,6 +76,9 @@ enum class FenceReason : std::uint8_t {
   host_lost,     // what the handlers ran in is gone
 };
 
+// For people.
+std::string_view to_string(FenceReason reason);
+
 class NodeEvents : public TicketEvents {
  public:
   // The log has been read up to where it stood when the node was started.

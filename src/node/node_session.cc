@@ -13,6 +13,18 @@ constexpr int kJoinsMissedMax = 5;
 
 }  // namespace
 
+std::string_view to_string(FenceReason reason) {
+  switch (reason) {
+    case FenceReason::lease_lost: return "no beat was confirmed in time";
+    case FenceReason::expired: return "the others declared it dead";
+    case FenceReason::history_lost: return "the log lost what had been read";
+    case FenceReason::diverged: return "its state differs from the others'";
+    case FenceReason::host_lost: return "what ran the handlers is gone";
+    case FenceReason::broken: return "the log cannot be followed any more";
+  }
+  return "unknown";
+}
+
 // An own record marks where the log's end is now: once it has been applied, everything before it has been.
 void Node::seek_end() {
   end_position_.reset();

@@ -51,18 +51,6 @@ CoreOptions core_options(const std::string& name, std::string url, const PoolOpt
   return core;
 }
 
-const char* text_of(FenceReason reason) {
-  switch (reason) {
-    case FenceReason::lease_lost: return "no beat was confirmed in time";
-    case FenceReason::expired: return "the others declared it dead";
-    case FenceReason::history_lost: return "the log lost what had been read";
-    case FenceReason::diverged: return "its state differs from the others'";
-    case FenceReason::host_lost: return "what ran the handlers is gone";
-    case FenceReason::broken: return "the log cannot be followed any more";
-  }
-  return "unknown";
-}
-
 }  // namespace
 
 Result<std::shared_ptr<PoolImpl>> PoolImpl::open(std::string name, std::string url, PoolOptions options) {
@@ -150,7 +138,7 @@ void PoolImpl::say(LogLevel level, std::string text) {
 void PoolImpl::joined(std::uint64_t session) { say(LogLevel::info, "joined as session " + to_hex(session)); }
 
 void PoolImpl::fenced(std::uint64_t session, FenceReason reason) {
-  say(LogLevel::warning, "session " + to_hex(session) + " was fenced: " + text_of(reason));
+  say(LogLevel::warning, "session " + to_hex(session) + " was fenced: " + std::string(to_string(reason)));
 }
 
 void PoolImpl::broken(const Error& error) { say(LogLevel::error, error.message()); }
