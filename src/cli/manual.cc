@@ -1,5 +1,7 @@
 // The manual page and the shells' completions, made from the table of commands.
 
+#include <map>
+
 #include "cli/command.h"
 #include "cli/failure.h"
 #include "cli/run.h"
@@ -57,7 +59,22 @@ std::string quoted(std::string_view text) {
   return out + "'";
 }
 
+// The second words of commands that have two, by the first: "dead" -> "list retry drop".
+std::map<std::string, std::string> groups() {
+  std::map<std::string, std::string> found;
+  for (const Command& command : commands()) {
+    const std::size_t space = command.name.find(' ');
+    if (command.hidden || space == std::string_view::npos) continue;
+    std::string& words = found[std::string(command.name.substr(0, space))];
+    words += (words.empty() ? "" : " ") + std::string(command.name.substr(space + 1));
+  }
+  return found;
+}
+
 std::string bash() {
+  std::string unfinished;
+  for (const auto& [head, words] : groups()) unfinished += (unfinished.empty() ? "" : " || ") + ("$name == " + head);
+
   std::string out =
       "# bash completion for tenure\n"
       "_tenure() {\n"
@@ -66,7 +83,9 @@ std::string bash() {
       "    case ${COMP_WORDS[i]} in\n"
       "      --engine|--pool) ((i++)) ;;\n"
       "      -*) ;;\n"
-      "      *) name=\"${name:+$name }${COMP_WORDS[i]}\"; [[ $name == dead || $name == bench ]] || break ;;\n"
+      "      *) name=\"${name:+$name }${COMP_WORDS[i]}\"; [[ " +
+      unfinished +
+      " ]] || break ;;\n"
       "    esac\n"
       "  done\n"
       "  local flags=\"" +
@@ -94,7 +113,7 @@ std::string bash() {
     const std::string head(command.name.substr(0, command.name.find(' ')));
     if (first.find(" " + head) == std::string::npos) first += " " + head;
   }
-  out += "    dead) flags+=\" list retry drop\" ;;\n    bench) flags+=\" throughput takeover handoff\" ;;\n";
+  for (const auto& [head, words] : groups()) out += "    " + head + ") flags+=\" " + words + "\" ;;\n";
   out += "    '') flags+=\"" + first + " help\" ;;\n  esac\n";
   return out + "  COMPREPLY=($(compgen -W \"$flags\" -- \"$word\"))\n}\ncomplete -F _tenure tenure\n";
 }
@@ -105,7 +124,8 @@ std::string zsh() {
     if (command.hidden || command.name.find(' ') != std::string_view::npos) continue;
     out += "    " + quoted(std::string(command.name) + ":" + std::string(command.summary)) + "\n";
   }
-  out += "    'dead:list, retry or drop jobs that are out of attempts'\n  )\n";
+  for (const auto& [head, words] : groups()) out += "    " + quoted(head + ":" + words) + "\n";
+  out += "  )\n";
   const auto arguments = [](const std::vector<Flag>& flags) {
     std::string list;
     for (const Flag& flag : flags) {
@@ -129,7 +149,8 @@ std::string zsh() {
     out += "    " + std::string(command.name) + ") _arguments" + arguments(command.flags) + arguments(common_flags()) +
            (command.name == "completion" ? " '2:shell:(bash zsh fish)'" : "") + " ;;\n";
   }
-  return out + "    dead) _arguments '2:what:(list retry drop)' ;;\n  esac\n}\n_tenure \"$@\"\n";
+  for (const auto& [head, words] : groups()) out += "    " + head + ") _arguments '2:what:(" + words + ")' ;;\n";
+  return out + "  esac\n}\n_tenure \"$@\"\n";
 }
 
 std::string fish() {
