@@ -71,6 +71,30 @@ TEST_F(AppenderTest, SendsAgainUnderTheSameSequence) {
   EXPECT_EQ(log_.appends[0].data, first);
 }
 
+// A log may lose what it acknowledged before anybody has read it. It shows when a later batch is met first, or when the
+// reader has passed the place.
+TEST_F(AppenderTest, NoticesAcknowledgedBatchesThatAreLost) {
+  const auto append = [this](Position at) {
+    offer("a");
+    loop_.settle();
+    log_.answer(at);
+    loop_.settle();
+  };
+  append(10);
+  append(20);
+  append(30);
+  EXPECT_TRUE(appender_.all_met(5, 0));
+  EXPECT_TRUE(appender_.all_met(10, 1));
+  EXPECT_FALSE(appender_.all_met(25, 3)) << "the second was not met";
+  append(40);
+  EXPECT_TRUE(appender_.all_met(39, 3));
+  EXPECT_FALSE(appender_.all_met(41, 3)) << "its place was passed";
+  EXPECT_TRUE(appender_.all_met(42, 3)) << "told once";
+  append(50);
+  appender_.reader_reloaded();
+  EXPECT_TRUE(appender_.all_met(60, 0)) << "what was before the reload is not looked for";
+}
+
 // After a while a batch in doubt is given up: the machine may have forgotten its sender, and would apply it twice.
 TEST_F(AppenderTest, GivesUpWhatIsTooOldToRepeat) {
   offer("a");

@@ -229,6 +229,25 @@ TEST(Checker, F_ClientsAreToldTheTruth) {
       << "acknowledged in a tail that the log lost";
 }
 
+TEST(Checker, F_OnlyALostGrantExcusesDone) {
+  const auto run = [] {
+    return Story()
+        .at(0)
+        .lease(1, 100)
+        .asks(7, Ask::task, "t")
+        .log(7, Step::accepted)
+        .at(1)
+        .grant("t", 3, 7)
+        .begin(1, "t", 3, 7);
+  };
+  const Expectations open{.lease = kSecond, .all_settled = false};
+  EXPECT_EQ(run().at(2).lose(1).told(7, Step::done).verdict(open), "") << "its holder had not heard of the loss";
+  EXPECT_EQ(run().at(2).told(7, Step::done).verdict(open), "f") << "nothing was lost";
+  EXPECT_EQ(
+      Story().at(0).asks(7, Ask::task, "t").log(7, Step::accepted).at(2).lose(0).told(7, Step::done).verdict(open), "f")
+      << "nobody ever held it";
+}
+
 TEST(Checker, F_StopsAreDone) {
   auto stop = held().at(2).asks(8, Ask::stop, "k").log(8, Step::accepted).at(3).end(1, "k", 5);
   EXPECT_EQ(Story(stop).ungrant("k", 5).log(50, Step::stopped).log(8, Step::stopped).close().verdict(), "");
