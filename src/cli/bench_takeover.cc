@@ -27,7 +27,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::seconds kHeardWithin{60};
 const std::string kKey = "key";
 
 // A `tenure work` of its own, and what it says.
@@ -63,7 +63,7 @@ class WorkProcess {
   // When the n-th such event came; nothing if it did not.
   std::optional<SteadyClock::time_point> wait(const std::string& event, std::size_t count) {
     std::unique_lock lock(mutex_);
-    const bool came = changed_.wait_for(lock, kPatience, [&] { return events_[event].size() >= count || over_; });
+    const bool came = changed_.wait_for(lock, kHeardWithin, [&] { return events_[event].size() >= count || over_; });
     if (!came || events_[event].size() < count) return std::nullopt;
     return events_[event][count - 1];
   }

@@ -8,13 +8,13 @@ namespace {
 
 constexpr double kDurationMsMax = 366.0 * 24 * 3600 * 1000;
 
-Failure bad(std::string context) { return fail(Errc::invalid, "read the command line", std::move(context)); }
-
 Failure bad_value(std::string_view flag, const Error& why) {
-  return bad("--" + std::string(flag) + ": " + why.context);
+  return misused("--" + std::string(flag) + ": " + why.context);
 }
 
 }  // namespace
+
+Failure misused(std::string context) { return fail(Errc::invalid, "read the command line", std::move(context)); }
 
 std::optional<std::string> Call::value(std::string_view flag) const {
   const auto found = flags.find(flag);
@@ -44,7 +44,7 @@ Result<std::uint64_t> Call::number(std::string_view flag, std::uint64_t otherwis
 }
 
 Result<std::chrono::milliseconds> read_duration(std::string_view text) {
-  const auto wrong = [&] { return bad("'" + std::string(text) + "' is no duration; write 250ms, 10s, 5m or 2h"); };
+  const auto wrong = [&] { return misused("'" + std::string(text) + "' is no duration; write 250ms, 10s, 5m or 2h"); };
   double amount = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), amount);
   if (error != std::errc{} || !std::isfinite(amount) || amount < 0) return wrong();
@@ -61,7 +61,7 @@ Result<std::chrono::milliseconds> read_duration(std::string_view text) {
   } else {
     return wrong();
   }
-  if (ms > kDurationMsMax) return bad("'" + std::string(text) + "' is longer than a year");
+  if (ms > kDurationMsMax) return misused("'" + std::string(text) + "' is longer than a year");
   return std::chrono::milliseconds(std::llround(ms));
 }
 
@@ -69,9 +69,9 @@ Result<std::uint64_t> read_number(std::string_view text, std::uint64_t max) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (text.empty() || error != std::errc{} || end != text.data() + text.size()) {
-    return bad("'" + std::string(text) + "' is no number");
+    return misused("'" + std::string(text) + "' is no number");
   }
-  if (number > max) return bad(std::string(text) + " is too large; at most " + std::to_string(max));
+  if (number > max) return misused(std::string(text) + " is too large; at most " + std::to_string(max));
   return number;
 }
 

@@ -36,6 +36,9 @@ class Call {
   bool json() const { return has("json"); }
 };
 
+// A command line that cannot be carried out, and why.
+Failure misused(std::string context);
+
 // "250ms", "10s", "5m", "2h"; a bare number is seconds.
 Result<std::chrono::milliseconds> read_duration(std::string_view text);
 Result<std::uint64_t> read_number(std::string_view text, std::uint64_t max);

@@ -10,7 +10,7 @@
 namespace tenure::cli {
 namespace {
 
-struct Row {
+struct DeadRow {
   std::uint64_t id;
   Bytes key;
   JobKind kind;
@@ -60,7 +60,7 @@ int run_dead_list(const Call& call) {
   if (!deadline) return report_usage(call, deadline.error());
   const Result<std::unique_ptr<PoolCore>> core = follow(call, nullptr);
   if (!core) return report(call, core.error());
-  std::vector<Row> rows;
+  std::vector<DeadRow> rows;
   const Status looked = (*core)->look(
       [&](const Machine& machine) {
         for (const auto& [id, letter] : machine.dead()) {
@@ -74,7 +74,7 @@ int run_dead_list(const Call& call) {
   if (call.json()) {
     Json json;
     json.object().array("dead");
-    for (const Row& row : rows) {
+    for (const DeadRow& row : rows) {
       json.object().field("id", row.id).field("key", row.key).field("kind", to_string(row.kind));
       json.field("state", row.quarantined ? "quarantined" : "dead").field("epoch", row.epoch);
       json.field("age_ms", row.age_ms).field("error", row.error).end();
@@ -83,7 +83,7 @@ int run_dead_list(const Call& call) {
     return kDone;
   }
   Table table({"ID", "KEY", "KIND", "STATE", "AGE", "ERROR"});
-  for (const Row& row : rows) {
+  for (const DeadRow& row : rows) {
     table.add({std::to_string(row.id), row.key, std::string(to_string(row.kind)),
                row.quarantined ? "quarantined" : "dead", show_ms(row.age_ms), first_line(row.error)});
   }

@@ -16,14 +16,14 @@ namespace {
 // Lines that may be under way at a time: enough to fill batches, and a bound on memory.
 constexpr std::size_t kUnderWayMax = 20'000;
 
-struct Plan {
+struct DispatchPlan {
   Stage stage = Stage::accepted;
   std::chrono::milliseconds timeout{};
   bool json = false;
 };
 
-Result<Plan> plan_of(const Call& call) {
-  Plan plan;
+Result<DispatchPlan> dispatch_plan(const Call& call) {
+  DispatchPlan plan;
   const std::string wait = call.value("wait").value_or("accepted");
   if (wait == "started") plan.stage = Stage::started;
   if (wait == "done") plan.stage = Stage::done;
@@ -78,7 +78,7 @@ std::string line_of(const std::string& key, const PendingTicket& ticket, const s
   return json.end().text();
 }
 
-int tell(const Plan& plan, const std::string& key, const PendingTicket& ticket, Deadline deadline) {
+int tell(const DispatchPlan& plan, const std::string& key, const PendingTicket& ticket, Deadline deadline) {
   const std::optional<Error> error = outcome_of(ticket, plan.stage, deadline);
   const PendingTicket::View view = ticket.view();
   if (plan.json) {
@@ -95,7 +95,7 @@ int tell(const Plan& plan, const std::string& key, const PendingTicket& ticket, 
   return exit_code(error->code);
 }
 
-int dispatch_one(const Call& call, PoolCore& core, const Plan& plan, Request request) {
+int dispatch_one(const Call& call, PoolCore& core, const DispatchPlan& plan, Request request) {
   request.key = call.words[0];
   if (call.words.size() > 1 && call.words[1] == "-") {
     request.text.assign(std::istreambuf_iterator<char>(std::cin), {});
@@ -111,7 +111,7 @@ int dispatch_one(const Call& call, PoolCore& core, const Plan& plan, Request req
 // Jobs that were sent, in the order of their lines; the oldest is waited for first.
 class UnderWay {
  public:
-  UnderWay(PoolCore& core, const Plan& plan) : core_(core), plan_(plan) {}
+  UnderWay(PoolCore& core, const DispatchPlan& plan) : core_(core), plan_(plan) {}
 
   // What is malformed is an answer like any other, and has its place among them.
   void send(Request request) {
@@ -162,12 +162,12 @@ class UnderWay {
   }
 
   PoolCore& core_;
-  const Plan& plan_;
+  const DispatchPlan& plan_;
   std::deque<Job> jobs_;
   int exit_ = kDone;
 };
 
-int dispatch_lines(PoolCore& core, const Plan& plan, const Request& like, std::istream& lines) {
+int dispatch_lines(PoolCore& core, const DispatchPlan& plan, const Request& like, std::istream& lines) {
   UnderWay under_way(core, plan);
   std::string line;
   for (std::uint64_t number = 1; std::getline(lines, line); ++number) {
@@ -183,7 +183,7 @@ int dispatch_lines(PoolCore& core, const Plan& plan, const Request& like, std::i
   return under_way.exit();
 }
 
-int dispatch_from(const Call& call, PoolCore& core, const Plan& plan, const Request& like) {
+int dispatch_from(const Call& call, PoolCore& core, const DispatchPlan& plan, const Request& like) {
   const std::string path = *call.value("from");
   if (path == "-") return dispatch_lines(core, plan, like, std::cin);
   std::ifstream file(path);
@@ -198,7 +198,7 @@ int run_dispatch(const Call& call) {
   if (from != call.words.empty()) {
     return report_usage(call, {Errc::invalid, "", from ? "with --from, keys come from the file" : "a KEY is needed"});
   }
-  const Result<Plan> plan = plan_of(call);
+  const Result<DispatchPlan> plan = dispatch_plan(call);
   if (!plan) return report_usage(call, plan.error());
   Result<Request> request = request_of(call);
   if (!request) return report_usage(call, request.error());

@@ -13,7 +13,7 @@ namespace {
 // Keys that are looked at while the node's loop waits.
 constexpr std::size_t kAtOnce = 50'000;
 
-struct Row {
+struct JobRow {
   Bytes key;
   JobKind kind;
   JobState state;
@@ -35,7 +35,7 @@ struct Wanted {
   }
 };
 
-Status collect(PoolCore& core, const Wanted& wanted, Deadline deadline, std::vector<Row>& rows, Position& position) {
+Status collect(PoolCore& core, const Wanted& wanted, Deadline deadline, std::vector<JobRow>& rows, Position& position) {
   SlotId from = 0;
   while (from != kNone && rows.size() < wanted.limit) {
     const Status looked = core.look(
@@ -56,10 +56,10 @@ Status collect(PoolCore& core, const Wanted& wanted, Deadline deadline, std::vec
   return {};
 }
 
-std::string as_json(const std::vector<Row>& rows, Position position) {
+std::string as_json(const std::vector<JobRow>& rows, Position position) {
   Json json;
   json.object().field("position", position).array("jobs");
-  for (const Row& row : rows) {
+  for (const JobRow& row : rows) {
     json.object().field("key", row.key).field("kind", to_string(row.kind)).field("state", to_string(row.state));
     row.worker.empty() ? json.null("worker") : json.field("worker", row.worker);
     row.epoch == 0 ? json.null("epoch") : json.field("epoch", row.epoch);
@@ -79,18 +79,18 @@ int run_jobs(const Call& call) {
                       call.value("state").value_or(""), *limit};
   const Result<std::unique_ptr<PoolCore>> core = follow(call, nullptr);
   if (!core) return report(call, core.error());
-  std::vector<Row> rows;
+  std::vector<JobRow> rows;
   Position position = 0;
   if (const Status collected = collect(**core, wanted, *deadline, rows, position); !collected) {
     return report(call, collected.error());
   }
-  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.key < b.key; });
+  std::sort(rows.begin(), rows.end(), [](const JobRow& a, const JobRow& b) { return a.key < b.key; });
   if (call.json()) {
     print(as_json(rows, position));
     return kDone;
   }
   Table table({"KEY", "KIND", "STATE", "WORKER", "EPOCH", "ATTEMPT", "SINCE"});
-  for (const Row& row : rows) {
+  for (const JobRow& row : rows) {
     table.add({row.key, std::string(to_string(row.kind)), std::string(to_string(row.state)), row.worker,
                row.epoch == 0 ? "" : std::to_string(row.epoch), std::to_string(row.attempt), show_ms(row.since_ms)});
   }

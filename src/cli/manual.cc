@@ -53,7 +53,7 @@ std::string names(const std::vector<Flag>& flags) {
   return out;
 }
 
-std::string quoted(std::string_view text) {
+std::string shell_quoted(std::string_view text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
@@ -107,7 +107,7 @@ std::string bash() {
   std::string first;
   for (const Command& command : commands()) {
     if (command.hidden) continue;
-    out += "    " + quoted(command.name) + ") flags+=\" " + names(command.flags) + "\"";
+    out += "    " + shell_quoted(command.name) + ") flags+=\" " + names(command.flags) + "\"";
     if (command.name == "completion") out += "; flags+=\" bash zsh fish\"";
     out += " ;;\n";
     const std::string head(command.name.substr(0, command.name.find(' ')));
@@ -122,9 +122,9 @@ std::string zsh() {
   std::string out = "#compdef tenure\n_tenure() {\n  local -a commands flags\n  commands=(\n";
   for (const Command& command : commands()) {
     if (command.hidden || command.name.find(' ') != std::string_view::npos) continue;
-    out += "    " + quoted(std::string(command.name) + ":" + std::string(command.summary)) + "\n";
+    out += "    " + shell_quoted(std::string(command.name) + ":" + std::string(command.summary)) + "\n";
   }
-  for (const auto& [head, words] : groups()) out += "    " + quoted(head + ":" + words) + "\n";
+  for (const auto& [head, words] : groups()) out += "    " + shell_quoted(head + ":" + words) + "\n";
   out += "  )\n";
   const auto arguments = [](const std::vector<Flag>& flags) {
     std::string list;
@@ -139,7 +139,7 @@ std::string zsh() {
       } else if (!flag.value.empty()) {
         line += flag.name == "from" ? ":file:_files" : ":" + std::string(flag.value) + ":";
       }
-      list += " " + quoted(line);
+      list += " " + shell_quoted(line);
     }
     return list;
   };
@@ -162,9 +162,9 @@ std::string fish() {
       if (!flag.choices.empty()) {
         std::string choices(flag.choices);
         for (char& c : choices) c = c == '|' ? ' ' : c;
-        out += " -a " + quoted(choices);
+        out += " -a " + shell_quoted(choices);
       }
-      out += " -d " + quoted(flag.help) + "\n";
+      out += " -d " + shell_quoted(flag.help) + "\n";
     }
   };
   flags(common_flags(), "");
@@ -173,10 +173,10 @@ std::string fish() {
     const std::size_t space = command.name.find(' ');
     const std::string head(command.name.substr(0, space));
     if (space == std::string_view::npos) {
-      out += "complete -c tenure -n __fish_use_subcommand -a " + head + " -d " + quoted(command.summary) + "\n";
+      out += "complete -c tenure -n __fish_use_subcommand -a " + head + " -d " + shell_quoted(command.summary) + "\n";
     } else {
       out += "complete -c tenure -n '__fish_seen_subcommand_from " + head + "' -a " +
-             std::string(command.name.substr(space + 1)) + " -d " + quoted(command.summary) + "\n";
+             std::string(command.name.substr(space + 1)) + " -d " + shell_quoted(command.summary) + "\n";
     }
     flags(command.flags, " -n '__fish_seen_subcommand_from " + head + "'");
   }

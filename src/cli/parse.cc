@@ -8,8 +8,6 @@
 namespace tenure::cli {
 namespace {
 
-Failure bad(std::string context) { return fail(Errc::invalid, "read the command line", std::move(context)); }
-
 // How many letters must change to get from one word to the other.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -101,7 +99,7 @@ class Parser {
       } else if (argument == "-h" && !only_words_) {
         call_.flags["help"];
       } else if (argument.size() > 1 && argument[0] == '-' && !only_words_) {
-        return bad("unknown flag " + argument + "; a word that begins with '-' comes after --");
+        return misused("unknown flag " + argument + "; a word that begins with '-' comes after --");
       } else {
         call_.words.push_back(argument);
       }
@@ -114,16 +112,16 @@ class Parser {
     const std::size_t equals = text.find('=');
     const std::string name(text.substr(0, equals));
     const Flag* flag = find_flag(call_.command, name);
-    if (flag == nullptr) return bad("unknown flag --" + name + suggest(name));
+    if (flag == nullptr) return misused("unknown flag --" + name + suggest(name));
     std::vector<std::string>& values = call_.flags[name];
     if (flag->takes_rest) {
-      if (equals != std::string_view::npos) return bad("--" + name + " takes the rest of the line, without '='");
+      if (equals != std::string_view::npos) return misused("--" + name + " takes the rest of the line, without '='");
       call_.rest.assign(arguments_.begin() + static_cast<std::ptrdiff_t>(at_) + 1, arguments_.end());
       at_ = arguments_.size();
-      return call_.rest.empty() ? bad("--" + name + " needs a command to run") : Status();
+      return call_.rest.empty() ? misused("--" + name + " needs a command to run") : Status();
     }
     if (flag->value.empty()) {
-      return equals == std::string_view::npos ? Status() : bad("--" + name + " takes no value");
+      return equals == std::string_view::npos ? Status() : misused("--" + name + " takes no value");
     }
     if (equals != std::string_view::npos) {
       values.emplace_back(text.substr(equals + 1));
@@ -133,7 +131,7 @@ class Parser {
         values.push_back(arguments_[++at_]);
       }
     } else {
-      return bad("--" + name + " needs a value: " + std::string(flag->value));
+      return misused("--" + name + " needs a value: " + std::string(flag->value));
     }
     return check_choice(*flag, values.back());
   }
@@ -142,7 +140,7 @@ class Parser {
     if (flag.choices.empty()) return {};
     const std::string among = "|" + std::string(flag.choices) + "|";
     if (among.find("|" + std::string(value) + "|") != std::string::npos) return {};
-    return bad("--" + std::string(flag.name) + " must be one of " + std::string(flag.choices));
+    return misused("--" + std::string(flag.name) + " must be one of " + std::string(flag.choices));
   }
 
   std::string suggest(std::string_view name) const {
@@ -163,11 +161,11 @@ class Parser {
 Status check_words(const Call& call) {
   const Command& command = *call.command;
   if (call.words.size() < command.words_min) {
-    return bad("tenure " + std::string(command.name) + " needs " + std::string(command.words));
+    return misused("tenure " + std::string(command.name) + " needs " + std::string(command.words));
   }
   if (call.words.size() > command.words_max) {
-    return bad("'" + call.words[command.words_max] + "' is one word too many" +
-               (command.words.empty() ? "" : "; a text of several words goes in quotes"));
+    return misused("'" + call.words[command.words_max] + "' is one word too many" +
+                   (command.words.empty() ? "" : "; a text of several words goes in quotes"));
   }
   return {};
 }
@@ -183,11 +181,11 @@ Result<Call> parse(const std::vector<std::string>& arguments) {
   if (call.command == nullptr) {
     if (leading.empty() || leading[0] == "help") return call;
     if (group(leading[0])) {
-      return bad("tenure " + leading[0] + " needs more: see tenure help " + leading[0]);
+      return misused("tenure " + leading[0] + " needs more: see tenure help " + leading[0]);
     }
     std::vector<std::string_view> known;
     for (const Command& command : commands()) known.push_back(command.name.substr(0, command.name.find(' ')));
-    return bad("unknown command " + leading[0] + suggestion(leading[0], known, "tenure "));
+    return misused("unknown command " + leading[0] + suggestion(leading[0], known, "tenure "));
   }
   call.words.erase(call.words.begin(), call.words.begin() + static_cast<std::ptrdiff_t>(used));
   if (call.has("help")) return call;

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::chrono::minutes kJoinPatience{2};
 
-struct Plan {
+struct WorkPlan {
   CoreOptions core;
   exec::ProgramOptions programs;
   std::vector<NodeWorker> workers;
@@ -36,7 +36,7 @@ std::string host_and_process() {
   return std::string(name.data()) + ":" + std::to_string(getpid());
 }
 
-Result<Plan> plan_of(const Call& call) {
+Result<WorkPlan> work_plan(const Call& call) {
   const Result<std::chrono::milliseconds> lease = call.duration("lease", std::chrono::seconds(10));
   if (!lease) return Failure(lease.error());
   const Result<std::uint64_t> count = call.number("workers", 1, 1000);
@@ -60,7 +60,7 @@ Result<Plan> plan_of(const Call& call) {
     return fail(Errc::invalid, "read the command line", "--workers and --concurrency must be at least 1");
   }
 
-  Plan plan;
+  WorkPlan plan;
   plan.core.pool = pool_name(call);
   plan.core.node.lease = *lease;
   plan.core.node.config = config;
@@ -146,7 +146,7 @@ int run_guard_main(const Call& /*call*/) { return exec::guard_main(); }
 
 int run_work(const Call& call) {
   if (call.rest.empty()) return report_usage(call, {Errc::invalid, "", "--exec CMD… is needed"});
-  Result<Plan> plan = plan_of(call);
+  Result<WorkPlan> plan = work_plan(call);
   if (!plan) return report_usage(call, plan.error());
   const Result<std::string> url = engine_url(call);
   if (!url) return report(call, url.error());

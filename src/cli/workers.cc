@@ -12,7 +12,7 @@
 namespace tenure::cli {
 namespace {
 
-struct Row {
+struct WorkerRow {
   Bytes id;
   Bytes node;
   Bytes host;
@@ -52,8 +52,8 @@ class Beats final : public NodeEvents, private Effects {
   std::int64_t now_ms_ = 0;
 };
 
-std::vector<Row> rows_of(const Machine& machine, const Beats& beats) {
-  std::vector<Row> rows;
+std::vector<WorkerRow> rows_of(const Machine& machine, const Beats& beats) {
+  std::vector<WorkerRow> rows;
   const Roster& roster = machine.roster();
   for (const WorkerIx ix : roster.by_age) {
     const RosterWorker& worker = roster.workers[ix];
@@ -74,7 +74,7 @@ int run_workers(const Call& call) {
   Beats beats;
   const Result<std::unique_ptr<PoolCore>> core = follow(call, &beats);
   if (!core) return report(call, core.error());
-  std::vector<Row> rows;
+  std::vector<WorkerRow> rows;
   Position position = 0;
   const Status looked = (*core)->look(
       [&](const Machine& machine) {
@@ -86,7 +86,7 @@ int run_workers(const Call& call) {
   if (call.json()) {
     Json json;
     json.object().field("position", position).array("workers");
-    for (const Row& row : rows) {
+    for (const WorkerRow& row : rows) {
       json.object().field("id", row.id).field("node", row.node).field("pid", row.pid).field("host", row.host);
       json.field("state", row.draining ? "draining" : "open").field("keys", row.keys);
       json.field("tasks_running", row.tasks).field("lease_ms", row.lease_ms);
@@ -96,7 +96,7 @@ int run_workers(const Call& call) {
     return kDone;
   }
   Table table({"WORKER", "NODE", "HOST", "PID", "STATE", "KEYS", "TASKS", "LEASE", "LEFT", "AGE"});
-  for (const Row& row : rows) {
+  for (const WorkerRow& row : rows) {
     table.add({row.id, row.node, row.host, std::to_string(row.pid), row.draining ? "draining" : "open",
                std::to_string(row.keys), std::to_string(row.tasks), show_ms(row.lease_ms), show_ms(row.lease_left_ms),
                show_ms(row.age_ms)});

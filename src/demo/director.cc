@@ -17,8 +17,6 @@ constexpr Nanos kAbsence = milliseconds(2500);
 constexpr Nanos kStep = milliseconds(20);
 constexpr Nanos kJoin = seconds(15);
 
-double ms(Nanos span) { return std::chrono::duration<double, std::milli>(span).count(); }
-
 std::string tenants(std::uint64_t count) { return std::to_string(count) + (count == 1 ? " tenant" : " tenants"); }
 
 }  // namespace

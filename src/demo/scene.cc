@@ -7,8 +7,6 @@ namespace {
 
 constexpr Nanos kFresh = std::chrono::milliseconds(1200);
 
-double ms(Nanos span) { return std::chrono::duration<double, std::milli>(span).count(); }
-
 const char* state_of(const Member& member, bool joined) {
   switch (member.state) {
     case Member::State::up: return joined ? "serving" : "joining";

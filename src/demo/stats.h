@@ -6,7 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
+
 namespace tenure::demo {
+
+inline double ms(Nanos span) { return std::chrono::duration<double, std::milli>(span).count(); }
 
 struct Distribution {
   double p50 = 0;

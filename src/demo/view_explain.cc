@@ -8,8 +8,6 @@
 namespace tenure::demo {
 namespace {
 
-constexpr std::size_t kMargin = 2;
-
 std::string ago(Instant from, Instant now) {
   return human_ms(std::chrono::duration<double, std::milli>(now - from).count());
 }

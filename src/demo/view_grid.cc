@@ -9,7 +9,6 @@
 namespace tenure::demo {
 namespace {
 
-constexpr std::size_t kMargin = 2;
 constexpr std::size_t kCellMin = 9;  // the last column is the space between two
 constexpr std::size_t kColumns = 8;
 

@@ -9,8 +9,6 @@
 namespace tenure::demo {
 namespace {
 
-constexpr std::size_t kMargin = 2;
-
 std::string padded(const std::string& text, std::size_t width) {
   const std::size_t used = columns_of(text);
   return used >= width ? text : text + std::string(width - used, ' ');

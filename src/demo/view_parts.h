@@ -17,6 +17,9 @@ constexpr Style kLoud{-1, -1, true};
 constexpr Style kGood{114, -1, true};
 constexpr Style kBad{203, -1, true};
 
+// Of every row, on both sides.
+constexpr std::size_t kMargin = 2;
+
 // The colour of a worker's slot; of none, a grey.
 int slot_colour(int slot);
 

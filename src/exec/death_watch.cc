@@ -28,7 +28,7 @@ constexpr std::uint64_t kProbes = 64;
 // The worker is gone, and its guard is still ending programs; or there is no process to wait for.
 constexpr Nanos kFirstLook = 1ms;
 constexpr Nanos kLastLook = 50ms;
-constexpr std::uint64_t kWakeTag = 0;  // no session has this number
+constexpr std::uint64_t kPostedTag = 0;  // no session has this number
 
 std::uint64_t own_namespace() {
   struct stat found{};
@@ -50,7 +50,7 @@ DeathWatch::DeathWatch(Descriptor file, std::uint64_t process_namespace)
       poll_(epoll_create1(EPOLL_CLOEXEC)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   ASSERT(poll_ && wake_);
-  epoll_event event{.events = EPOLLIN, .data = {.u64 = kWakeTag}};
+  epoll_event event{.events = EPOLLIN, .data = {.u64 = kPostedTag}};
   ASSERT(epoll_ctl(poll_.get(), EPOLL_CTL_ADD, wake_.get(), &event) == 0);
   thread_ = std::thread([this] { serve(); });
   pthread_setname_np(thread_.native_handle(), "tenure-deaths");
@@ -150,7 +150,7 @@ void DeathWatch::serve() {
     const int count = epoll_wait(poll_.get(), events.data(), static_cast<int>(events.size()), look_at_due());
     for (int i = 0; i < count; ++i) {
       const std::uint64_t tag = events.at(static_cast<std::size_t>(i)).data.u64;
-      tag == kWakeTag ? run_posted() : look_at(tag);
+      tag == kPostedTag ? run_posted() : look_at(tag);
     }
     const std::lock_guard lock(mutex_);
     if (stopping_) return;

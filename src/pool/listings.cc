@@ -14,11 +14,6 @@ constexpr std::size_t kPageMax = 10'000;
 // Keys that one turn on the loop looks at: a filter that few pass must not hold up the node.
 constexpr std::size_t kLookedAtMax = 50'000;
 
-Deadline after(std::chrono::nanoseconds timeout) {
-  const auto now = std::chrono::steady_clock::now();
-  return now + std::min<std::chrono::nanoseconds>(timeout, Deadline::max() - now);
-}
-
 milliseconds since(const Machine& machine, std::int64_t then_ms) {
   return milliseconds(std::max<std::int64_t>(machine.log_time_ms() - then_ms, 0));
 }

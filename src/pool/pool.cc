@@ -5,11 +5,6 @@
 namespace tenure {
 namespace {
 
-Deadline after(std::chrono::nanoseconds timeout) {
-  const auto now = std::chrono::steady_clock::now();
-  return now + std::min<std::chrono::nanoseconds>(timeout, Deadline::max() - now);
-}
-
 Result<Ticket> submit(PoolImpl& pool, Request request) {
   Result<TicketPtr> ticket = pool.core().submit(std::move(request));
   if (!ticket) return Failure(ticket.error());

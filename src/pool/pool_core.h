@@ -15,6 +15,7 @@
 // Everything is thread-safe, and what waits takes a deadline. Nothing that waits may be called on the core's own
 // loop, that is, from the host's calls or the listener's.
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -39,6 +40,11 @@
 namespace tenure {
 
 using Deadline = std::chrono::steady_clock::time_point;
+
+inline Deadline after(std::chrono::nanoseconds timeout) {
+  const auto now = std::chrono::steady_clock::now();
+  return now + std::min<std::chrono::nanoseconds>(timeout, Deadline::max() - now);
+}
 
 // Requests that may wait in this process for their turn: beyond it submit() says Errc::busy.
 constexpr std::size_t kSubmittedBytesMax = 64U << 20;

@@ -15,7 +15,7 @@ namespace tenure::test {
 namespace {
 
 constexpr std::size_t kWorkers = 100;
-constexpr std::size_t kKeys = 10'000;
+constexpr std::size_t kKeysMoved = 10'000;
 
 // Workers by age, the oldest first.
 std::vector<Place> pool() {
@@ -36,7 +36,7 @@ std::uint64_t by_rendezvous(std::uint64_t key, const std::vector<Place>& workers
 
 std::vector<std::uint64_t> all_holders(Choose choose, const std::vector<Place>& workers) {
   std::vector<std::uint64_t> seeds;
-  for (std::size_t i = 0; i < kKeys; ++i) seeds.push_back(choose(key_hash(i), workers));
+  for (std::size_t i = 0; i < kKeysMoved; ++i) seeds.push_back(choose(key_hash(i), workers));
   return seeds;
 }
 
@@ -51,7 +51,7 @@ double moved_by_leave(Choose choose, std::size_t index) {
   auto workers = pool();
   const auto before = all_holders(choose, workers);
   workers.erase(workers.begin() + static_cast<std::ptrdiff_t>(index));
-  return 100.0 * static_cast<double>(count_moves(before, all_holders(choose, workers))) / kKeys;
+  return 100.0 * static_cast<double>(count_moves(before, all_holders(choose, workers))) / kKeysMoved;
 }
 
 TEST(Moves, JumpMovesNearlyAllKeysWhenTheOldestLeaves) {
@@ -79,7 +79,7 @@ TEST(Moves, RollingRestartUnderJump) {
     moves += count_moves(held, after_leave) + count_moves(after_leave, after_join);
     held = std::move(after_join);
   }
-  EXPECT_NEAR(static_cast<double>(moves) / kKeys, 101, 1);
+  EXPECT_NEAR(static_cast<double>(moves) / kKeysMoved, 101, 1);
 }
 
 // Rendezvous moves it twice. As in the pool, a leave looks only at the leaver's keys, and a join compares the joiner
@@ -87,13 +87,13 @@ TEST(Moves, RollingRestartUnderJump) {
 TEST(Moves, RollingRestartUnderRendezvous) {
   auto workers = pool();
   std::vector<Place> held;
-  for (std::size_t i = 0; i < kKeys; ++i) held.push_back(workers[rendezvous_choose(key_hash(i), workers)]);
+  for (std::size_t i = 0; i < kKeysMoved; ++i) held.push_back(workers[rendezvous_choose(key_hash(i), workers)]);
   std::size_t moves = 0;
   for (std::size_t i = 0; i < kWorkers; ++i) {
     const Place leaver = workers.front();
     const Place joiner{worker_seed(kWorkers + i), kWeightDefault};
     workers.erase(workers.begin());
-    for (std::size_t k = 0; k < kKeys; ++k) {
+    for (std::size_t k = 0; k < kKeysMoved; ++k) {
       if (held[k].seed == leaver.seed) {
         held[k] = workers[rendezvous_choose(key_hash(k), workers)];
         ++moves;
@@ -105,8 +105,8 @@ TEST(Moves, RollingRestartUnderRendezvous) {
     }
     workers.push_back(joiner);
   }
-  EXPECT_NEAR(static_cast<double>(moves) / kKeys, 2, 0.1);
-  for (std::size_t k = 0; k < kKeys; ++k) ASSERT_EQ(held[k].seed, by_rendezvous(key_hash(k), workers));
+  EXPECT_NEAR(static_cast<double>(moves) / kKeysMoved, 2, 0.1);
+  for (std::size_t k = 0; k < kKeysMoved; ++k) ASSERT_EQ(held[k].seed, by_rendezvous(key_hash(k), workers));
 }
 
 }  // namespace

@@ -5,28 +5,10 @@
 #include <map>
 
 #include "assign/jump.h"
-#include "machine/pool.h"
+#include "machine/many_keys.h"
 
 namespace tenure::test {
 namespace {
-
-constexpr int kKeys = 200;
-
-Bytes key(int i) { return "key" + std::to_string(i); }
-
-void run_keys(TestPool& pool) {
-  for (int i = 0; i < kKeys; ++i) pool.resident(key(i));
-  pool.settle();
-}
-
-std::map<Bytes, Bytes> holders(const TestPool& pool) {
-  std::map<Bytes, Bytes> map;
-  pool.machine().each_job(0, [&](const JobInfo& job) {
-    map[Bytes(job.key)] = Bytes(job.worker);
-    return true;
-  });
-  return map;
-}
 
 void configure(TestPool& pool, v1::Configure::Assignment assignment) {
   v1::Configure options;

@@ -5,25 +5,10 @@
 #include <algorithm>
 #include <map>
 
-#include "machine/pool.h"
+#include "machine/many_keys.h"
 
 namespace tenure::test {
 namespace {
-
-constexpr int kKeys = 120;
-
-Bytes key(int i) { return "key" + std::to_string(i); }
-
-void run_keys(TestPool& pool) {
-  for (int i = 0; i < kKeys; ++i) pool.resident(key(i));
-  pool.settle();
-}
-
-std::map<Bytes, Bytes> holders(const TestPool& pool) {
-  std::map<Bytes, Bytes> map;
-  for (int i = 0; i < kKeys; ++i) map[key(i)] = pool.holder(key(i));
-  return map;
-}
 
 // Every key has the target that a choice from scratch among the open workers gives.
 void expect_fresh_choice(TestPool& pool) {

@@ -7,13 +7,11 @@
 
 namespace tenure::sim {
 
-namespace {
-
 // What an answer brings, kept until it is delivered.
 template <class T>
-class Answered : public Call {
+class AnsweredCall : public Call {
  public:
-  explicit Answered(std::function<void(Result<T>)> done) : done_(std::move(done)) {}
+  explicit AnsweredCall(std::function<void(Result<T>)> done) : done_(std::move(done)) {}
 
   void fail(Error error) override { answer_ = Failure(std::move(error)); }
   void deliver() override {
@@ -27,9 +25,11 @@ class Answered : public Call {
   std::function<void(Result<T>)> done_;
 };
 
-class AppendCall final : public Answered<Position> {
+namespace {
+
+class AppendCall final : public AnsweredCall<Position> {
  public:
-  AppendCall(Bytes data, Log::AppendDone done) : Answered(std::move(done)), data_(std::move(data)) {}
+  AppendCall(Bytes data, Log::AppendDone done) : AnsweredCall(std::move(done)), data_(std::move(data)) {}
 
   void serve(LogServer& server) override {
     if (data_.size() > kEntryBytesMax) return fail({Errc::invalid, "sim append", "too large"});
@@ -41,9 +41,9 @@ class AppendCall final : public Answered<Position> {
   Bytes data_;
 };
 
-class LoadCall final : public Answered<Snapshot> {
+class LoadCall final : public AnsweredCall<Snapshot> {
  public:
-  LoadCall(Wires& wires, std::function<void(Result<Snapshot>)> done) : Answered(std::move(done)), wires_(wires) {}
+  LoadCall(Wires& wires, std::function<void(Result<Snapshot>)> done) : AnsweredCall(std::move(done)), wires_(wires) {}
 
   void serve(LogServer& server) override {
     if (wires_.snapshot_fails(true)) return fail({Errc::unavailable, "sim load snapshot", {}});
@@ -54,10 +54,10 @@ class LoadCall final : public Answered<Snapshot> {
   Wires& wires_;
 };
 
-class CommitCall final : public Answered<void> {
+class CommitCall final : public AnsweredCall<void> {
  public:
   CommitCall(Wires& wires, std::shared_ptr<const Snapshot> snapshot, std::function<void(Status)> done)
-      : Answered(std::move(done)), wires_(wires), snapshot_(std::move(snapshot)) {}
+      : AnsweredCall(std::move(done)), wires_(wires), snapshot_(std::move(snapshot)) {}
 
   void serve(LogServer& server) override {
     if (wires_.snapshot_fails(false)) return fail({Errc::unavailable, "sim commit snapshot", {}});
@@ -69,10 +69,10 @@ class CommitCall final : public Answered<void> {
   std::shared_ptr<const Snapshot> snapshot_;
 };
 
-class ServerCall final : public Answered<void> {
+class ServerCall final : public AnsweredCall<void> {
  public:
   ServerCall(std::function<void(LogServer&)> act, std::function<void(Status)> done)
-      : Answered(std::move(done)), act_(std::move(act)) {}
+      : AnsweredCall(std::move(done)), act_(std::move(act)) {}
 
   void serve(LogServer& server) override {
     act_(server);
@@ -85,17 +85,17 @@ class ServerCall final : public Answered<void> {
 
 }  // namespace
 
-class ReadCall final : public Answered<std::vector<Entry>> {
+class ReadCall final : public AnsweredCall<std::vector<Entry>> {
  public:
   ReadCall(Wires& wires, Cursor after, std::shared_ptr<SimLog::State> state, Log::ReadDone done)
-      : Answered(std::move(done)), wires_(wires), after_(after), state_(std::move(state)) {}
+      : AnsweredCall(std::move(done)), wires_(wires), after_(after), state_(std::move(state)) {}
 
   void serve(LogServer& server) override { answer_ = server.read(after_, wires_.entries_per_read()); }
   bool waits() const override { return answer_ && answer_->has_value() && (*answer_)->empty(); }
   void deliver() override {
     state_->reading = false;
     if (!*answer_ && answer_->error().code == Errc::lost_history) state_->lost = true;
-    Answered::deliver();
+    AnsweredCall::deliver();
   }
 
  private:

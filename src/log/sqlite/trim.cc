@@ -6,8 +6,8 @@ namespace tenure::sqlite {
 namespace {
 
 // A step ends at whichever comes first: some milliseconds of work.
-constexpr int kStepEntriesMax = 1024;
-constexpr std::int64_t kStepBytesMax = 4LL << 20;
+constexpr int kTrimEntriesMax = 1024;
+constexpr std::int64_t kTrimBytesMax = 4LL << 20;
 
 constexpr std::string_view kSnapshotPosition = "SELECT max(position) FROM snapshots WHERE chunks IS NOT NULL";
 
@@ -26,7 +26,7 @@ Result<Cut> find_cut(Connection& connection, std::int64_t end) {
     const Result<bool> row = walk->step();
     if (!row) return Failure(row.error());
     if (!*row) return Cut{end, true};
-    if (entries == kStepEntriesMax || bytes >= kStepBytesMax) return Cut{walk->integer(0), false};
+    if (entries == kTrimEntriesMax || bytes >= kTrimBytesMax) return Cut{walk->integer(0), false};
     bytes += walk->integer(1);
   }
 }
