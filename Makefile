@@ -55,8 +55,8 @@ sim: release ## Run the simulator over SEEDS (10000)
 	@[ -x $(SIMULATOR) ] || { echo "make sim: $(SIMULATOR) is not built yet"; exit 1; }
 	@$(SIMULATOR) --seeds $(SEEDS)
 
-faults: release ## Kill, freeze and replace real worker processes for FAULT_ROUNDS (200), and judge the history
-	@python3 tests/faults/faults.py build/release/tenure build/release/tests/faults/faults_handler --rounds $(FAULT_ROUNDS)
+faults: release ## Kill, freeze and replace real worker processes for FAULT_ROUNDS (200); the checker judges their history
+	@python3 tests/faults/faults.py build/release --rounds $(FAULT_ROUNDS)
 
 coverage: ## Measure which lines the unit and conformance tests reach
 	@tools/bootstrap

@@ -1,5 +1,5 @@
 // The handler of the fault tests, run by `tenure work --exec`. A resident writes to the ledger as fast as a disk-less
-// database lets it, each time with its epoch; a task writes its payload once. Every step goes into the history file,
+// database lets it, each time with its epoch; a task writes its payload. Every step goes into the history file,
 // with the time by CLOCK_BOOTTIME, in one write, so that lines of many processes do not mix.
 //
 //   faults_handler LEDGER HISTORY
@@ -35,9 +35,9 @@ class History {
  public:
   explicit History(const char* path) : file_(open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600)) {}
 
-  void say(const char* what, const std::string& more = "") const {
+  void say(const char* what) const {
     const std::string line = std::string(what) + " " + std::to_string(now_ns()) + " " + environment("TENURE_KEY") +
-                             " " + environment("TENURE_EPOCH") + " " + environment("TENURE_WORKER") + " " + more + "\n";
+                             " " + environment("TENURE_EPOCH") + " " + environment("TENURE_WORKER") + "\n";
     if (write(file_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) std::_Exit(3);
   }
 
@@ -77,9 +77,10 @@ int resident(sqlite3* ledger, const History& history) {
 int task(sqlite3* ledger, const History& history) {
   std::ifstream file(environment("TENURE_DIR") + "/payload");
   const std::string payload{std::istreambuf_iterator<char>(file), {}};
+  history.say("begin");
   run(ledger, "INSERT INTO done VALUES(?1, ?2, ?3)", environment("TENURE_KEY"), std::stoll(environment("TENURE_EPOCH")),
       payload);
-  history.say("task", payload);
+  history.say("end");
   return 0;
 }
 

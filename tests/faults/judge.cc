@@ -1,0 +1,233 @@
+// Has the simulator's checker judge a history of real processes. It knows no more of a pool than the checker does.
+//
+//   faults_judge HISTORY LEASE_MS RECOVERY_MS
+//
+// A line of the history is WHAT NANOSECONDS WORDS…, in any order; the time is by CLOCK_BOOTTIME. What handlers wrote:
+//
+//   begin|write|refused|end KEY EPOCH …   a tenure's signs of life; a write was accepted or refused by the ledger
+//
+// what the driver wrote, who knows requests by key and payload:
+//
+//   asked resident|task KEY PAYLOAD       answered STATE KEY PAYLOAD
+//   healed                                all faults are over
+//   closed                                what comes later is not judged
+//
+// and what a witness read in the log (witness.cc):
+//
+//   log.dispatch TICKET KEY PAYLOAD       log.leased SESSION UNTIL       log.fenced POSITION SESSION
+//   log.granted POSITION SESSION KEY EPOCH TICKET FIRST                  log.ended POSITION KEY EPOCH
+//   log.settled POSITION TICKET STATE CODE                               log.buried POSITION TICKET
+//
+// Lines of the log are in its order, and their times are the earliest possible: an engine's are in whole milliseconds.
+// The checker gets the latest that agrees with the handlers, who begin after they were granted a key, and with the
+// clients, who are told after the log has said it.
+//
+// A program that was killed says no end. Then its tenure lasted at least until its last sign of life, and that is when
+// it is taken to have ended, unless the log says that it goes on.
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/checker.h"
+
+namespace tenure::sim {
+namespace {
+
+constexpr Time kLater = 4 * kMilli;  // than the earliest possible
+constexpr ProcessNumber kClient = 1;
+constexpr ProcessNumber kWorkersFrom = 2;
+
+struct Line {
+  std::string what;
+  Time at = 0;
+  std::vector<std::string> words;
+
+  std::string word(std::size_t i) const { return i < words.size() ? words[i] : ""; }
+  std::uint64_t number(std::size_t i) const { return std::stoull(words.at(i)); }
+  bool is_log() const { return what.starts_with("log."); }
+};
+
+using Tenure = std::pair<std::string, std::uint64_t>;
+
+void move_log_later(std::vector<Line>& lines) {
+  std::map<Tenure, Time> begun;
+  std::map<std::pair<std::string, std::string>, std::string> tickets;  // by key and payload
+  std::map<std::pair<std::string, std::string>, Time> told;            // by ticket and step
+  for (const Line& line : lines) {
+    if (line.what == "log.dispatch") tickets[{line.word(1), line.word(2)}] = line.word(0);
+    if (line.what == "begin") begun.try_emplace({line.word(0), line.number(1)}, line.at);
+  }
+  for (const Line& line : lines) {
+    if (line.what == "answered") told.try_emplace({tickets[{line.word(1), line.word(2)}], line.word(0)}, line.at);
+  }
+  const auto seen_at = [&](const Line& line) {
+    if (line.what == "log.granted") {
+      const auto begin = begun.find({line.word(2), line.number(3)});
+      if (begin != begun.end()) return begin->second;
+    } else if (line.what == "log.settled") {
+      const auto answer = told.find({line.word(1), line.word(2)});
+      if (answer != told.end()) return answer->second;
+    }
+    return INT64_MAX;
+  };
+  Time bound = INT64_MAX;
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    if (!line->is_log()) continue;
+    bound = std::min({bound, line->at + kLater, seen_at(*line)});
+    line->at = bound = std::max(line->at, bound);
+  }
+}
+
+std::vector<Line> read_lines(const char* path) {
+  std::ifstream file(path);
+  std::vector<Line> lines;
+  for (std::string text; std::getline(file, text);) {
+    std::istringstream words(text);
+    Line line;
+    words >> line.what >> line.at;
+    for (std::string word; words >> word;) line.words.push_back(word);
+    lines.push_back(std::move(line));
+  }
+  move_log_later(lines);
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const Line& a, const Line& b) { return a.at != b.at ? a.at < b.at : a.is_log() && !b.is_log(); });
+  const auto closed = std::find_if(lines.begin(), lines.end(), [](const Line& line) { return line.what == "closed"; });
+  if (closed != lines.end()) lines.erase(closed + 1, lines.end());
+  return lines;
+}
+
+std::optional<Step> step_of(const std::string& text) {
+  static const std::map<std::string, Step> kSteps{
+      {"accepted", Step::accepted}, {"refused", Step::refused}, {"started", Step::started},
+      {"done", Step::done},         {"failed", Step::failed},   {"stopped", Step::stopped},
+  };
+  const auto found = kSteps.find(text);
+  return found == kSteps.end() ? std::nullopt : std::optional(found->second);
+}
+
+class Translation {
+ public:
+  explicit Translation(const std::vector<Line>& lines) : lines_(lines) {
+    for (const Line& line : lines_) {
+      if (line.what == "log.dispatch") tickets_[{line.word(1), line.word(2)}] = line.number(0);
+      if (line.what == "log.ended") over_.insert({line.word(1), line.number(2)});
+      if (line.what == "begin" || line.what == "write" || line.what == "refused" || line.what == "end") {
+        last_sign_[{line.word(0), line.number(1)}] = &line;
+      }
+    }
+  }
+
+  History history() {
+    for (const Line& line : lines_) {
+      at_ = line.at;
+      if (line.is_log()) {
+        log(line);
+      } else if (line.what == "asked" || line.what == "answered") {
+        client(line);
+      } else if (line.what == "healed") {
+        add(Healed{});
+      } else if (line.what == "closed") {
+        add(Closed{0, 0, 0});
+      } else {
+        handler(line);
+      }
+    }
+    return std::move(history_);
+  }
+
+ private:
+  struct Granted {
+    std::uint64_t session;
+    std::uint64_t ticket;
+  };
+
+  template <class T>
+  void add(T what) {
+    history_.push_back({at_, std::move(what)});
+  }
+
+  ProcessNumber process_of(std::uint64_t session) {
+    return processes_.try_emplace(session, kWorkersFrom + static_cast<ProcessNumber>(processes_.size())).first->second;
+  }
+
+  void log(const Line& line) {
+    if (line.what == "log.leased") {
+      add(Leased{process_of(line.number(0)), line.number(0), std::stoll(line.words.at(1))});
+    } else if (line.what == "log.fenced") {
+      add(LogFenced{line.number(0), line.number(1)});
+    } else if (line.what == "log.granted") {
+      granted_[{line.word(2), line.number(3)}] = {line.number(1), line.number(4)};
+      add(LogGranted{line.number(0), line.word(2), line.number(3), line.number(4), line.word(5) == "1"});
+    } else if (line.what == "log.ended") {
+      add(LogEnded{line.number(0), line.word(1), line.number(2)});
+    } else if (line.what == "log.buried") {
+      add(LogBuried{line.number(0), line.number(1)});
+    } else if (const auto step = step_of(line.word(2)); line.what == "log.settled" && step) {
+      add(LogSettled{line.number(0), line.number(1), *step, static_cast<Errc>(line.number(3))});
+    }
+  }
+
+  // A request that is not in the log was never made, as far as the pool is concerned.
+  void client(const Line& line) {
+    const auto ticket = tickets_.find({line.word(1), line.word(2)});
+    if (ticket == tickets_.end()) return;
+    if (line.what == "asked") {
+      add(Asked{kClient, ticket->second, line.word(0) == "task" ? Ask::task : Ask::resident, line.word(1)});
+    } else if (const auto step = step_of(line.word(0))) {
+      add(Answered{kClient, ticket->second, *step, Errc::unknown});
+    }
+  }
+
+  void handler(const Line& line) {
+    const Tenure tenure{line.word(0), line.number(1)};
+    const Granted by = granted_[tenure];
+    const ProcessNumber process = process_of(by.session);
+    if (line.what == "begin") add(HoldBegan{process, by.session, tenure.first, tenure.second, by.ticket, 0});
+    if (line.what == "write") add(Wrote{process, tenure.first, tenure.second, true});
+    if (line.what == "refused") add(Wrote{process, tenure.first, tenure.second, false});
+    const bool last = last_sign_[tenure] == &line;
+    if (line.what == "end" || (last && over_.contains(tenure))) add(HoldEnded{process, tenure.first, tenure.second});
+  }
+
+  const std::vector<Line>& lines_;
+  std::map<std::pair<std::string, std::string>, std::uint64_t> tickets_;  // by key and payload
+  std::set<Tenure> over_;
+  std::map<Tenure, const Line*> last_sign_;
+  std::map<Tenure, Granted> granted_;
+  std::map<std::uint64_t, ProcessNumber> processes_;  // by session
+  History history_;
+  Time at_ = 0;
+};
+
+int run(const char* path, const char* lease_ms, const char* recovery_ms) {
+  const std::vector<Line> lines = read_lines(path);
+  const History history = Translation(lines).history();
+  Expectations expected;
+  expected.lease = std::stoll(lease_ms) * kMilli;
+  expected.recovery = std::stoll(recovery_ms) * kMilli;
+  // Those who ask are programs that have long ended.
+  expected.all_answered = false;
+  const std::vector<Violation> found = check(history, expected);
+  std::size_t shown = 0;
+  for (const Violation& violation : found) {
+    if (++shown <= 50) std::printf("  %s\n", to_string(violation).c_str());
+  }
+  const auto grants = std::count_if(history.begin(), history.end(),
+                                    [](const Event& event) { return std::holds_alternative<LogGranted>(event.what); });
+  std::printf("%zu events, %zu tenures granted, %zu violations\n", history.size(), static_cast<std::size_t>(grants),
+              found.size());
+  return found.empty() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace tenure::sim
+
+int main(int count, char** words) { return count == 4 ? tenure::sim::run(words[1], words[2], words[3]) : 64; }
