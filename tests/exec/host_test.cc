@@ -242,7 +242,7 @@ TEST(Lease, KillWorksAlsoWithoutTheGuard) {
 }
 
 TEST(Bounds, FloodOfOutputIsCut) {
-  HostStage stage(HostStage::shell("yes out | head -c 20000000; yes err | head -c 20000000 >&2; echo the end >&2"));
+  HostStage stage(HostStage::shell("yes out | head -c 6000000; yes err | head -c 6000000 >&2; echo the end >&2"));
   const Heard end = stage.end_of(stage.start(JobKind::task));
   EXPECT_EQ(end.end, "finished");
   EXPECT_EQ(end.text.size(), kResultBytesMax);
