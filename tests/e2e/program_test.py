@@ -1,6 +1,6 @@
 """The program as a user runs it: workers in one process, everything else from others, on a file.
 
-Usage: program_test.py PATH_OF_TENURE [unittest arguments]. Waits for events, never for time to pass.
+Usage: program_test.py PATH_OF_TENURE PATH_OF_STUBBORN [unittest arguments]. Waits for events, never for time to pass.
 """
 
 import json
@@ -16,6 +16,7 @@ import time
 import unittest
 
 TENURE = os.path.abspath(sys.argv.pop(1))
+STUBBORN = os.path.abspath(sys.argv.pop(1))
 PATIENCE = 30
 
 
@@ -236,6 +237,53 @@ class Pool(ProgramTest):
         self.assertTrue(checks["open"]["ok"])
         self.assertFalse(checks["durability"]["ok"])
         self.assertIn("tenure work", checks["workers"]["hint"])
+
+
+class Stubborn(ProgramTest):
+    """A program of the library that is frozen past its lease, with a handler that will not stop."""
+
+    def start(self, mode):
+        process = subprocess.Popen([STUBBORN, self.engine, self.folder / "file", mode], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.__exit__, None, None, None)
+        self.addCleanup(process.kill)
+        return process
+
+    def line(self, process, start):
+        for line in process.stdout:
+            if line.startswith(start):
+                return line.strip()
+        self.fail(f"no line that begins with '{start}': {process.stderr.read()}")
+
+    def lose_the_key(self, mode):
+        """A stubborn process that has lost its key to a worker, and was thawed; and that worker."""
+        process = self.start(mode)
+        self.line(process, "log joined")
+        self.ask("dispatch", "k", "--task")
+        old = int(self.line(process, "begin").split()[1])
+        process.send_signal(signal.SIGSTOP)
+        heir = Worker(self, "--exec", "sh", "-c", f"until [ -e {self.folder}/file ]; do sleep 0.01; done")
+        new = heir.wait("started", "k")["epoch"]
+        self.assertGreater(new, old)
+        process.send_signal(signal.SIGCONT)
+        return process, heir
+
+    def test_the_process_ends(self):
+        process, _ = self.lose_the_key("end")
+        self.assertEqual(process.wait(PATIENCE), 75)
+        said = process.stderr.read()
+        self.assertIn("lease", said)
+        self.assertEqual(len(said.splitlines()), 1, said)
+
+    def test_or_goes_on_and_comes_back(self):
+        process, heir = self.lose_the_key("keep")
+        self.line(process, "log session")
+        (self.folder / "file").touch()
+        self.line(process, "end")
+        self.line(process, "log joined")
+        self.assertEqual(heir.wait("stopped", "k")["reason"], "done")
+        process.stdin.close()
+        self.assertEqual(process.wait(PATIENCE), 0)
 
 
 class BadInput(ProgramTest):
