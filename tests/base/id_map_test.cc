@@ -1,0 +1,57 @@
+#include "base/id_map.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+#include <random>
+
+namespace tenure {
+namespace {
+
+// Whatever is added, found and erased, it is as with a std::map. The ids lie close together, so that runs of cells
+// form, wrap around the end, and are moved back.
+TEST(IdMap, IsLikeAMap) {
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937_64 dice(seed);
+  IdMap<std::unique_ptr<int>> map;
+  std::map<std::uint64_t, int> model;
+  for (int step = 0; step < 200'000; ++step) {
+    const std::uint64_t id = 1 + dice() % (step % 20'000 < 10'000 ? 3000 : 50);
+    if (dice() % 2 == 0) {
+      map[id] = std::make_unique<int>(step);
+      model[id] = step;
+    } else {
+      ASSERT_EQ(map.erase(id), model.erase(id) == 1);
+    }
+    const std::uint64_t sought = 1 + dice() % 3000;
+    const auto expected = model.find(sought);
+    const std::unique_ptr<int>* found = map.find(sought);
+    ASSERT_EQ(found != nullptr, expected != model.end());
+    if (found != nullptr) {
+      ASSERT_EQ(**found, expected->second);
+    }
+    ASSERT_EQ(map.size(), model.size());
+  }
+  std::map<std::uint64_t, int> all;
+  map.each([&](std::uint64_t id, const std::unique_ptr<int>& value) { all[id] = *value; });
+  EXPECT_EQ(all, model);
+}
+
+// What has been erased is destroyed at once, and not when its cell is used again.
+TEST(IdMap, DestroysWhatIsErased) {
+  const auto value = std::make_shared<int>(7);
+  IdMap<std::shared_ptr<int>> map;
+  for (std::uint64_t id = 1; id <= 10'000; ++id) map[id] = value;
+  EXPECT_EQ(value.use_count(), 10'001);
+  for (std::uint64_t id = 1; id <= 10'000; ++id) EXPECT_TRUE(map.erase(id));
+  EXPECT_EQ(value.use_count(), 1);
+  EXPECT_TRUE(map.empty());
+  EXPECT_FALSE(map.contains(1));
+  map[1] = value;
+  EXPECT_TRUE(map.contains(1));
+}
+
+}  // namespace
+}  // namespace tenure
