@@ -60,9 +60,9 @@ class ToldHost final : public Host {
   explicit ToldHost(Host& host) : host_(host) {}
   void attach(ToldReports& reports) { reports_ = &reports; }
 
-  void start(const HeldJob& job) override {
+  void start(HeldJob job) override {
     reports_->granted(job);
-    host_.start(job);
+    host_.start(std::move(job));
   }
   void stop(const Hold& hold, StopReason reason, Instant deadline) override { host_.stop(hold, reason, deadline); }
   void message(const Hold& hold, std::uint64_t number, BytesView text) override { host_.message(hold, number, text); }

@@ -58,12 +58,12 @@ ProgramHost::~ProgramHost() {
   thread_.join();
 }
 
-void ProgramHost::start(const HeldJob& job) {
+void ProgramHost::start(HeldJob job) {
   {
     const std::lock_guard lock(mutex_);
     ++live_[job.session];
   }
-  post([this, job] { begin(job); });
+  post([this, job = std::move(job)] { begin(job); });
 }
 
 void ProgramHost::stop(const Hold& hold, StopReason /*reason*/, Instant deadline) {

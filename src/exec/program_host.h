@@ -53,7 +53,7 @@ class ProgramHost final : public Host {
 
   void attach(HoldReports& reports) { reports_ = &reports; }
 
-  void start(const HeldJob& job) override;
+  void start(HeldJob job) override;
   void stop(const Hold& hold, StopReason reason, Instant deadline) override;
   void message(const Hold& hold, std::uint64_t number, BytesView text) override;
   void give_back_waiting() override;

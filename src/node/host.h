@@ -37,7 +37,7 @@ class Host {
  public:
   virtual ~Host() = default;
 
-  virtual void start(const HeldJob& job) = 0;
+  virtual void start(HeldJob job) = 0;
   // Asks the job to stop by the deadline. A stop of one that has ended already is ignored.
   virtual void stop(const Hold& hold, StopReason reason, Instant deadline) = 0;
   virtual void message(const Hold& hold, std::uint64_t number, BytesView text) = 0;

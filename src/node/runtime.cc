@@ -8,8 +8,23 @@
 #include "tenure/v1/record.pb.h"
 
 namespace tenure {
+namespace {
 
-Runtime::Runtime(Loop& loop, Host& host, Appender& appender) : loop_(loop), host_(host), appender_(appender) {}
+// A record of the tenure, with nothing left in it of the one before.
+template <class Said>
+Said& begun(Said& said, std::uint64_t epoch, const Bytes& key) {
+  said.Clear();
+  said.set_key(key);
+  said.set_epoch(epoch);
+  return said;
+}
+
+}  // namespace
+
+Runtime::Runtime(Loop& loop, Host& host, Appender& appender)
+    : loop_(loop), host_(host), appender_(appender), record_(std::make_unique<v1::Record>()) {}
+
+Runtime::~Runtime() = default;
 
 void Runtime::begin(std::uint64_t session, std::function<std::int64_t()> lease_until) {
   session_ = session;
@@ -19,7 +34,11 @@ void Runtime::begin(std::uint64_t session, std::function<std::int64_t()> lease_u
 void Runtime::fence(std::function<void()> stopped) {
   if (session_ != 0 && !MUTANT(fence_forgets_jobs)) host_.fence(session_);
   session_ = 0;
-  std::erase_if(holds_, [](const auto& entry) { return entry.second.concluded || MUTANT(fence_forgets_jobs); });
+  std::vector<std::uint64_t> spent;
+  holds_.each([&](std::uint64_t epoch, const Held& held) {
+    if (held.concluded || MUTANT(fence_forgets_jobs)) spent.push_back(epoch);
+  });
+  for (const std::uint64_t epoch : spent) holds_.erase(epoch);
   stopped_ = std::move(stopped);
   check_stopped();
 }
@@ -43,152 +62,161 @@ void Runtime::granted(const Grant& grant) {
 }
 
 void Runtime::stop_asked(const TenureRef& tenure, StopReason reason, Nanos patience) {
-  const auto held = holds_.find(tenure.epoch);
-  if (tenure.session != session_ || held == holds_.end()) return;
-  if (held->second.concluded || std::exchange(held->second.stopping, true)) return;
-  host_.stop({held->second.key, tenure.epoch}, reason, loop_.now() + patience);
+  Held* held = holds_.find(tenure.epoch);
+  if (tenure.session != session_ || held == nullptr) return;
+  if (held->concluded || std::exchange(held->stopping, true)) return;
+  host_.stop({held->key, tenure.epoch}, reason, loop_.now() + patience);
 }
 
 void Runtime::message(const TenureRef& tenure, std::uint64_t number, BytesView text) {
-  const auto held = holds_.find(tenure.epoch);
-  if (tenure.session != session_ || held == holds_.end() || held->second.concluded) return;
-  if (number <= held->second.last_message) return;
-  held->second.last_message = number;
-  host_.message({held->second.key, tenure.epoch}, number, text);
+  Held* held = holds_.find(tenure.epoch);
+  if (tenure.session != session_ || held == nullptr || held->concluded) return;
+  if (number <= held->last_message) return;
+  held->last_message = number;
+  host_.message({held->key, tenure.epoch}, number, text);
 }
 
 // Usually the answer to the host's own report, and then there is nothing left to do.
 void Runtime::ended(const TenureRef& tenure) {
-  const auto held = holds_.find(tenure.epoch);
-  if (held == holds_.end() || held->second.over) return;
-  if (held->second.concluded) {
-    holds_.erase(held);
+  Held* held = holds_.find(tenure.epoch);
+  if (held == nullptr || held->over) return;
+  if (held->concluded) {
+    holds_.erase(tenure.epoch);
     return;
   }
-  held->second.over = true;
-  if (!held->second.stopping && held->second.session == session_) {
-    held->second.stopping = true;
-    host_.stop({held->second.key, tenure.epoch}, StopReason::stop, loop_.now());
+  held->over = true;
+  if (held->session == session_ && !std::exchange(held->stopping, true)) {
+    host_.stop({held->key, tenure.epoch}, StopReason::stop, loop_.now());
   }
 }
 
 std::size_t Runtime::running() const {
-  return static_cast<std::size_t>(
-      std::count_if(holds_.begin(), holds_.end(), [](const auto& entry) { return !entry.second.concluded; }));
+  std::size_t count = 0;
+  holds_.each([&](std::uint64_t, const Held& held) { count += held.concluded ? 0 : 1; });
+  return count;
 }
 
+// In the order of the grants.
 void Runtime::stop_all(Instant deadline) {
-  for (auto& [epoch, held] : holds_) {
-    if (held.concluded || std::exchange(held.stopping, true)) continue;
-    host_.stop({held.key, epoch}, StopReason::move, deadline);
+  std::vector<Hold> holds;
+  holds_.each([&](std::uint64_t epoch, Held& held) {
+    if (!held.concluded && !std::exchange(held.stopping, true)) holds.push_back({held.key, epoch});
+  });
+  std::sort(holds.begin(), holds.end(), [](const Hold& a, const Hold& b) { return a.epoch < b.epoch; });
+  for (const Hold& hold : holds) host_.stop(hold, StopReason::move, deadline);
+}
+
+void Runtime::started(const Hold& hold) { report({Report::Kind::started, hold.epoch}); }
+
+void Runtime::finished(const Hold& hold, Bytes result) {
+  if (result.size() > kResultBytesMax) result.resize(kResultBytesMax);
+  report({Report::Kind::finished, hold.epoch, std::move(result)});
+}
+
+void Runtime::failed(const Hold& hold, Next next, Bytes error, Nanos delay) {
+  if (error.size() > kErrorBytesMax) error.resize(kErrorBytesMax);
+  report({Report::Kind::failed, hold.epoch, std::move(error), false, next, delay});
+}
+
+void Runtime::released(const Hold& hold) { report({Report::Kind::released, hold.epoch}); }
+
+void Runtime::released(const Hold& hold, Bytes blob) {
+  // A blob over the bound would make the machine refuse the release, and the key would be stuck here.
+  if (blob.size() > kBlobBytesMax) return released(hold);
+  report({Report::Kind::released, hold.epoch, std::move(blob), true});
+}
+
+void Runtime::checkpoint(const Hold& hold, Bytes data) {
+  report({Report::Kind::checkpoint, hold.epoch, std::move(data)});
+}
+
+void Runtime::handled(const Hold& hold, std::uint64_t message_number) {
+  Report told{Report::Kind::handled, hold.epoch};
+  told.message_number = message_number;
+  report(std::move(told));
+}
+
+void Runtime::report(Report report) {
+  {
+    std::lock_guard lock(mutex_);
+    reported_.push_back(std::move(report));
+    if (reported_.size() > 1) return;  // the turn that takes the first one takes this one too
   }
+  loop_.post(token_.guard([this] { take_reports(); }));
 }
 
-void Runtime::report(const Hold& hold, std::function<void(const Held&)> say) {
-  loop_.post(token_.guard([this, epoch = hold.epoch, say = std::move(say)] {
-    const auto held = holds_.find(epoch);
-    if (held == holds_.end() || held->second.over || held->second.concluded) return;
-    if (held->second.session == session_) say(held->second);
-  }));
+void Runtime::take_reports() {
+  {
+    std::lock_guard lock(mutex_);
+    taken_.swap(reported_);
+  }
+  for (const Report& report : taken_) take(report);
+  taken_.clear();
+  check_stopped();
 }
 
-void Runtime::conclude(const Hold& hold, std::function<void(const Held&)> say) {
-  loop_.post(token_.guard([this, epoch = hold.epoch, say = std::move(say)] {
-    const auto held = holds_.find(epoch);
-    if (held == holds_.end() || held->second.concluded) return;
-    if (!held->second.over && held->second.session == session_) {
-      held->second.concluded = true;
-      say(held->second);
-    } else {
-      holds_.erase(held);
-    }
-    check_stopped();
-  }));
+// What is said of a tenure that is over, or under another session, would be refused anyway.
+void Runtime::take(const Report& report) {
+  Held* held = holds_.find(report.epoch);
+  if (held == nullptr || held->concluded) return;
+  if (!held->over && held->session == session_) {
+    held->concluded = report.last();
+    say(report, *held);
+  } else if (report.last()) {
+    holds_.erase(report.epoch);
+  }
 }
 
 void Runtime::check_stopped() {
   if (stopped_ && session_ == 0 && holds_.empty()) std::exchange(stopped_, nullptr)();
 }
 
-void Runtime::started(const Hold& hold) {
-  report(hold, [this, epoch = hold.epoch](const Held& held) {
-    v1::Record record;
-    record.mutable_started()->set_key(held.key);
-    record.mutable_started()->set_epoch(epoch);
-    if (held.ticket != 0) {
-      record.mutable_started()->set_ticket(held.ticket);
-      record.mutable_started()->set_session(held.session);
+void Runtime::say(const Report& report, const Held& held) {
+  switch (report.kind) {
+    case Report::Kind::started: say_started(report.epoch, held); break;
+    case Report::Kind::finished: say_finished(report, held); break;
+    case Report::Kind::failed: say_failed(report, held); break;
+    case Report::Kind::released: say_released(report, held); break;
+    case Report::Kind::checkpoint: {
+      v1::Checkpoint& checkpoint = begun(*record_->mutable_checkpoint(), report.epoch, held.key);
+      checkpoint.set_data(report.text);
+      break;
     }
-    appender_.offer(record);
-  });
-}
-
-void Runtime::finished(const Hold& hold, Bytes result) {
-  conclude(hold, [this, epoch = hold.epoch, result = std::move(result)](const Held& held) {
-    v1::Record record;
-    record.mutable_done()->set_key(held.key);
-    record.mutable_done()->set_epoch(epoch);
-    record.mutable_done()->set_result(result.substr(0, kResultBytesMax));
-    if (held.ticket != 0) {
-      record.mutable_done()->set_ticket(held.ticket);
-      record.mutable_done()->set_session(held.session);
+    case Report::Kind::handled: {
+      v1::Notified& notified = begun(*record_->mutable_notified(), report.epoch, held.key);
+      notified.set_number(report.message_number);
+      break;
     }
-    appender_.offer(record);
-  });
+  }
+  appender_.offer(*record_);
 }
 
-void Runtime::failed(const Hold& hold, Next next, Bytes error, Nanos delay) {
-  conclude(hold, [this, epoch = hold.epoch, next, error = std::move(error), delay](const Held& held) {
-    v1::Record record;
-    record.mutable_failed()->set_key(held.key);
-    record.mutable_failed()->set_epoch(epoch);
-    record.mutable_failed()->set_next(static_cast<v1::Failed::Next>(next));
-    record.mutable_failed()->set_error(error.substr(0, kErrorBytesMax));
-    record.mutable_failed()->set_delay_ms(static_cast<std::uint64_t>(std::max<std::int64_t>(to_ms(delay), 0)));
-    appender_.offer(record);
-  });
+void Runtime::say_started(std::uint64_t epoch, const Held& held) {
+  v1::Started& started = begun(*record_->mutable_started(), epoch, held.key);
+  if (held.ticket == 0) return;
+  started.set_ticket(held.ticket);
+  started.set_session(held.session);
 }
 
-void Runtime::released(const Hold& hold) {
-  conclude(hold, [this, epoch = hold.epoch](const Held& held) {
-    v1::Record record;
-    record.mutable_released()->set_key(held.key);
-    record.mutable_released()->set_epoch(epoch);
-    appender_.offer(record);
-  });
+void Runtime::say_finished(const Report& report, const Held& held) {
+  v1::Done& done = begun(*record_->mutable_done(), report.epoch, held.key);
+  done.set_result(report.text);
+  if (held.ticket == 0) return;
+  done.set_ticket(held.ticket);
+  done.set_session(held.session);
 }
 
-void Runtime::released(const Hold& hold, Bytes blob) {
-  // A blob over the bound would make the machine refuse the release, and the key would be stuck here.
-  if (blob.size() > kBlobBytesMax) return released(hold);
-  conclude(hold, [this, epoch = hold.epoch, blob = std::move(blob)](const Held& held) {
-    v1::Record record;
-    record.mutable_released()->set_key(held.key);
-    record.mutable_released()->set_epoch(epoch);
-    record.mutable_released()->set_has_blob(true);
-    record.mutable_released()->set_blob(blob);
-    appender_.offer(record);
-  });
+void Runtime::say_failed(const Report& report, const Held& held) {
+  v1::Failed& failed = begun(*record_->mutable_failed(), report.epoch, held.key);
+  failed.set_next(static_cast<v1::Failed::Next>(report.next));
+  failed.set_error(report.text);
+  failed.set_delay_ms(static_cast<std::uint64_t>(std::max<std::int64_t>(to_ms(report.delay), 0)));
 }
 
-void Runtime::checkpoint(const Hold& hold, Bytes data) {
-  report(hold, [this, epoch = hold.epoch, data = std::move(data)](const Held& held) {
-    v1::Record record;
-    record.mutable_checkpoint()->set_key(held.key);
-    record.mutable_checkpoint()->set_epoch(epoch);
-    record.mutable_checkpoint()->set_data(data);
-    appender_.offer(record);
-  });
-}
-
-void Runtime::handled(const Hold& hold, std::uint64_t message_number) {
-  report(hold, [this, epoch = hold.epoch, message_number](const Held& held) {
-    v1::Record record;
-    record.mutable_notified()->set_key(held.key);
-    record.mutable_notified()->set_epoch(epoch);
-    record.mutable_notified()->set_number(message_number);
-    appender_.offer(record);
-  });
+void Runtime::say_released(const Report& report, const Held& held) {
+  v1::Released& released = begun(*record_->mutable_released(), report.epoch, held.key);
+  released.set_has_blob(report.has_blob);
+  released.set_blob(report.text);
 }
 
 }  // namespace tenure

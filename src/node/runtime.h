@@ -5,9 +5,12 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
 
 #include "base/clock.h"
+#include "base/id_map.h"
 #include "base/loop.h"
 #include "machine/machine.h"
 #include "node/appender.h"
@@ -16,10 +19,16 @@
 
 namespace tenure {
 
-// Belongs to the node's loop; the reports may come from any thread.
+namespace v1 {
+class Record;
+}  // namespace v1
+
+// Belongs to the node's loop; the reports may come from any thread. Those that come while the loop is at something
+// else wait together, and one turn of the loop takes them all.
 class Runtime final : public HoldReports {
  public:
   Runtime(Loop& loop, Host& host, Appender& appender);
+  ~Runtime() override;
 
   // The session whose tenures are to be held, and until when its lease is sure (nanoseconds since boot).
   void begin(std::uint64_t session, std::function<std::int64_t()> lease_until);
@@ -58,9 +67,30 @@ class Runtime final : public HoldReports {
     bool concluded = false;  // the host is done with it; the machine has not heard yet
   };
 
-  // Runs on the loop: the tenure's entry, or null if its records would be refused anyway.
-  void report(const Hold& hold, std::function<void(const Held&)> say);
-  void conclude(const Hold& hold, std::function<void(const Held&)> say);
+  struct Report {
+    enum class Kind : std::uint8_t { started, finished, failed, released, checkpoint, handled };
+
+    Kind kind;
+    std::uint64_t epoch;
+    Bytes text{};  // the result, the error, the blob or the checkpoint
+    bool has_blob = false;
+    Next next = Next::retry;
+    Nanos delay{};
+    std::uint64_t message_number = 0;
+
+    // The host is done with the tenure.
+    bool last() const { return kind == Kind::finished || kind == Kind::failed || kind == Kind::released; }
+  };
+
+  void report(Report report);
+  // On the loop, from here on.
+  void take_reports();
+  void take(const Report& report);
+  void say(const Report& report, const Held& held);
+  void say_started(std::uint64_t epoch, const Held& held);
+  void say_finished(const Report& report, const Held& held);
+  void say_failed(const Report& report, const Held& held);
+  void say_released(const Report& report, const Held& held);
   void check_stopped();
 
   Loop& loop_;
@@ -68,8 +98,14 @@ class Runtime final : public HoldReports {
   Appender& appender_;
   std::uint64_t session_ = 0;
   std::function<std::int64_t()> lease_until_;
-  std::map<std::uint64_t, Held> holds_;  // by epoch; until both the host and the machine are done with it
+  IdMap<Held> holds_;  // by epoch; until both the host and the machine are done with it
   std::function<void()> stopped_;
+  std::unique_ptr<v1::Record> record_;  // the one being said; most are of one kind, and then its memory is used again
+  std::vector<Report> taken_;           // empty between turns, with its capacity
+
+  std::mutex mutex_;
+  std::vector<Report> reported_;  // guarded by mutex_
+
   Token token_;
 };
 

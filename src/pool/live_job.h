@@ -3,7 +3,7 @@
 // A job that a worker of this process holds: what lies behind the handler's Job.
 
 #include <atomic>
-#include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,8 +25,8 @@ struct HostDoor {
 // Thread-safe, except where a member says otherwise.
 class LiveJob {
  public:
-  LiveJob(const HeldJob& job, std::shared_ptr<Handler> by, std::shared_ptr<HostDoor> host)
-      : held(job), handler(std::move(by)), door(std::move(host)) {
+  LiveJob(HeldJob job, std::shared_ptr<Handler> by, std::shared_ptr<HostDoor> host)
+      : held(std::move(job)), handler(std::move(by)), door(std::move(host)) {
     if (held.has_checkpoint) last_checkpoint = std::move(held.checkpoint);
   }
 
@@ -79,7 +79,7 @@ class LiveJob {
   bool queued = false;  // in the host's queue, or being worked on
   bool stop_due = false;
   bool started_told = false;
-  std::deque<Message> messages;
+  std::list<Message> messages;    // most jobs have none, and an empty list costs nothing
   std::optional<Outcome> ending;  // it has ended by itself
 
  private:

@@ -95,40 +95,48 @@ void ThreadHost::abandon() {
   door_->host = nullptr;
 }
 
-void ThreadHost::start(const HeldJob& held) {
-  bool taken = false;
-  {
-    std::lock_guard lock(mutex_);
-    const auto handler = handlers_.find(held.worker);
-    if (handler != handlers_.end() && !fenced_.contains(held.session)) {
-      taken = true;
-      const auto job = std::make_shared<LiveJob>(held, handler->second, door_);
-      job->queued = true;
-      live_.emplace(held.hold.epoch, job);
-      queue_.push_back(job);
-    }
-  }
-  if (!taken) return reports_->released(held.hold);
-  // Threads that are at work come by themselves; one wake-up for all jobs of this turn is enough for the others.
-  if (std::exchange(wake_posted_, true)) return;
+void ThreadHost::start(HeldJob job) {
+  started_.push_back(std::move(job));
+  if (std::exchange(turn_posted_, true)) return;
   loop_->post([this] {
-    wake_posted_ = false;
-    {
-      std::lock_guard lock(mutex_);
-      wake();
-    }
-    if (long_ && !long_->armed()) long_->arm(loop_->now() + kStartedAfter, [this] { tell_long_tasks(); });
+    turn_posted_ = false;
+    hand_over();
   });
 }
 
+// All jobs of a turn come under one lock, and with one wake-up: threads that are at work come by themselves.
+void ThreadHost::hand_over() {
+  if (started_.empty()) return;
+  std::vector<Hold> given_back;
+  {
+    std::lock_guard lock(mutex_);
+    for (HeldJob& held : started_) {
+      const auto handler = handlers_.find(held.worker);
+      if (handler == handlers_.end() || fenced_.contains(held.session)) {
+        given_back.push_back(std::move(held.hold));
+        continue;
+      }
+      auto job = std::make_shared<LiveJob>(std::move(held), handler->second, door_);
+      job->queued = true;
+      live_[job->held.hold.epoch] = job;
+      queue_.push_back(std::move(job));
+    }
+    wake();
+  }
+  started_.clear();
+  for (const Hold& hold : given_back) reports_->released(hold);
+  if (long_ && !long_->armed()) long_->arm(loop_->now() + kStartedAfter, [this] { tell_long_tasks(); });
+}
+
 void ThreadHost::stop(const Hold& hold, StopReason reason, Instant /*deadline*/) {
+  hand_over();
   LiveJobPtr job;
   bool begun = true;
   {
     std::lock_guard lock(mutex_);
-    const auto found = live_.find(hold.epoch);
-    if (found == live_.end()) return;
-    job = found->second;
+    const LiveJobPtr* found = live_.find(hold.epoch);
+    if (found == nullptr) return;
+    job = *found;
     job->request_stop(reason);
     begun = job->phase != LiveJob::Phase::waiting;
     if (!begun) {
@@ -143,54 +151,47 @@ void ThreadHost::stop(const Hold& hold, StopReason reason, Instant /*deadline*/)
 }
 
 void ThreadHost::message(const Hold& hold, std::uint64_t number, BytesView text) {
+  hand_over();
   std::lock_guard lock(mutex_);
-  const auto found = live_.find(hold.epoch);
-  if (found == live_.end()) return;
-  found->second->messages.push_back({number, Bytes(text)});
-  enqueue(found->second);
+  const LiveJobPtr* found = live_.find(hold.epoch);
+  if (found == nullptr) return;
+  (*found)->messages.push_back({number, Bytes(text)});
+  enqueue(*found);
 }
 
 void ThreadHost::give_back_waiting() {
-  std::vector<Hold> given_back;
+  hand_over();
+  std::vector<LiveJobPtr> waiting;
   {
     std::lock_guard lock(mutex_);
-    std::vector<LiveJobPtr> waiting;
-    for (const auto& [epoch, job] : live_) {
+    live_.each([&](std::uint64_t, const LiveJobPtr& job) {
       if (job->phase == LiveJob::Phase::waiting && job->held.kind == JobKind::task) waiting.push_back(job);
-    }
-    for (const LiveJobPtr& job : waiting) {
-      given_back.push_back(job->held.hold);
-      give_back(*job);
-    }
+    });
+    for (const LiveJobPtr& job : waiting) give_back(*job);
   }
-  for (const Hold& hold : given_back) reports_->released(hold);
+  for (const LiveJobPtr& job : waiting) reports_->released(job->held.hold);
 }
 
+// What has not been handed over yet is given back when it is.
 void ThreadHost::fence(std::uint64_t session) {
   std::vector<LiveJobPtr> tripped;
-  std::vector<Hold> given_back;
+  std::vector<LiveJobPtr> given_back;
   {
     std::lock_guard lock(mutex_);
     if (!fenced_.insert(session).second) return;
-    std::vector<LiveJobPtr> all;
-    for (const auto& [epoch, job] : live_) {
-      if (job->held.session == session) all.push_back(job);
-    }
-    for (const LiveJobPtr& job : all) {
+    live_.each([&](std::uint64_t, const LiveJobPtr& job) {
+      if (job->held.session != session) return;
       job->request_stop(std::nullopt);
-      if (job->phase == LiveJob::Phase::waiting) {
-        given_back.push_back(job->held.hold);
-        give_back(*job);
-        continue;
-      }
-      if (job->held.kind == JobKind::resident) {
-        job->stop_due = true;
-        enqueue(job);
-      }
-      tripped.push_back(job);
+      (job->phase == LiveJob::Phase::waiting ? given_back : tripped).push_back(job);
+    });
+    for (const LiveJobPtr& job : given_back) give_back(*job);
+    for (const LiveJobPtr& job : tripped) {
+      if (job->held.kind != JobKind::resident) continue;
+      job->stop_due = true;
+      enqueue(job);
     }
   }
-  for (const Hold& hold : given_back) reports_->released(hold);
+  for (const LiveJobPtr& job : given_back) reports_->released(job->held.hold);
   for (const LiveJobPtr& job : tripped) trip_later(job);
 }
 
@@ -198,10 +199,12 @@ void ThreadHost::kill(std::uint64_t session) {
   std::string key;
   {
     std::lock_guard lock(mutex_);
-    const auto alive = std::find_if(live_.begin(), live_.end(),
-                                    [&](const auto& entry) { return entry.second->held.session == session; });
-    if (alive == live_.end()) return;
-    key = alive->second->held.hold.key;
+    const LiveJob* alive = nullptr;
+    live_.each([&](std::uint64_t, const LiveJobPtr& job) {
+      if (job->held.session == session) alive = job.get();
+    });
+    if (alive == nullptr) return;
+    key = alive->held.hold.key;
   }
   const std::string why = "the lease ran out and the handler of '" + key + "' had not stopped";
   if (options_.on_lease_lost == OnLeaseLost::end_process) end_process(options_.pool, why);

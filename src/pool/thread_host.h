@@ -10,8 +10,8 @@
 // Stopping does not wait for those that run: when every executor thread is taken, as many helpers again do nothing but
 // stop residents. Otherwise long tasks could hold up a handoff, and a fence.
 //
-// A busy executor is not woken up for a task: threads take the next job when they are done with one, and one wakes
-// the next only while there is more in the queue.
+// Jobs that are granted in one turn of the loop are handed over together. A busy executor is not woken up for a task:
+// threads take the next job when they are done with one, and one wakes the next only while there is more in the queue.
 
 #include <condition_variable>
 #include <deque>
@@ -22,9 +22,9 @@
 #include <string>
 #include <tenure/options.hpp>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
+#include "base/id_map.h"
 #include "base/thread_loop.h"
 #include "node/host.h"
 #include "pool/live_job.h"
@@ -63,7 +63,7 @@ class ThreadHost final : public Host {
   bool on_executor() const;
 
   // Host.
-  void start(const HeldJob& job) override;
+  void start(HeldJob job) override;
   void stop(const Hold& hold, StopReason reason, Instant deadline) override;
   void message(const Hold& hold, std::uint64_t number, BytesView text) override;
   void give_back_waiting() override;
@@ -86,6 +86,7 @@ class ThreadHost final : public Host {
   void run_stop(const LiveJobPtr& job);
   void run_message(const LiveJobPtr& job, const LiveJob::Message& message);
 
+  void hand_over();
   void enqueue(const LiveJobPtr& job);
   void wake();
   void wake_for_stop();
@@ -102,7 +103,8 @@ class ThreadHost final : public Host {
   const std::shared_ptr<HostDoor> door_;
   HoldReports* reports_ = nullptr;
   ThreadLoop* loop_ = nullptr;
-  bool wake_posted_ = false;                  // the node's loop only
+  std::vector<HeldJob> started_;              // the node's loop only: to be handed over at the end of this turn
+  bool turn_posted_ = false;                  // the node's loop only
   std::unique_ptr<Timer> long_;               // the node's loop only
   std::vector<const LiveJob*> seen_running_;  // the node's loop only: at the last look
 
@@ -111,7 +113,7 @@ class ThreadHost final : public Host {
   std::condition_variable helper_wake_;
   std::condition_variable quiet_;
   std::map<std::string, std::shared_ptr<Handler>, std::less<>> handlers_;  // this and all below: guarded by mutex_
-  std::unordered_map<std::uint64_t, LiveJobPtr> live_;                     // by epoch; until the job has ended
+  IdMap<LiveJobPtr> live_;                                                 // by epoch; until the job has ended
   std::deque<LiveJobPtr> queue_;
   std::deque<LiveJobPtr> stops_;    // comes first
   std::set<std::uint64_t> fenced_;  // sessions

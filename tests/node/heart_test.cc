@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 class RecordingHost final : public Host {
  public:
-  void start(const HeldJob& /*job*/) override {}
+  void start(HeldJob /*job*/) override {}
   void stop(const Hold& /*hold*/, StopReason /*reason*/, Instant /*deadline*/) override {}
   void message(const Hold& /*hold*/, std::uint64_t /*number*/, BytesView /*text*/) override {}
   void fence(std::uint64_t session) override { fenced = session; }

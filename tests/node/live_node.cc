@@ -43,7 +43,7 @@ std::uint64_t LiveNode::dispatch(Bytes key, JobKind kind, Bytes payload) {
   return ticket;
 }
 
-void LiveNode::start(const HeldJob& job) {
+void LiveNode::start(HeldJob job) {  // NOLINT(performance-unnecessary-value-param)
   journal_.change([&](Journal& journal) {
     if (journal.holder.contains(job.hold.key)) {
       journal.problems.push_back("two holders of " + job.hold.key + ": " + journal.holder[job.hold.key] + " and " +

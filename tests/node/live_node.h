@@ -68,7 +68,7 @@ class LiveNode final : private Host, private NodeEvents {
   void crash();
 
  private:
-  void start(const HeldJob& job) override;
+  void start(HeldJob job) override;
   void stop(const Hold& hold, StopReason reason, Instant deadline) override;
   void message(const Hold& hold, std::uint64_t number, BytesView text) override;
   void fence(std::uint64_t session) override;

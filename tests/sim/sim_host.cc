@@ -26,11 +26,11 @@ void SimHost::later(Run& run, Time span, void (SimHost::*step)(Run&)) {
   });
 }
 
-void SimHost::start(const HeldJob& job) {
+void SimHost::start(HeldJob job) {
   const auto [at, added] = runs_.try_emplace(job.hold.epoch);
   ASSERT(added);
   Run& run = at->second;
-  run.job = job;
+  run.job = std::move(job);
   run.thread = threads_[dice_.below(threads_.size())];
   run.child = dice_.chance(parts_.work.child_process);
   run.deaf = dice_.chance(parts_.work.ignores_stop);

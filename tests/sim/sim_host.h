@@ -31,7 +31,7 @@ class SimHost final : public Host {
   void set_reports(HoldReports& reports) { parts_.reports = &reports; }
   void set_lease(std::function<std::int64_t()> lease_until) { parts_.lease_until = std::move(lease_until); }
 
-  void start(const HeldJob& job) override;
+  void start(HeldJob job) override;
   void stop(const tenure::Hold& hold, StopReason reason, Instant deadline) override;
   void message(const tenure::Hold& hold, std::uint64_t number, BytesView text) override;
   void give_back_waiting() override;
