@@ -11,13 +11,12 @@
 namespace tenure::cli {
 namespace {
 
-int ask(const Call& call, Request request, Stage stage, std::string_view done) {
+int ask(const Call& call, const Request& request, Stage stage, std::string_view done) {
   const Result<Deadline> deadline = deadline_of(call);
   if (!deadline) return report_usage(call, deadline.error());
   const Result<std::unique_ptr<PoolCore>> core = connect(call);
   if (!core) return report(call, core.error());
-  const std::string key = request.key;
-  const Result<TicketPtr> ticket = (*core)->submit(std::move(request));
+  const Result<TicketPtr> ticket = (*core)->submit(request);
   if (!ticket) return report(call, ticket.error());
   if (!(*ticket)->wait(stage, *deadline)) {
     return report(call, {Errc::timed_out, (*ticket)->operation(), "no answer in time"});
@@ -26,12 +25,12 @@ int ask(const Call& call, Request request, Stage stage, std::string_view done) {
   const PendingTicket::View view = (*ticket)->view();
   if (call.json()) {
     Json json;
-    json.object().field("key", key);
+    json.object().field("key", request.key);
     view.epoch == 0 ? json.null("epoch") : json.field("epoch", view.epoch);
     view.worker.empty() ? json.null("worker") : json.field("worker", view.worker);
     print(json.end().text());
   } else {
-    print(key + " " + std::string(done) + (view.worker.empty() ? "" : " on " + view.worker));
+    print(request.key + " " + std::string(done) + (view.worker.empty() ? "" : " on " + view.worker));
   }
   return kDone;
 }
@@ -73,14 +72,14 @@ int run_notify(const Call& call) {
   request.kind = Request::Kind::notify;
   request.key = call.words[0];
   request.text = call.words[1];
-  return ask(call, std::move(request), Stage::accepted, "notified");
+  return ask(call, request, Stage::accepted, "notified");
 }
 
 int run_stop(const Call& call) {
   Request request;
   request.kind = Request::Kind::stop;
   request.key = call.words[0];
-  return ask(call, std::move(request), Stage::done, "stopped");
+  return ask(call, request, Stage::done, "stopped");
 }
 
 int run_drain(const Call& call) {

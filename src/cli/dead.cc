@@ -36,7 +36,7 @@ int settle(const Call& call, Request::Kind kind, std::string_view done) {
   Request request;
   request.kind = kind;
   request.dead_id = *id;
-  const Result<TicketPtr> ticket = (*core)->submit(std::move(request));
+  const Result<TicketPtr> ticket = (*core)->submit(request);
   if (!ticket) return report(call, ticket.error());
   if (!(*ticket)->wait(Stage::accepted, *deadline)) {
     return report(call, {Errc::timed_out, (*ticket)->operation(), "no answer in time"});

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "pool/request.h"
+#include "node/request.h"
 
 namespace tenure::cli {
 

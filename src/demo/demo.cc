@@ -162,7 +162,7 @@ class Demo {
     for (const std::string& key : keys_) {
       Request request;
       request.key = key;
-      const Result<TicketPtr> ticket = core_->submit(std::move(request));
+      const Result<TicketPtr> ticket = core_->submit(request);
       if (!ticket) return Failure(ticket.error());
     }
     if (!director_->wait_settled(kSettling)) {

@@ -3,6 +3,7 @@
 #include "base/mutant.h"
 #include "machine/decode.h"
 #include "machine/limits.h"
+#include "node/encode.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure {
@@ -13,20 +14,6 @@ using std::chrono::milliseconds;
 constexpr Nanos kResendBase = milliseconds(5);
 constexpr Nanos kResendCap = milliseconds(500);
 constexpr std::size_t kUnmetMax = 1U << 16;  // of a reader that is further behind, the oldest are not looked for
-
-// Appends the record as an element of Batch.records, so that batches are put together without encoding twice.
-void encode(const v1::Record& record, Bytes& into) {
-  constexpr char kTag = (v1::Batch::kRecordsFieldNumber << 3) | 2;
-  into.push_back(kTag);
-  for (std::size_t size = record.ByteSizeLong();; size >>= 7) {
-    if (size < 0x80) {
-      into.push_back(static_cast<char>(size));
-      break;
-    }
-    into.push_back(static_cast<char>((size & 0x7F) | 0x80));
-  }
-  record.AppendToString(&into);
-}
 
 }  // namespace
 
@@ -40,12 +27,25 @@ Appender::Appender(Log& log, Loop& loop, const Clock& clock, Entropy& entropy, A
       retry_(loop) {}
 
 void Appender::offer(const v1::Record& record, Milestones milestones) {
-  if (waiting_.empty() || waiting_.back().records.size() >= kBatchBytes) {
-    waiting_.emplace_back();
-  }
-  Gathered& last = waiting_.back();
+  Gathered& last = gathering();
   const std::size_t before = last.records.size();
   encode(record, last.records);
+  gathered(last, before, std::move(milestones));
+}
+
+void Appender::offer(BytesView encoded, Milestones milestones) {
+  Gathered& last = gathering();
+  const std::size_t before = last.records.size();
+  last.records.append(encoded);
+  gathered(last, before, std::move(milestones));
+}
+
+Appender::Gathered& Appender::gathering() {
+  if (waiting_.empty() || waiting_.back().records.size() >= kBatchBytes) waiting_.emplace_back();
+  return waiting_.back();
+}
+
+void Appender::gathered(Gathered& last, std::size_t before, Milestones milestones) {
   waiting_bytes_ += last.records.size() - before;
   if (milestones.sent || milestones.appended) last.milestones.push_back(std::move(milestones));
   schedule();

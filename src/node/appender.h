@@ -48,6 +48,8 @@ class Appender {
 
   // The protocol's own records: always taken, since they are bounded by what the node holds.
   void offer(const v1::Record& record, Milestones milestones = {});
+  // The same, of a record that was encoded by encode().
+  void offer(BytesView encoded, Milestones milestones = {});
   // The node's reader is at this position, and has met this sender's batches up to `sequence` on its way. False: a
   // batch that was acknowledged is not there. To be called after every entry.
   bool all_met(Position at, std::uint64_t sequence);
@@ -66,6 +68,8 @@ class Appender {
     std::vector<Milestones> milestones;
   };
 
+  Gathered& gathering();
+  void gathered(Gathered& last, std::size_t before, Milestones milestones);
   void schedule();
   void send_next();
   void transmit();

@@ -20,23 +20,6 @@ TicketState ticket_state(v1::Answer::State state) {
   }
 }
 
-// Puts the ticket into the record and asks for the outcome to be said; false for a record that asks for nothing.
-bool mark(v1::Record& record, std::uint64_t ticket) {
-  const auto set = [ticket](auto* request) {
-    request->set_ticket(ticket);
-    request->set_say(true);
-    return true;
-  };
-  switch (record.kind_case()) {
-    case v1::Record::kDispatch: return set(record.mutable_dispatch());
-    case v1::Record::kNotify: return set(record.mutable_notify());
-    case v1::Record::kStop: return set(record.mutable_stop());
-    case v1::Record::kRetryDead: return set(record.mutable_retry_dead());
-    case v1::Record::kDropDead: return set(record.mutable_drop_dead());
-    default: return false;
-  }
-}
-
 }  // namespace
 
 Client::Client(Log& log, Loop& loop, const Clock& clock, Entropy& entropy, ClientEvents& events, Nanos patience)
@@ -52,21 +35,27 @@ Client::Client(Log& log, Loop& loop, const Clock& clock, Entropy& entropy, Clien
 
 Client::~Client() = default;
 
-Result<std::uint64_t> Client::send(v1::Record record, bool single) {
+Result<std::uint64_t> Client::ask(const Request& request) {
+  if (Status sound = request.check(); !sound) return Failure(sound.error());
   const std::uint64_t ticket = entropy_.id();
-  if (!mark(record, ticket)) return fail(Errc::invalid, "send", "this record asks for nothing");
-  if (Status room = appender_.has_room(); !room) return Failure(room.error());
-  tickets_.add(ticket, single, loop_.now());
-  appender_.offer(record, {nullptr, [this, ticket](Position at) {
-                             if (replica_) return;
-                             // All may have been said before this copy.
-                             if (!cursor_ && appender_.resent()) return fold();
-                             if (!cursor_) follow({at, 0});
-                             if (*cursor_ == Cursor{at, 0}) tickets_.meet(ticket);
-                           }});
+  const Bytes record = request.encode(ticket, true);
+  if (Status sent = send({ticket, request.single(), record}, nullptr); !sent) return Failure(sent.error());
+  return ticket;
+}
+
+Status Client::send(const SealedRequest& request, std::shared_ptr<TicketOwner> owner) {
+  if (Status room = appender_.has_room(); !room) return room;
+  tickets_.add(request.ticket, request.single, loop_.now(), std::move(owner));
+  appender_.offer(request.record, {nullptr, [this, ticket = request.ticket](Position at) {
+                                     if (replica_) return;
+                                     // All may have been said before this copy.
+                                     if (!cursor_ && appender_.resent()) return fold();
+                                     if (!cursor_) follow({at, 0});
+                                     if (*cursor_ == Cursor{at, 0}) tickets_.meet(ticket);
+                                   }});
   if (fold_wanted_) fold();
   if (!impatience_.armed()) watch_patience();
-  return ticket;
+  return {};
 }
 
 void Client::follow(const Cursor& from) {

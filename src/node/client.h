@@ -20,6 +20,7 @@
 #include "machine/effects.h"
 #include "node/appender.h"
 #include "node/replica.h"
+#include "node/request.h"
 #include "node/tickets.h"
 #include "node/token.h"
 
@@ -27,7 +28,6 @@ namespace tenure {
 
 namespace v1 {
 class Batch;
-class Record;
 }  // namespace v1
 
 class ClientEvents : public TicketEvents {
@@ -44,11 +44,15 @@ class Client final : private ReplicaEvents, private AppenderEvents {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // Sends a record that asks for something (dispatch, notify, stop, retry_dead, drop_dead), under a new ticket.
-  // `single`: being accepted is all there is to hear of it.
-  Result<std::uint64_t> send(v1::Record record, bool single);
-  // Nobody waits for it any more.
-  void forget(std::uint64_t ticket) { tickets_.forget(ticket); }
+  // Gives a ticket, whose fate ClientEvents::settled tells. Refused at once: what is over a bound (Errc::invalid), and
+  // what finds the way to the log full (Errc::busy).
+  Result<std::uint64_t> ask(const Request& request);
+  // The same for a request that comes sealed (and asks for its outcome to be said), by somebody who is told.
+  Status send(const SealedRequest& request, std::shared_ptr<TicketOwner> owner);
+  // Tickets of which nothing has been heard yet.
+  std::size_t unanswered() const { return tickets_.unanswered(); }
+  // Nobody will wait any longer.
+  void give_up_tickets(const Error& error) { tickets_.give_up_all(error); }
   bool folding() const { return replica_ != nullptr; }
 
  private:

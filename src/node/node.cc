@@ -18,17 +18,6 @@ void set_config(const PoolConfig& config, v1::Configure& into) {
   into.set_backoff_cap_ms(static_cast<std::uint64_t>(config.backoff_cap_ms));
 }
 
-Failure bad(const char* operation, std::string context) { return fail(Errc::invalid, operation, std::move(context)); }
-
-Status check_key(const char* operation, BytesView key) {
-  if (key.empty()) return bad(operation, "the key is empty");
-  if (key.size() > kKeyBytesMax) {
-    return bad(operation, "the key has " + std::to_string(key.size()) + " bytes; at most " +
-                              std::to_string(kKeyBytesMax) + " are allowed");
-  }
-  return {};
-}
-
 }  // namespace
 
 Node::Node(const NodeWorld& world, NodeOptions options, NodeEvents& events)
@@ -105,67 +94,20 @@ void Node::serve(BytesView worker, std::vector<Bytes> add, std::vector<Bytes> re
   appender_.offer(record);
 }
 
-Result<std::uint64_t> Node::dispatch(const DispatchRequest& request) {
-  if (Status sound = check_key("dispatch", request.key); !sound) return Failure(sound.error());
-  if (request.payload.size() > kPayloadBytesMax) {
-    return bad("dispatch", "the payload has " + std::to_string(request.payload.size()) + " bytes; at most " +
-                               std::to_string(kPayloadBytesMax) + " are allowed");
-  }
-  const std::int64_t delay_ms = to_ms(request.delay);
-  if (delay_ms < 0 || static_cast<std::uint64_t>(delay_ms) > kDelayMsMax)
-    return bad("dispatch", "the delay is out of range");
-  v1::Record record;
-  v1::Dispatch& dispatch = *record.mutable_dispatch();
-  dispatch.set_ticket(world_.entropy.id());
-  dispatch.set_kind(request.kind == JobKind::task ? v1::TASK : v1::RESIDENT);
-  dispatch.set_key(request.key);
-  dispatch.set_payload(request.payload);
-  dispatch.set_delay_ms(static_cast<std::uint64_t>(delay_ms));
-  dispatch.set_max_attempts(request.max_attempts);
-  return give(record, dispatch.ticket(), false);
-}
-
-Result<std::uint64_t> Node::notify(BytesView key, BytesView message) {
-  if (Status sound = check_key("notify", key); !sound) return Failure(sound.error());
-  if (message.size() > kMessageBytesMax) {
-    return bad("notify", "the message has " + std::to_string(message.size()) + " bytes; at most " +
-                             std::to_string(kMessageBytesMax) + " are allowed");
-  }
-  v1::Record record;
-  record.mutable_notify()->set_ticket(world_.entropy.id());
-  record.mutable_notify()->set_key(Bytes(key));
-  record.mutable_notify()->set_message(Bytes(message));
-  return give(record, record.notify().ticket(), true);
-}
-
-Result<std::uint64_t> Node::stop(BytesView key) {
-  if (Status sound = check_key("stop", key); !sound) return Failure(sound.error());
-  v1::Record record;
-  record.mutable_stop()->set_ticket(world_.entropy.id());
-  record.mutable_stop()->set_key(Bytes(key));
-  return give(record, record.stop().ticket(), false);
-}
-
-Result<std::uint64_t> Node::retry_dead(std::uint64_t id) {
-  v1::Record record;
-  record.mutable_retry_dead()->set_ticket(world_.entropy.id());
-  record.mutable_retry_dead()->set_id(id);
-  return give(record, record.retry_dead().ticket(), true);
-}
-
-Result<std::uint64_t> Node::drop_dead(std::uint64_t id) {
-  v1::Record record;
-  record.mutable_drop_dead()->set_ticket(world_.entropy.id());
-  record.mutable_drop_dead()->set_id(id);
-  return give(record, record.drop_dead().ticket(), true);
-}
-
-Result<std::uint64_t> Node::give(const v1::Record& record, std::uint64_t ticket, bool single) {
-  if (phase_ == Phase::over || failure_) return fail(Errc::closed, "append", "the node has stopped");
-  if (Status room = appender_.has_room(); !room) return Failure(room.error());
-  appender_.offer(record);
-  tickets_.add(ticket, single, world_.loop.now());
+Result<std::uint64_t> Node::ask(const Request& request) {
+  if (Status sound = request.check(); !sound) return Failure(sound.error());
+  const std::uint64_t ticket = world_.entropy.id();
+  const Bytes record = request.encode(ticket, false);
+  if (Status sent = send({ticket, request.single(), record}, nullptr); !sent) return Failure(sent.error());
   return ticket;
+}
+
+Status Node::send(const SealedRequest& request, std::shared_ptr<TicketOwner> owner) {
+  if (phase_ == Phase::over || failure_) return fail(Errc::closed, "append", "the node has stopped");
+  if (Status room = appender_.has_room(); !room) return room;
+  appender_.offer(request.record);
+  tickets_.add(request.ticket, request.single, world_.loop.now(), std::move(owner));
+  return {};
 }
 
 void Node::drain(BytesView worker) {

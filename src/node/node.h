@@ -28,6 +28,7 @@
 #include "node/known_death.h"
 #include "node/observer.h"
 #include "node/replica.h"
+#include "node/request.h"
 #include "node/runtime.h"
 #include "node/steward.h"
 #include "node/tickets.h"
@@ -99,14 +100,6 @@ class NodeEvents : public TicketEvents {
   virtual void pool_gone() {}
 };
 
-struct DispatchRequest {
-  Bytes key;
-  Bytes payload;
-  JobKind kind = JobKind::resident;
-  Nanos delay{};
-  std::uint32_t max_attempts = 0;
-};
-
 class Node final : private ReplicaEvents, private AppenderEvents, private ObserverEvents {
  public:
   Node(const NodeWorld& world, NodeOptions options, NodeEvents& events);
@@ -121,15 +114,15 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   void remove_worker(BytesView id);
   void serve(BytesView worker, std::vector<Bytes> add, std::vector<Bytes> remove);
 
-  // Each gives a ticket, whose fate NodeEvents::settled tells. Refused at once: what is over a bound (Errc::invalid),
-  // and what finds the way to the log full (Errc::busy).
-  Result<std::uint64_t> dispatch(const DispatchRequest& request);
-  Result<std::uint64_t> notify(BytesView key, BytesView message);
-  Result<std::uint64_t> stop(BytesView key);
-  Result<std::uint64_t> retry_dead(std::uint64_t id);
-  Result<std::uint64_t> drop_dead(std::uint64_t id);
-  // Nobody waits for it any more.
-  void forget(std::uint64_t ticket) { tickets_.forget(ticket); }
+  // Gives a ticket, whose fate NodeEvents::settled tells. Refused at once: what is over a bound (Errc::invalid), and
+  // what finds the way to the log full (Errc::busy).
+  Result<std::uint64_t> ask(const Request& request);
+  // The same for a request that comes sealed, by somebody who is told.
+  Status send(const SealedRequest& request, std::shared_ptr<TicketOwner> owner);
+  // Tickets of which nothing has been heard yet.
+  std::size_t unanswered() const { return tickets_.unanswered(); }
+  // Nobody will wait any longer.
+  void give_up_tickets(const Error& error) { tickets_.give_up_all(error); }
 
   void drain(BytesView worker);
   // Ends the whole pool.
@@ -177,8 +170,6 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   void offer_end(std::uint64_t session, int reason);
   void finish();
   void break_down(const Error& error);
-
-  Result<std::uint64_t> give(const v1::Record& record, std::uint64_t ticket, bool single);
 
   // ReplicaEvents.
   void granted(const Grant& grant) override;

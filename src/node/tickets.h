@@ -9,20 +9,32 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/id_map.h"
 #include "machine/machine.h"
 #include "node/appender.h"
 
 namespace tenure {
 
+// Who waits for a ticket. Called on the loop; must not call back.
+class TicketOwner {
+ public:
+  virtual ~TicketOwner() = default;
+  // True if it wants to hear more, even though nobody but the table may know it any more.
+  virtual bool settled(const Settlement& settlement) = 0;
+  // Nothing more will be heard of it.
+  virtual void given_up(const Error& error) = 0;
+};
+
 class TicketEvents {
  public:
   virtual ~TicketEvents() = default;
-  // What became of a ticket. It is heard of no more once it is refused, done, failed or stopped.
+  // What became of a ticket, after its owner was told. It is heard of no more once it is refused, done, failed or
+  // stopped.
   virtual void settled(const Settlement& /*settlement*/) {}
   // The log lost it, or nobody can say.
   virtual void ticket_lost(std::uint64_t /*ticket*/) {}
@@ -33,12 +45,13 @@ class Tickets {
  public:
   Tickets(Appender& appender, TicketEvents& events) : appender_(appender), events_(events) {}
 
-  // `single`: being accepted is all there is to hear of it.
-  void add(std::uint64_t ticket, bool single, Instant asked);
-  void forget(std::uint64_t ticket) { open_.erase(ticket); }
+  // `single`: being accepted is all there is to hear of it. Without an owner only the events tell.
+  void add(std::uint64_t ticket, bool single, Instant asked, std::shared_ptr<TicketOwner> owner);
   bool empty() const { return open_.empty(); }
   bool has(std::uint64_t ticket) const { return open_.contains(ticket); }
-  // When the eldest was asked that has not been answered at all.
+  // Those of which nothing has been heard yet.
+  std::size_t unanswered() const { return unanswered_; }
+  // When the eldest of these was asked.
   std::optional<Instant> eldest_unanswered() const;
 
   // A reader without a state has come by the entry that asked for it: what it reads of the ticket from there on holds.
@@ -52,15 +65,18 @@ class Tickets {
   void in_doubt();
   // To be called after every entry.
   void applied(const Machine& machine);
+  // Nobody will read on: the owners are told why.
+  void give_up_all(const Error& error);
 
  private:
   struct Open {
+    std::shared_ptr<TicketOwner> owner;
+    Instant asked;
+    std::uint64_t markers = 0;  // how many had been offered before it
     bool answered = false;
     bool started = false;
     bool single = false;
     bool met = false;
-    Instant asked;
-    std::uint64_t markers = 0;  // how many had been offered before it
   };
 
   void judge(const Machine& machine);
@@ -68,7 +84,8 @@ class Tickets {
 
   Appender& appender_;
   TicketEvents& events_;
-  std::unordered_map<std::uint64_t, Open> open_;
+  IdMap<Open> open_;
+  std::size_t unanswered_ = 0;
   std::uint64_t markers_ = 0;
   std::uint64_t marker_passed_ = 0;
   std::map<std::uint64_t, Position> markers_ahead_;  // acknowledged, and where they lie

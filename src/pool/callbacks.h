@@ -3,49 +3,47 @@
 // The thread on which users' callbacks run, one after the other and with no lock held. Tickets outlive their pool and
 // may be given callbacks even then: those run where they were given.
 
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
-
-#include "base/thread_loop.h"
+#include <thread>
+#include <vector>
 
 namespace tenure {
 
-// Thread-safe.
+// Thread-safe. Calls run in the order in which they were put here.
 class Callbacks {
  public:
-  Callbacks() : loop_(std::make_unique<ThreadLoop>("tenure-calls")) {}
+  struct Call {
+    std::function<void()> run;
+    std::shared_ptr<const void> kept{};  // what must live until it has run
+  };
 
-  void post(std::function<void()> call) {
-    {
-      std::lock_guard lock(mutex_);
-      if (loop_) {
-        loop_->post(std::move(call));
-        return;
-      }
-    }
-    call();
-  }
+  Callbacks();
+  ~Callbacks();
+  Callbacks(const Callbacks&) = delete;
+  Callbacks& operator=(const Callbacks&) = delete;
+
+  void post(Call call);
+  // For many in a row: they wait for wake(), unless the thread comes by.
+  void post_asleep(Call call);
+  void wake();
 
   // Whether the caller is one of the callbacks.
-  bool on_thread() const {
-    std::lock_guard lock(mutex_);
-    return loop_ && loop_->on_loop();
-  }
+  bool on_thread() const { return std::this_thread::get_id() == thread_.get_id(); }
 
-  // Runs what has been posted, and ends the thread. Not to be called from a callback.
-  void close() {
-    std::unique_ptr<ThreadLoop> loop;
-    {
-      std::lock_guard lock(mutex_);
-      loop = std::move(loop_);
-    }
-    if (loop) loop->run([] {});
-  }
+  // Runs what has been posted, and ends the thread. Not to be called from a callback. Idempotent.
+  void close();
 
  private:
-  mutable std::mutex mutex_;
-  std::unique_ptr<ThreadLoop> loop_;  // guarded by mutex_; null once closed
+  void serve();
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::vector<Call> queue_;  // guarded by mutex_
+  bool closed_ = false;      // guarded by mutex_
+  std::thread thread_;       // last: it uses all of the above
 };
 
 }  // namespace tenure

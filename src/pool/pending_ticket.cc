@@ -1,7 +1,9 @@
 #include "pool/pending_ticket.h"
 
+#include <algorithm>
 #include <array>
 #include <condition_variable>
+#include <iterator>
 #include <mutex>
 
 namespace tenure {
@@ -51,7 +53,7 @@ void PendingTicket::when(Stage stage, std::function<void()> call) {
       return;
     }
   }
-  callbacks_->post(std::move(call));
+  callbacks_->post({std::move(call), shared_from_this()});
 }
 
 PendingTicket::View PendingTicket::view() const {
@@ -61,6 +63,17 @@ PendingTicket::View PendingTicket::view() const {
 
 Status PendingTicket::outcome(Stage stage) const {
   std::lock_guard lock(guard_of(this).mutex);
+  return outcome_of(stage);
+}
+
+Result<std::string> PendingTicket::result() const {
+  std::lock_guard lock(guard_of(this).mutex);
+  if (Status done = outcome_of(Stage::done); !done) return Failure(done.error());
+  return view_.text;
+}
+
+// Under the guard.
+Status PendingTicket::outcome_of(Stage stage) const {
   if (stage == Stage::accepted && view_.state && view_.state != TicketState::refused) return {};
   if (view_.error) return Failure(*view_.error);
   if (stage == Stage::started && view_.state == TicketState::stopped && !view_.started) {
@@ -69,10 +82,24 @@ Status PendingTicket::outcome(Stage stage) const {
   return {};
 }
 
-bool PendingTicket::settle(const Settlement& settlement) {
-  Guard& guard = guard_of(this);
-  std::unique_lock lock(guard.mutex);
-  if (final_) return false;
+bool PendingTicket::settled(const Settlement& settlement) {
+  std::vector<Waiting> ready;
+  bool more = false;
+  {
+    Guard& guard = guard_of(this);
+    std::lock_guard lock(guard.mutex);
+    if (final_) return false;
+    learn(settlement);
+    if (guard.waiters != 0) guard.changed.notify_all();
+    ready = take_ready();
+    more = !waiting_.empty();
+  }
+  for (Waiting& waiting : ready) callbacks_->post_asleep({std::move(waiting.call), shared_from_this()});
+  return more;
+}
+
+// Under the guard.
+void PendingTicket::learn(const Settlement& settlement) {
   view_.number = settlement.ticket;
   view_.state = settlement.state;
   if (settlement.epoch != 0) view_.epoch = settlement.epoch;
@@ -91,37 +118,29 @@ bool PendingTicket::settle(const Settlement& settlement) {
     case TicketState::done: view_.text = settlement.text; [[fallthrough]];
     case TicketState::stopped: final_ = true; break;
   }
-  if (guard.waiters != 0) guard.changed.notify_all();
-  const bool going_on = !final_;
-  if (waiting_.empty()) return going_on;
-  std::vector<Waiting> ready = take_ready();
-  lock.unlock();
-  for (Waiting& waiting : ready) callbacks_->post(std::move(waiting.call));
-  return going_on;
 }
 
-bool PendingTicket::has_callbacks() const {
-  std::lock_guard lock(guard_of(this).mutex);
-  return !waiting_.empty();
-}
-
-void PendingTicket::give_up(Error error) {
-  Guard& guard = guard_of(this);
-  std::unique_lock lock(guard.mutex);
-  if (final_) return;
-  final_ = true;
-  view_.error = std::move(error);
-  if (guard.waiters != 0) guard.changed.notify_all();
-  std::vector<Waiting> ready = take_ready();
-  lock.unlock();
-  for (Waiting& waiting : ready) callbacks_->post(std::move(waiting.call));
-}
-
-std::vector<PendingTicket::Waiting> PendingTicket::take_ready() {
+void PendingTicket::given_up(const Error& error) {
   std::vector<Waiting> ready;
-  std::vector<Waiting> rest;
-  for (Waiting& waiting : waiting_) (reached(waiting.stage) ? ready : rest).push_back(std::move(waiting));
-  waiting_ = std::move(rest);
+  {
+    Guard& guard = guard_of(this);
+    std::lock_guard lock(guard.mutex);
+    if (final_) return;
+    final_ = true;
+    view_.error = error;
+    if (guard.waiters != 0) guard.changed.notify_all();
+    ready = take_ready();
+  }
+  for (Waiting& waiting : ready) callbacks_->post({std::move(waiting.call), shared_from_this()});
+}
+
+// Under the guard. All that waits is usually one callback, for the last step.
+std::vector<PendingTicket::Waiting> PendingTicket::take_ready() {
+  if (final_) return std::exchange(waiting_, {});
+  const auto first = std::stable_partition(waiting_.begin(), waiting_.end(),
+                                           [this](const Waiting& waiting) { return !reached(waiting.stage); });
+  std::vector<Waiting> ready(std::make_move_iterator(first), std::make_move_iterator(waiting_.end()));
+  waiting_.erase(first, waiting_.end());
   return ready;
 }
 

@@ -1,8 +1,9 @@
 #pragma once
 
 // What is known of a request that is under way, and who waits to hear of it. It is shared by the dispatcher's handles
-// and by the book, whichever lives longer.
+// and by the node's or client's table of tickets, whichever lives longer.
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,9 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "base/clock.h"
 #include "base/result.h"
-#include "machine/effects.h"
+#include "node/tickets.h"
 #include "pool/callbacks.h"
 
 namespace tenure {
@@ -20,8 +20,8 @@ namespace tenure {
 // What one can wait for.
 enum class Stage : std::uint8_t { accepted, started, done };
 
-// Thread-safe.
-class PendingTicket {
+// Thread-safe. Always owned by shared pointers.
+class PendingTicket final : public TicketOwner, public std::enable_shared_from_this<PendingTicket> {
  public:
   struct View {
     std::uint64_t number = 0;  // in the log; zero while it has not answered
@@ -38,17 +38,18 @@ class PendingTicket {
 
   // True once the stage has been reached, or will not be any more; false after the deadline.
   bool wait(Stage stage, std::chrono::steady_clock::time_point deadline) const;
-  // Has `call` run once, as a callback, when wait() would end.
+  // Has `call` run once, as a callback, when wait() would end. The ticket lives until it has.
   void when(Stage stage, std::function<void()> call);
   View view() const;
   // What a wait for the stage has to say, once it has ended.
   Status outcome(Stage stage) const;
+  // The same of the last stage, with the result.
+  Result<std::string> result() const;
   const char* operation() const { return operation_; }
 
-  // By the book. False after the last step.
-  bool settle(const Settlement& settlement);
-  bool has_callbacks() const;
-  void give_up(Error error);
+  // By the loop. Callbacks are put to those that wait for Callbacks::wake().
+  bool settled(const Settlement& settlement) override;
+  void given_up(const Error& error) override;
 
  private:
   struct Waiting {
@@ -57,6 +58,8 @@ class PendingTicket {
   };
 
   bool reached(Stage stage) const;
+  void learn(const Settlement& settlement);
+  Status outcome_of(Stage stage) const;
   std::vector<Waiting> take_ready();
 
   const char* operation_;

@@ -5,8 +5,8 @@
 namespace tenure {
 namespace {
 
-Result<Ticket> submit(PoolImpl& pool, Request request) {
-  Result<TicketPtr> ticket = pool.core().submit(std::move(request));
+Result<Ticket> submit(PoolImpl& pool, const Request& request) {
+  Result<TicketPtr> ticket = pool.core().submit(request);
   if (!ticket) return Failure(ticket.error());
   return Ticket(*std::move(ticket));
 }
@@ -54,28 +54,28 @@ Result<Ticket> Pool::notify(std::string key, std::string message) {
   request.kind = Request::Kind::notify;
   request.key = std::move(key);
   request.text = std::move(message);
-  return submit(*impl_, std::move(request));
+  return submit(*impl_, request);
 }
 
 Result<Ticket> Pool::stop(std::string key) {
   Request request;
   request.kind = Request::Kind::stop;
   request.key = std::move(key);
-  return submit(*impl_, std::move(request));
+  return submit(*impl_, request);
 }
 
 Result<Ticket> Pool::retry_dead(std::uint64_t id) {
   Request request;
   request.kind = Request::Kind::retry_dead;
   request.dead_id = id;
-  return submit(*impl_, std::move(request));
+  return submit(*impl_, request);
 }
 
 Result<Ticket> Pool::drop_dead(std::uint64_t id) {
   Request request;
   request.kind = Request::Kind::drop_dead;
   request.dead_id = id;
-  return submit(*impl_, std::move(request));
+  return submit(*impl_, request);
 }
 
 Status Pool::drain(std::string worker) { return impl_->core().drain(worker); }

@@ -32,10 +32,10 @@
 #include "node/client.h"
 #include "node/known_death.h"
 #include "node/node.h"
+#include "node/request.h"
 #include "pool/callbacks.h"
-#include "pool/request.h"
+#include "pool/outbox.h"
 #include "pool/shared_entropy.h"
-#include "pool/ticket_book.h"
 
 namespace tenure {
 
@@ -72,7 +72,7 @@ class PoolCore final : private NodeEvents, private ClientEvents {
   PoolCore& operator=(const PoolCore&) = delete;
 
   // Refused at once: what is malformed (Errc::invalid), too much at a time (Errc::busy), and after the end.
-  Result<TicketPtr> submit(Request request);
+  Result<TicketPtr> submit(const Request& request);
 
   // Waits until the worker is in the pool. After an error it is not, and will not be.
   Status add_worker(NodeWorker worker, Deadline deadline);
@@ -124,8 +124,10 @@ class PoolCore final : private NodeEvents, private ClientEvents {
 
   // On the loop.
   void send_submitted();
-  Result<std::uint64_t> send(const Request& request);
-  void count_answers(std::size_t count);
+  std::size_t send_outgoing();
+  Status send(const SealedRequest& request, const TicketPtr& ticket);
+  void heard_of_tickets();
+  void count_answers();
   void end(const Error& error);
 
   // NodeEvents, and what ClientEvents has of the same.
@@ -155,8 +157,8 @@ class PoolCore final : private NodeEvents, private ClientEvents {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   Heard heard_;                             // guarded by mutex_
-  std::vector<Submission> submitted_;       // guarded by mutex_
-  std::size_t submitted_bytes_ = 0;         // guarded by mutex_
+  Outbox submitted_;                        // guarded by mutex_
+  std::size_t submitted_bytes_ = 0;         // guarded by mutex_; of this and of outgoing_
   bool sending_ = false;                    // guarded by mutex_: the loop will look at submitted_
   std::atomic<std::size_t> unanswered_{0};  // submitted, and nothing heard of it yet
 
@@ -164,11 +166,12 @@ class PoolCore final : private NodeEvents, private ClientEvents {
   std::unique_ptr<PoolCore> looker_;  // guarded by looker_mutex_; a client's, once somebody has looked
 
   // Owned by the loop.
-  TicketBook book_;
-  std::vector<Submission> held_back_;  // taken from submitted_; there was no room
-  bool shutting_down_ = false;         // this process asked for it
-  bool has_members_ = false;           // as of the last entry
-  bool saw_shutdown_ = false;          // the same
+  Outbox outgoing_;                  // taken from submitted_, and not sent yet
+  std::size_t sent_unanswered_ = 0;  // of unanswered_, as of the last count
+  bool turn_posted_ = false;         // something was heard of tickets in this turn of the loop
+  bool shutting_down_ = false;       // this process asked for it
+  bool has_members_ = false;         // as of the last entry
+  bool saw_shutdown_ = false;        // the same
 
   ThreadLoop heart_loop_;
   ThreadLoop loop_;

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "pool/pool_core.h"
-#include "tenure/v1/record.pb.h"
 
 namespace tenure {
 namespace {
@@ -12,18 +11,20 @@ constexpr Nanos kRoomRetry = std::chrono::milliseconds(1);
 
 }  // namespace
 
-Result<TicketPtr> PoolCore::submit(Request request) {
+Result<TicketPtr> PoolCore::submit(const Request& request) {
   if (Status sound = request.check(); !sound) return Failure(sound.error());
   auto ticket = std::make_shared<PendingTicket>(request.operation(), request.single(), callbacks_);
+  const std::uint64_t number = entropy_.id();
+  const Bytes record = request.encode(number, options_.client_only);
   {
     std::lock_guard lock(mutex_);
     if (heard_.failure) return fail(heard_.failure->code, request.operation(), heard_.failure->context);
     if (submitted_bytes_ > kSubmittedBytesMax) {
       return fail(Errc::busy, request.operation(), "too much is waiting to be sent; try again shortly");
     }
-    submitted_bytes_ += request.bytes();
+    submitted_bytes_ += Outbox::cost(record);
     ++unanswered_;
-    submitted_.push_back({std::move(request), ticket});
+    submitted_.push({number, request.single(), record}, ticket);
     if (std::exchange(sending_, true)) return ticket;
   }
   loop_.post([this] { send_submitted(); });
@@ -32,73 +33,73 @@ Result<TicketPtr> PoolCore::submit(Request request) {
 
 // One turn of the loop sends whatever has come together since the last: under load, hundreds at a time.
 void PoolCore::send_submitted() {
-  std::vector<Submission> taken;
+  if (outgoing_.empty()) {
+    std::lock_guard lock(mutex_);
+    std::swap(outgoing_, submitted_);
+  }
+  const std::size_t sent_bytes = send_outgoing();
+  const bool room = outgoing_.empty();
   {
     std::lock_guard lock(mutex_);
-    taken.swap(submitted_);
-    sending_ = false;
+    submitted_bytes_ -= sent_bytes;
+    sending_ = !room || !submitted_.empty();
+    if (!sending_) return;
   }
-  std::move(taken.begin(), taken.end(), std::back_inserter(held_back_));
-  std::size_t sent = 0;
+  if (room) return loop_.post([this] { send_submitted(); });
+  room_->arm(loop_.now() + kRoomRetry, [this] { send_submitted(); });
+}
+
+// As much as there is room for.
+std::size_t PoolCore::send_outgoing() {
   std::size_t bytes = 0;
-  bool room = true;
-  for (Submission& next : held_back_) {
-    const Result<std::uint64_t> number = send(next.request);
-    if (!number && number.error().code == Errc::busy) {
-      room = false;
-      break;
-    }
-    ++sent;
-    bytes += next.request.bytes();
-    if (number) {
-      book_.open(*number, std::move(next.ticket));
+  while (!outgoing_.empty()) {
+    const auto [request, ticket] = outgoing_.first();
+    const Status sent = send(request, ticket);
+    if (!sent && sent.error().code == Errc::busy) break;
+    if (sent) {
+      ++sent_unanswered_;
     } else {
-      next.ticket->give_up(number.error());
-      count_answers(1);
+      ticket->given_up(sent.error());
+      --unanswered_;
+      hear([](Heard&) {});
     }
+    bytes += Outbox::cost(request.record);
+    outgoing_.pop();
   }
-  held_back_.erase(held_back_.begin(), held_back_.begin() + static_cast<std::ptrdiff_t>(sent));
-  {
-    std::lock_guard lock(mutex_);
-    submitted_bytes_ -= bytes;
-    if (!room) sending_ = true;
-  }
-  if (!room) room_->arm(loop_.now() + kRoomRetry, [this] { send_submitted(); });
+  return bytes;
 }
 
-Result<std::uint64_t> PoolCore::send(const Request& request) {
-  if (client_) return client_->send(request.record(), request.single());
-  if (!node_) return fail(Errc::closed, request.operation(), "the pool was closed");
-  switch (request.kind) {
-    case Request::Kind::dispatch:
-      return node_->dispatch({request.key, request.text, request.job, request.delay, request.max_attempts});
-    case Request::Kind::notify: return node_->notify(request.key, request.text);
-    case Request::Kind::stop: return node_->stop(request.key);
-    case Request::Kind::retry_dead: return node_->retry_dead(request.dead_id);
-    case Request::Kind::drop_dead: return node_->drop_dead(request.dead_id);
-  }
-  return fail(Errc::invalid, request.operation(), "no such request");
-}
-
-void PoolCore::count_answers(std::size_t count) {
-  if (count == 0 || unanswered_.fetch_sub(count) != count) return;
-  hear([](Heard&) {});
+Status PoolCore::send(const SealedRequest& request, const TicketPtr& ticket) {
+  if (client_) return client_->send(request, ticket);
+  if (node_) return node_->send(request, ticket);
+  return fail(Errc::closed, ticket->operation(), "the pool was closed");
 }
 
 void PoolCore::settled(const Settlement& settlement) {
-  const std::size_t before = book_.unanswered();
-  const bool going_on = book_.settled(settlement);
-  if (!going_on && client_) client_->forget(settlement.ticket);
-  if (!going_on && node_) node_->forget(settlement.ticket);
-  count_answers(before - book_.unanswered());
+  heard_of_tickets();
   if (listener_ != nullptr) listener_->settled(settlement);
 }
 
 void PoolCore::ticket_lost(std::uint64_t ticket) {
-  const std::size_t before = book_.unanswered();
-  book_.lost(ticket, {Errc::lost_history, "wait", "the log has lost it, or nobody can say what became of it"});
-  count_answers(before - book_.unanswered());
+  heard_of_tickets();
   if (listener_ != nullptr) listener_->ticket_lost(ticket);
+}
+
+// An entry may settle hundreds of tickets: those who wait for any are woken once, when the turn is over.
+void PoolCore::heard_of_tickets() {
+  if (std::exchange(turn_posted_, true)) return;
+  loop_.post([this] {
+    turn_posted_ = false;
+    callbacks_->wake();
+    count_answers();
+  });
+}
+
+void PoolCore::count_answers() {
+  const std::size_t left = node_ ? node_->unanswered() : client_ ? client_->unanswered() : 0;
+  const std::size_t answered = sent_unanswered_ - left;
+  sent_unanswered_ = left;
+  if (answered != 0 && unanswered_.fetch_sub(answered) == answered) hear([](Heard&) {});
 }
 
 // The first time, or again after history was lost: the last member removes the log, and one who merely looks on may
@@ -178,16 +179,19 @@ void PoolCore::pool_gone() {
 }
 
 void PoolCore::end(const Error& error) {
-  std::vector<Submission> unsent = std::exchange(held_back_, {});
+  Outbox submitted;
   {
     std::lock_guard lock(mutex_);
     if (!heard_.failure) heard_.failure = error;
-    std::move(submitted_.begin(), submitted_.end(), std::back_inserter(unsent));
-    submitted_.clear();
+    std::swap(submitted, submitted_);
     submitted_bytes_ = 0;
   }
-  for (const Submission& one : unsent) one.ticket->give_up(error);
-  book_.give_up_all(error);
+  for (Outbox* unsent : {&outgoing_, &submitted}) {
+    for (; !unsent->empty(); unsent->pop()) unsent->first().ticket->given_up(error);
+  }
+  if (node_) node_->give_up_tickets(error);
+  if (client_) client_->give_up_tickets(error);
+  sent_unanswered_ = 0;
   unanswered_ = 0;
   hear([](Heard&) {});
 }

@@ -132,7 +132,7 @@ Status PoolImpl::shutdown(Deadline deadline) {
 
 void PoolImpl::say(LogLevel level, std::string text) {
   if (!options_.logger || !core_) return;
-  core_->callbacks()->post([logger = options_.logger, level, text = std::move(text)] { logger(level, text); });
+  core_->callbacks()->post({[logger = options_.logger, level, text = std::move(text)] { logger(level, text); }});
 }
 
 void PoolImpl::joined(std::uint64_t session) { say(LogLevel::info, "joined as session " + to_hex(session)); }

@@ -15,11 +15,6 @@ Status wait_for(const PendingTicket& ticket, Stage stage, Ticket::Timeout timeou
   return ticket.outcome(stage);
 }
 
-Result<std::string> result_of(const PendingTicket& ticket) {
-  if (Status done = ticket.outcome(Stage::done); !done) return Failure(done.error());
-  return ticket.view().text;
-}
-
 }  // namespace
 
 Ticket::Ticket(std::shared_ptr<PendingTicket> pending) : pending_(std::move(pending)) {}
@@ -32,21 +27,21 @@ Status Ticket::wait_started(Timeout timeout) const { return wait_for(*pending_, 
 
 Result<std::string> Ticket::wait_done(Timeout timeout) const {
   if (Status done = wait_for(*pending_, Stage::done, timeout, "done"); !done) return Failure(done.error());
-  return result_of(*pending_);
+  return pending_->result();
 }
 
 void Ticket::on_accepted(std::function<void(Status)> call) const {
   pending_->when(Stage::accepted,
-                 [ticket = pending_, call = std::move(call)] { call(ticket->outcome(Stage::accepted)); });
+                 [ticket = pending_.get(), call = std::move(call)] { call(ticket->outcome(Stage::accepted)); });
 }
 
 void Ticket::on_started(std::function<void(Status)> call) const {
   pending_->when(Stage::started,
-                 [ticket = pending_, call = std::move(call)] { call(ticket->outcome(Stage::started)); });
+                 [ticket = pending_.get(), call = std::move(call)] { call(ticket->outcome(Stage::started)); });
 }
 
 void Ticket::on_done(std::function<void(Result<std::string>)> call) const {
-  pending_->when(Stage::done, [ticket = pending_, call = std::move(call)] { call(result_of(*ticket)); });
+  pending_->when(Stage::done, [ticket = pending_.get(), call = std::move(call)] { call(ticket->result()); });
 }
 
 std::optional<TicketState> Ticket::state() const { return pending_->view().state; }

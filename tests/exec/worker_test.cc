@@ -15,7 +15,6 @@
 #include "node/client.h"
 #include "node/heart.h"
 #include "node/node.h"
-#include "tenure/v1/record.pb.h"
 
 namespace tenure::exec {
 namespace {
@@ -37,12 +36,7 @@ class Dispatcher final : private ClientEvents {
     loop_.run([&] { client_.reset(); });
   }
   void dispatch(const Bytes& key) {
-    loop_.run([&] {
-      v1::Record record;
-      record.mutable_dispatch()->set_key(key);
-      record.mutable_dispatch()->set_kind(v1::RESIDENT);
-      ASSERT_TRUE(client_->send(record, false));
-    });
+    loop_.run([&] { ASSERT_TRUE(client_->ask({.key = key})); });
   }
 
  private:

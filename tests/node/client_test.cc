@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "node/live_node.h"
-#include "tenure/v1/record.pb.h"
 
 namespace tenure {
 namespace {
@@ -25,16 +24,12 @@ class LiveClient final : private ClientEvents {
     loop_.run([&] { client_.reset(); });
   }
 
-  std::uint64_t dispatch(const Bytes& key, v1::Kind kind, const Bytes& payload = "") {
-    v1::Record record;
-    record.mutable_dispatch()->set_key(key);
-    record.mutable_dispatch()->set_kind(kind);
-    record.mutable_dispatch()->set_payload(payload);
-    return send(record, false);
+  std::uint64_t dispatch(const Bytes& key, JobKind kind, const Bytes& payload = "") {
+    return ask({.job = kind, .key = key, .text = payload});
   }
-  std::uint64_t send(const v1::Record& record, bool single) {
+  std::uint64_t ask(const Request& request) {
     std::uint64_t ticket = 0;
-    loop_.run([&] { ticket = *client_->send(record, single); });
+    loop_.run([&] { ticket = *client_->ask(request); });
     return ticket;
   }
   bool folding() {
@@ -102,21 +97,17 @@ class ClientTest : public testing::Test {
 TEST_F(ClientTest, HearsOfItsTicketsFromTheLog) {
   const auto member = node("a");
   LiveClient client(url_, journal_);
-  const std::uint64_t task = client.dispatch("t", v1::TASK, "x");
+  const std::uint64_t task = client.dispatch("t", JobKind::task, "x");
   EXPECT_TRUE(reached(task, TicketState::done));
   EXPECT_EQ(journal_.texts[task], "done by a");
-  EXPECT_TRUE(reached(client.dispatch("r", v1::RESIDENT), TicketState::started));
-  const std::uint64_t again = client.dispatch("r", v1::RESIDENT);
+  EXPECT_TRUE(reached(client.dispatch("r", JobKind::resident), TicketState::started));
+  const std::uint64_t again = client.dispatch("r", JobKind::resident);
   EXPECT_TRUE(reached(again, TicketState::refused));
   EXPECT_EQ(journal_.refusals[again], Errc::key_exists);
-  const std::uint64_t failing = client.dispatch("t", v1::TASK, "fail");
+  const std::uint64_t failing = client.dispatch("t", JobKind::task, "fail");
   EXPECT_TRUE(reached(failing, TicketState::failed));
-  v1::Record stop;
-  stop.mutable_stop()->set_key("r");
-  EXPECT_TRUE(reached(client.send(stop, false), TicketState::stopped));
-  v1::Record notify;
-  notify.mutable_notify()->set_key("nobody");
-  const std::uint64_t message = client.send(notify, true);
+  EXPECT_TRUE(reached(client.ask({.kind = Request::Kind::stop, .key = "r"}), TicketState::stopped));
+  const std::uint64_t message = client.ask({.kind = Request::Kind::notify, .key = "nobody"});
   EXPECT_TRUE(reached(message, TicketState::refused));
   EXPECT_EQ(journal_.refusals[message], Errc::no_such_key);
   EXPECT_FALSE(client.folding());
@@ -125,9 +116,9 @@ TEST_F(ClientTest, HearsOfItsTicketsFromTheLog) {
 // Where nobody is there to answer, the client folds the log itself and knows.
 TEST_F(ClientTest, FoldsTheLogWhereNobodyAnswers) {
   LiveClient client(url_, journal_, 10ms);
-  const std::uint64_t first = client.dispatch("r", v1::RESIDENT);
+  const std::uint64_t first = client.dispatch("r", JobKind::resident);
   EXPECT_TRUE(reached(first, TicketState::accepted));
-  const std::uint64_t second = client.dispatch("r", v1::RESIDENT);
+  const std::uint64_t second = client.dispatch("r", JobKind::resident);
   EXPECT_TRUE(reached(second, TicketState::refused));
   EXPECT_EQ(journal_.refusals[second], Errc::key_exists);
   EXPECT_TRUE(client.folding());
@@ -141,7 +132,7 @@ TEST_F(ClientTest, ManyAtOnce) {
   const auto b = node("b");
   LiveClient client(url_, journal_);
   std::vector<std::uint64_t> tickets;
-  for (int i = 0; i < 500; ++i) tickets.push_back(client.dispatch("t-" + std::to_string(i % 50), v1::TASK, "x"));
+  for (int i = 0; i < 500; ++i) tickets.push_back(client.dispatch("t-" + std::to_string(i % 50), JobKind::task, "x"));
   for (const std::uint64_t ticket : tickets) EXPECT_TRUE(reached(ticket, TicketState::done));
 }
 

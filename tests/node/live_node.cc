@@ -36,7 +36,7 @@ void LiveNode::crash() {
 std::uint64_t LiveNode::dispatch(Bytes key, JobKind kind, Bytes payload) {
   std::uint64_t ticket = 0;
   with([&](Node& node) {
-    const Result<std::uint64_t> given = node.dispatch({std::move(key), std::move(payload), kind, {}, 0});
+    const Result<std::uint64_t> given = node.ask({.job = kind, .key = std::move(key), .text = std::move(payload)});
     ASSERT_TRUE(given) << given.error().message();
     ticket = *given;
   });

@@ -80,7 +80,7 @@ TEST_P(LivePool, HoldsResidentKeysOnce) {
   EXPECT_EQ(journal_.refusals[again], Errc::key_exists);
 
   std::uint64_t stop = 0;
-  nodes_["b"]->with([&](Node& node) { stop = *node.stop("key-3"); });
+  nodes_["b"]->with([&](Node& node) { stop = *node.ask({.kind = Request::Kind::stop, .key = "key-3"}); });
   EXPECT_TRUE(reached(stop, TicketState::stopped));
   EXPECT_TRUE(reached(tickets[3], TicketState::stopped));
 }
@@ -119,7 +119,7 @@ TEST_P(LivePool, MessagesReachTheHolder) {
   LiveNode& b = add("b");
   const std::uint64_t ticket = a.dispatch("k", JobKind::resident);
   ASSERT_TRUE(reached(ticket, TicketState::started));
-  b.with([](Node& node) { EXPECT_TRUE(node.notify("k", "hello")); });
+  b.with([](Node& node) { EXPECT_TRUE(node.ask({.kind = Request::Kind::notify, .key = "k", .text = "hello"})); });
   EXPECT_TRUE(journal_.wait([](const Journal& journal) { return journal.messages.contains("k"); }));
 }
 

@@ -50,18 +50,8 @@ void Actor::leave() {
 }
 
 void Actor::ask(const Request& request, std::function<void(std::uint64_t)> asked) {
-  on_node([request, asked = std::move(asked)](Node& node) {
-    Result<std::uint64_t> ticket = 0;
-    switch (request.ask) {
-      case Ask::resident:
-        ticket = node.dispatch({request.key, request.text, JobKind::resident, request.delay, 0});
-        break;
-      case Ask::task: ticket = node.dispatch({request.key, request.text, JobKind::task, request.delay, 0}); break;
-      case Ask::notify: ticket = node.notify(request.key, request.text); break;
-      case Ask::stop: ticket = node.stop(request.key); break;
-      case Ask::retry_dead: ticket = node.retry_dead(request.grave); break;
-      case Ask::drop_dead: ticket = node.drop_dead(request.grave); break;
-    }
+  on_node([request = request.asked(), asked = std::move(asked)](Node& node) {
+    const Result<std::uint64_t> ticket = node.ask(request);
     if (ticket) asked(*ticket);
   });
 }

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "base/clock.h"
+#include "node/request.h"
 #include "sim/history.h"
 #include "sim/process.h"
 #include "sim/recorder.h"
@@ -22,6 +23,9 @@ struct Request {
   Bytes text;  // the payload, or the message
   Nanos delay{};
   std::uint64_t grave = 0;  // of the buried job, for retry_dead and drop_dead
+
+  // As production code has it.
+  tenure::Request asked() const;
 };
 
 class Caller {

@@ -1,37 +1,8 @@
 #include "sim/visitor.h"
 
 #include "sim/sim_clock.h"
-#include "tenure/v1/record.pb.h"
 
 namespace tenure::sim {
-
-namespace {
-
-v1::Record record_of(const Request& request) {
-  v1::Record record;
-  switch (request.ask) {
-    case Ask::resident:
-    case Ask::task:
-      record.mutable_dispatch()->set_kind(request.ask == Ask::task ? v1::TASK : v1::RESIDENT);
-      record.mutable_dispatch()->set_key(request.key);
-      record.mutable_dispatch()->set_payload(request.text);
-      record.mutable_dispatch()->set_delay_ms(static_cast<std::uint64_t>(to_ms(request.delay)));
-      break;
-    case Ask::notify:
-      record.mutable_notify()->set_key(request.key);
-      record.mutable_notify()->set_message(request.text);
-      break;
-    case Ask::stop: record.mutable_stop()->set_key(request.key); break;
-    case Ask::retry_dead: record.mutable_retry_dead()->set_id(request.grave); break;
-    case Ask::drop_dead: record.mutable_drop_dead()->set_id(request.grave); break;
-  }
-  return record;
-}
-
-// Being accepted is all there is to hear of these.
-bool single(Ask ask) { return ask == Ask::notify || ask == Ask::retry_dead || ask == Ask::drop_dead; }
-
-}  // namespace
 
 Visitor::Visitor(const Stage& stage, Process& process, Link& link)
     : Caller(process),
@@ -49,8 +20,8 @@ Visitor::~Visitor() {
 }
 
 void Visitor::ask(const Request& request, std::function<void(std::uint64_t)> asked) {
-  loop_.post([this, request, asked = std::move(asked)] {
-    const Result<std::uint64_t> ticket = client_->send(record_of(request), single(request.ask));
+  loop_.post([this, request = request.asked(), asked = std::move(asked)] {
+    const Result<std::uint64_t> ticket = client_->ask(request);
     if (ticket) asked(*ticket);
   });
 }

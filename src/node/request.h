@@ -8,21 +8,16 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "machine/effects.h"
-#include "pool/pending_ticket.h"
 
 namespace tenure {
-
-namespace v1 {
-class Record;
-}  // namespace v1
 
 struct Request {
   enum class Kind : std::uint8_t { dispatch, notify, stop, retry_dead, drop_dead };
 
   Kind kind = Kind::dispatch;
   JobKind job = JobKind::resident;
-  Bytes key;
-  Bytes text;  // the payload, or the message
+  Bytes key{};
+  Bytes text{};  // the payload, or the message
   Nanos delay{};
   std::uint32_t max_attempts = 0;
   std::uint64_t dead_id = 0;
@@ -30,17 +25,18 @@ struct Request {
   const char* operation() const;
   // Acceptance is all there is to hear of it.
   bool single() const { return kind != Kind::dispatch && kind != Kind::stop; }
-  std::size_t bytes() const { return sizeof(Request) + key.size() + text.size(); }
   // Refuses with Errc::invalid what is empty, malformed or over a bound.
   Status check() const;
-  // As a record without a ticket.
-  v1::Record record() const;
+  // As a record under this ticket, ready to be put into a batch. `say`: the one who asks keeps no state, and wants
+  // the outcome said in the log.
+  Bytes encode(std::uint64_t ticket, bool say) const;
 };
 
-// A request that has been given a ticket.
-struct Submission {
-  Request request;
-  TicketPtr ticket;
+// A request that was found sound and has been encoded, so that nothing but its bytes is left to be sent.
+struct SealedRequest {
+  std::uint64_t ticket;
+  bool single;
+  BytesView record;
 };
 
 }  // namespace tenure

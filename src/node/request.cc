@@ -1,6 +1,7 @@
-#include "pool/request.h"
+#include "node/request.h"
 
 #include "machine/limits.h"
+#include "node/encode.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure {
@@ -10,6 +11,14 @@ Status over(const char* operation, const char* what, std::size_t bytes, std::siz
   return fail(Errc::invalid, operation,
               std::string(what) + " has " + std::to_string(bytes) + " bytes; at most " + std::to_string(limit) +
                   " are allowed");
+}
+
+template <class Asked>
+Asked& begun(Asked& asked, std::uint64_t ticket, bool say) {
+  asked.Clear();
+  asked.set_ticket(ticket);
+  asked.set_say(say);
+  return asked;
 }
 
 }  // namespace
@@ -39,11 +48,12 @@ Status Request::check() const {
   return {};
 }
 
-v1::Record Request::record() const {
-  v1::Record record;
+Bytes Request::encode(std::uint64_t ticket, bool say) const {
+  // What a thread asks for is mostly of one kind: the message's memory is used again.
+  static thread_local v1::Record record;
   switch (kind) {
     case Kind::dispatch: {
-      v1::Dispatch& dispatch = *record.mutable_dispatch();
+      v1::Dispatch& dispatch = begun(*record.mutable_dispatch(), ticket, say);
       dispatch.set_kind(job == JobKind::task ? v1::TASK : v1::RESIDENT);
       dispatch.set_key(key);
       dispatch.set_payload(text);
@@ -51,15 +61,19 @@ v1::Record Request::record() const {
       dispatch.set_max_attempts(max_attempts);
       break;
     }
-    case Kind::notify:
-      record.mutable_notify()->set_key(key);
-      record.mutable_notify()->set_message(text);
+    case Kind::notify: {
+      v1::Notify& notify = begun(*record.mutable_notify(), ticket, say);
+      notify.set_key(key);
+      notify.set_message(text);
       break;
-    case Kind::stop: record.mutable_stop()->set_key(key); break;
-    case Kind::retry_dead: record.mutable_retry_dead()->set_id(dead_id); break;
-    case Kind::drop_dead: record.mutable_drop_dead()->set_id(dead_id); break;
+    }
+    case Kind::stop: begun(*record.mutable_stop(), ticket, say).set_key(key); break;
+    case Kind::retry_dead: begun(*record.mutable_retry_dead(), ticket, say).set_id(dead_id); break;
+    case Kind::drop_dead: begun(*record.mutable_drop_dead(), ticket, say).set_id(dead_id); break;
   }
-  return record;
+  Bytes encoded;
+  tenure::encode(record, encoded);
+  return encoded;
 }
 
 }  // namespace tenure

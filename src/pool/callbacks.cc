@@ -1,0 +1,60 @@
+#include "pool/callbacks.h"
+
+#include <pthread.h>
+
+#include <utility>
+
+#include "base/assert.h"
+
+namespace tenure {
+
+Callbacks::Callbacks() : thread_([this] { serve(); }) { pthread_setname_np(thread_.native_handle(), "tenure-calls"); }
+
+Callbacks::~Callbacks() { close(); }
+
+void Callbacks::post(Call call) {
+  post_asleep(std::move(call));
+  wake();
+}
+
+void Callbacks::post_asleep(Call call) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!closed_) {
+      queue_.push_back(std::move(call));
+      return;
+    }
+  }
+  call.run();
+}
+
+void Callbacks::wake() { wake_.notify_one(); }
+
+void Callbacks::close() {
+  {
+    std::lock_guard lock(mutex_);
+    if (std::exchange(closed_, true)) return;
+  }
+  wake();
+  ASSERT(!on_thread());
+  thread_.join();
+}
+
+void Callbacks::serve() {
+  std::vector<Call> calls;
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [this] { return closed_ || !queue_.empty(); });
+      if (queue_.empty()) return;
+      calls.swap(queue_);
+    }
+    for (Call& call : calls) {
+      call.run();
+      call = {};  // what it captured may be released before the rest has run
+    }
+    calls.clear();
+  }
+}
+
+}  // namespace tenure
