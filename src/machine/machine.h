@@ -176,8 +176,11 @@ class Machine {
   // The tickets of all jobs, waiting, held and dead, and of those who wait for one to stop.
   void each_ticket(const std::function<void(const TicketView&)>& visit) const;
   BytesView dead_payload(const DeadLetter& letter) const { return table_.jobs[letter.job].payload; }
-  // The bytes that keys, payloads, checkpoints and messages take, roughly: what a snapshot would weigh.
-  std::uint64_t state_bytes() const { return state_bytes_ + std::uint64_t{table_.slots.live()} * 64; }
+  // What a snapshot would weigh, roughly: keys, payloads, checkpoints and messages, and what goes with each key and
+  // job.
+  std::uint64_t state_bytes() const {
+    return state_bytes_ + std::uint64_t{table_.slots.live()} * 64 + std::uint64_t{table_.jobs.live()} * 32;
+  }
 
  private:
   friend class SnapshotSource;
@@ -280,9 +283,9 @@ class Machine {
   // machine_snapshot.cc
   void touch(SlotId slot);
   void release_job(JobId job);
-  void each_slot_item(SlotId slot, const std::function<void(Bytes)>& take) const;
-  Bytes job_item(JobId job) const;
-  void each_dead_item(const std::function<void(Bytes)>& take) const;
+  void each_slot_item(SlotId slot, const std::function<void(const Bytes&)>& take) const;
+  void encode_job(JobId job, v1::Item& scratch, Bytes& into) const;
+  void each_dead_item(const std::function<void(const Bytes&)>& take) const;
   Bytes save_rest() const;
   bool load_rest(const v1::Rest& rest, std::uint64_t items);
   bool load_item(const v1::Item& item);
@@ -347,7 +350,8 @@ class SnapshotSource {
   friend class Machine;
   SnapshotSource(Machine& machine, std::uint32_t id);
   void save(SlotId slot);
-  void add(Bytes item);
+  void add(const Bytes& item);
+  void add_part(const v1::SnapshotChunk& part);
   void cut();
 
   Machine& machine_;
@@ -355,8 +359,7 @@ class SnapshotSource {
   std::uint64_t position_;
   SlotId at_ = 0;
   SlotId end_;
-  std::unique_ptr<v1::SnapshotChunk> chunk_;
-  std::size_t chunk_bytes_ = 0;
+  Bytes chunk_;  // encoded; parts of a message may stand in any order
   std::deque<Bytes> ready_;
   std::uint64_t items_ = 0;
   std::uint64_t sum_ = 0;

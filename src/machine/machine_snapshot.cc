@@ -1,9 +1,11 @@
 // The state as bytes, a bounded piece at a time.
 
 #include <algorithm>
+#include <utility>
 
 #include "base/assert.h"
 #include "base/mutant.h"
+#include "machine/encode.h"
 #include "machine/machine.h"
 #include "tenure/v1/snapshot.pb.h"
 
@@ -47,18 +49,16 @@ std::unique_ptr<SnapshotSource> Machine::begin_snapshot() {
 }
 
 SnapshotSource::SnapshotSource(Machine& machine, std::uint32_t id)
-    : machine_(machine),
-      id_(id),
-      position_(machine.position_),
-      end_(machine.table_.slots.end()),
-      chunk_(std::make_unique<v1::SnapshotChunk>()) {
+    : machine_(machine), id_(id), position_(machine.position_), end_(machine.table_.slots.end()) {
   const Bytes rest = machine.save_rest();
   sum_ += hash_bytes(rest);
   for (std::size_t at = 0; at < rest.size(); at += kChunkBytes) {
-    chunk_->set_rest(rest.substr(at, kChunkBytes));
+    v1::SnapshotChunk part;
+    part.set_rest(rest.substr(at, kChunkBytes));
+    add_part(part);
     cut();
   }
-  machine.each_dead_item([this](Bytes item) { add(std::move(item)); });
+  machine.each_dead_item([this](const Bytes& item) { add(item); });
 }
 
 SnapshotSource::~SnapshotSource() { machine_.snapshot_ = nullptr; }
@@ -69,8 +69,10 @@ std::optional<Bytes> SnapshotSource::next() {
     if (slot.live && slot.saved != id_) save(at_);
   }
   if (ready_.empty() && at_ == end_ && !done_) {
-    chunk_->mutable_tail()->set_items(items_);
-    chunk_->mutable_tail()->set_sum(sum_);
+    v1::SnapshotChunk part;
+    part.mutable_tail()->set_items(items_);
+    part.mutable_tail()->set_sum(sum_);
+    add_part(part);
     done_ = true;
     cut();
   } else if (ready_.empty() && !done_) {
@@ -84,22 +86,20 @@ std::optional<Bytes> SnapshotSource::next() {
 
 void SnapshotSource::save(SlotId slot) {
   machine_.table_.slots[slot].saved = id_;
-  machine_.each_slot_item(slot, [this](Bytes item) { add(std::move(item)); });
+  machine_.each_slot_item(slot, [this](const Bytes& item) { add(item); });
 }
 
-void SnapshotSource::add(Bytes item) {
+// As an element of SnapshotChunk.items.
+void SnapshotSource::add(const Bytes& item) {
   ++items_;
   sum_ += hash_bytes(item);
-  chunk_bytes_ += item.size();
-  chunk_->add_items(std::move(item));
-  if (chunk_bytes_ >= kChunkBytes) cut();
+  append_element(v1::SnapshotChunk::kItemsFieldNumber, item, chunk_);
+  if (chunk_.size() >= kChunkBytes) cut();
 }
 
-void SnapshotSource::cut() {
-  ready_.push_back(chunk_->SerializeAsString());
-  chunk_->Clear();
-  chunk_bytes_ = 0;
-}
+void SnapshotSource::add_part(const v1::SnapshotChunk& part) { part.AppendToString(&chunk_); }
+
+void SnapshotSource::cut() { ready_.push_back(std::exchange(chunk_, {})); }
 
 std::uint64_t Machine::state_digest() const {
   std::uint64_t sum = hash_bytes(save_rest());
@@ -111,7 +111,7 @@ std::uint64_t Machine::state_digest() const {
   return sum;
 }
 
-void Machine::each_slot_item(SlotId id, const std::function<void(Bytes)>& take) const {
+void Machine::each_slot_item(SlotId id, const std::function<void(const Bytes&)>& take) const {
   const Slot& slot = table_.slots[id];
   const Placed& placed = table_.placed[id];
   v1::Item item;
@@ -132,22 +132,32 @@ void Machine::each_slot_item(SlotId id, const std::function<void(Bytes)>& take) 
   key.set_settled(slot.settled);
   key.set_target(up(placed.target));
   key.set_holder(up(placed.holder));
-  take(item.SerializeAsString());
-  for (JobId job = slot.head; job != kNone; job = table_.jobs[job].next) take(job_item(job));
-  for (JobId job = slot.delayed; job != kNone; job = table_.jobs[job].next) take(job_item(job));
-}
-
-// Dead tasks belong to no slot.
-void Machine::each_dead_item(const std::function<void(Bytes)>& take) const {
-  for (const auto& [id, letter] : dead_) {
-    if (letter.kind == JobKind::task) take(job_item(letter.job));
+  Bytes encoded = item.SerializeAsString();
+  take(encoded);
+  for (const JobId first : {slot.head, slot.delayed}) {
+    for (JobId job = first; job != kNone; job = table_.jobs[job].next) {
+      encode_job(job, item, encoded);
+      take(encoded);
+    }
   }
 }
 
-Bytes Machine::job_item(JobId id) const {
-  const KeptJob& job = table_.jobs[id];
+// Dead tasks belong to no slot.
+void Machine::each_dead_item(const std::function<void(const Bytes&)>& take) const {
   v1::Item item;
-  v1::JobState& state = *item.mutable_job();
+  Bytes encoded;
+  for (const auto& [id, letter] : dead_) {
+    if (letter.kind != JobKind::task) continue;
+    encode_job(letter.job, item, encoded);
+    take(encoded);
+  }
+}
+
+// A key may have many jobs: they are encoded from one message into one string, whose memory is used again.
+void Machine::encode_job(JobId id, v1::Item& scratch, Bytes& into) const {
+  const KeptJob& job = table_.jobs[id];
+  v1::JobState& state = *scratch.mutable_job();
+  state.Clear();
   state.set_job(up(id));
   state.set_payload(job.payload);
   state.set_ticket(job.ticket);
@@ -172,7 +182,7 @@ Bytes Machine::job_item(JobId id) const {
     for (const std::uint64_t ticket : job.extra->stop_tickets) state.add_stop_tickets(ticket);
     for (const std::uint64_t ticket : job.extra->stop_says) state.add_stop_says(ticket);
   }
-  return item.SerializeAsString();
+  scratch.SerializeToString(&into);
 }
 
 Bytes Machine::save_rest() const {

@@ -2,8 +2,8 @@
 
 #include "base/mutant.h"
 #include "machine/decode.h"
+#include "machine/encode.h"
 #include "machine/limits.h"
-#include "node/encode.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure {
@@ -29,7 +29,7 @@ Appender::Appender(Log& log, Loop& loop, const Clock& clock, Entropy& entropy, A
 void Appender::offer(const v1::Record& record, Milestones milestones) {
   Gathered& last = gathering();
   const std::size_t before = last.records.size();
-  encode(record, last.records);
+  append_record(record, last.records);
   gathered(last, before, std::move(milestones));
 }
 

@@ -48,7 +48,7 @@ class Appender {
 
   // The protocol's own records: always taken, since they are bounded by what the node holds.
   void offer(const v1::Record& record, Milestones milestones = {});
-  // The same, of a record that was encoded by encode().
+  // The same, of a record that was encoded by append_record().
   void offer(BytesView encoded, Milestones milestones = {});
   // The node's reader is at this position, and has met this sender's batches up to `sequence` on its way. False: a
   // batch that was acknowledged is not there. To be called after every entry.

@@ -1,7 +1,7 @@
 #include "node/request.h"
 
+#include "machine/encode.h"
 #include "machine/limits.h"
-#include "node/encode.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure {
@@ -72,7 +72,7 @@ Bytes Request::encode(std::uint64_t ticket, bool say) const {
     case Kind::drop_dead: begun(*record.mutable_drop_dead(), ticket, say).set_id(dead_id); break;
   }
   Bytes encoded;
-  tenure::encode(record, encoded);
+  append_record(record, encoded);
   return encoded;
 }
 
