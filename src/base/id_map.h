@@ -3,6 +3,10 @@
 // From ids to values, where hundreds of thousands come and go: open addressing in one block, so that finding one
 // touches one place in memory, and adding one allocates nothing most of the time. A table that has become empty gives
 // back what a flood has made it grow to.
+//
+// An id has a home cell, and lies there or in one of the next; those of one run of cells lie in the order of their
+// homes. So a search ends early, and what is erased leaves nothing behind: those after it that are not at home move
+// back by one.
 
 #include <cstdint>
 #include <utility>
@@ -12,7 +16,8 @@
 
 namespace tenure {
 
-// Ids are never zero. Values move when the map grows or something is erased: pointers to them last until then.
+// Zero is no id: it is never found. Values move when the map grows or something is erased: pointers to them last until
+// then.
 template <class Value>
 class IdMap {
  public:
@@ -20,8 +25,9 @@ class IdMap {
   bool empty() const { return size_ == 0; }
 
   Value* find(std::uint64_t id) {
-    const std::size_t at = cells_.empty() ? kNowhere : where(id);
-    return at == kNowhere || cells_[at].id == 0 ? nullptr : &cells_[at].value;
+    if (id == 0 || empty()) return nullptr;  // zero marks a cell that is free
+    Cell& cell = cells_[place(id)];
+    return cell.id == id ? &cell.value : nullptr;
   }
   const Value* find(std::uint64_t id) const { return const_cast<IdMap*>(this)->find(id); }
   bool contains(std::uint64_t id) const { return find(id) != nullptr; }
@@ -29,21 +35,16 @@ class IdMap {
   // The value of the id; a new one where there was none.
   Value& operator[](std::uint64_t id) {
     ASSERT(id != 0);
+    if (Value* known = find(id)) return *known;
     if ((size_ + 1) * 4 > cells_.size() * 3) grow();
-    Cell& cell = cells_[where(id)];
-    if (cell.id == 0) {
-      cell.id = id;
-      ++size_;
-    }
-    return cell.value;
+    ++size_;
+    return insert({id, Value{}}).value;
   }
 
   bool erase(std::uint64_t id) {
     if (!contains(id)) return false;
-    std::size_t hole = where(id);
-    // Later cells of the run move back, so that no tombstones are needed.
-    for (std::size_t at = next(hole); cells_[at].id != 0; at = next(at)) {
-      if (((at - home(cells_[at].id)) & mask()) < ((at - hole) & mask())) continue;
+    std::size_t hole = place(id);
+    for (std::size_t at = next(hole); cells_[at].id != 0 && distance(at) != 0; at = next(at)) {
       cells_[hole] = std::move(cells_[at]);
       hole = at;
     }
@@ -73,9 +74,9 @@ class IdMap {
   }
 
  private:
-  static constexpr std::size_t kNowhere = SIZE_MAX;
   static constexpr std::size_t kFirstCells = 16;
   static constexpr std::size_t kKeptCells = 4096;
+  static constexpr std::uint64_t kRun = 64;
 
   struct Cell {
     std::uint64_t id = 0;
@@ -84,21 +85,35 @@ class IdMap {
 
   std::size_t mask() const { return cells_.size() - 1; }
   std::size_t next(std::size_t at) const { return (at + 1) & mask(); }
-  // Ids may be random, or follow each other: the multiplication spreads both.
-  std::size_t home(std::uint64_t id) const { return (id * 0x9E3779B97F4A7C15ULL >> 32) & mask(); }
+  // Ids that follow each other lie side by side, since they tend to be looked for one after the other; the
+  // multiplication keeps runs of them apart.
+  std::size_t home(std::uint64_t id) const {
+    const std::uint64_t run = (id / kRun) * 0x9E3779B97F4A7C15ULL >> 32;
+    return (run * kRun + id % kRun) & mask();
+  }
 
-  // Where the id is, or would be put.
-  std::size_t where(std::uint64_t id) const {
+  // How far what is here lies behind its home.
+  std::size_t distance(std::size_t at) const { return (at - home(cells_[at].id)) & mask(); }
+
+  // Where the id is, or belongs.
+  std::size_t place(std::uint64_t id) const {
     std::size_t at = home(id);
-    while (cells_[at].id != 0 && cells_[at].id != id) at = next(at);
+    for (std::size_t far = 0; cells_[at].id != 0 && cells_[at].id != id && distance(at) >= far; ++far) at = next(at);
     return at;
+  }
+
+  Cell& insert(Cell cell) {
+    const std::size_t put = place(cell.id);
+    // Those from here on move up by one.
+    for (std::size_t at = put; cell.id != 0; at = next(at)) std::swap(cells_[at], cell);
+    return cells_[put];
   }
 
   void grow() {
     std::vector<Cell> old(cells_.empty() ? kFirstCells : cells_.size() * 2);
     old.swap(cells_);
     for (Cell& cell : old) {
-      if (cell.id != 0) cells_[where(cell.id)] = std::move(cell);
+      if (cell.id != 0) insert(std::move(cell));
     }
   }
 

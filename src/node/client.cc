@@ -43,15 +43,15 @@ Result<std::uint64_t> Client::ask(const Request& request) {
   return ticket;
 }
 
-Status Client::send(const SealedRequest& request, std::shared_ptr<TicketOwner> owner) {
+Status Client::send(const SealedRequest& request, std::shared_ptr<OpenTicket> ticket) {
   if (Status room = appender_.has_room(); !room) return room;
-  tickets_.add(request.ticket, request.single, loop_.now(), std::move(owner));
-  appender_.offer(request.record, {nullptr, [this, ticket = request.ticket](Position at) {
+  tickets_.add(request.ticket, request.single, loop_.now(), std::move(ticket));
+  appender_.offer(request.record, {nullptr, [this, number = request.ticket](Position at) {
                                      if (replica_) return;
                                      // All may have been said before this copy.
                                      if (!cursor_ && appender_.resent()) return fold();
                                      if (!cursor_) follow({at, 0});
-                                     if (*cursor_ == Cursor{at, 0}) tickets_.meet(ticket);
+                                     if (*cursor_ == Cursor{at, 0}) tickets_.meet(number);
                                    }});
   if (fold_wanted_) fold();
   if (!impatience_.armed()) watch_patience();

@@ -47,8 +47,8 @@ class Client final : private ReplicaEvents, private AppenderEvents {
   // Gives a ticket, whose fate ClientEvents::settled tells. Refused at once: what is over a bound (Errc::invalid), and
   // what finds the way to the log full (Errc::busy).
   Result<std::uint64_t> ask(const Request& request);
-  // The same for a request that comes sealed (and asks for its outcome to be said), by somebody who is told.
-  Status send(const SealedRequest& request, std::shared_ptr<TicketOwner> owner);
+  // The same for a request that comes sealed and asks for its outcome to be said: `ticket` is told, too.
+  Status send(const SealedRequest& request, std::shared_ptr<OpenTicket> ticket);
   // Tickets of which nothing has been heard yet.
   std::size_t unanswered() const { return tickets_.unanswered(); }
   // Nobody will wait any longer.

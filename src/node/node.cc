@@ -102,11 +102,11 @@ Result<std::uint64_t> Node::ask(const Request& request) {
   return ticket;
 }
 
-Status Node::send(const SealedRequest& request, std::shared_ptr<TicketOwner> owner) {
+Status Node::send(const SealedRequest& request, std::shared_ptr<OpenTicket> ticket) {
   if (phase_ == Phase::over || failure_) return fail(Errc::closed, "append", "the node has stopped");
   if (Status room = appender_.has_room(); !room) return room;
   appender_.offer(request.record);
-  tickets_.add(request.ticket, request.single, world_.loop.now(), std::move(owner));
+  tickets_.add(request.ticket, request.single, world_.loop.now(), std::move(ticket));
   return {};
 }
 

@@ -117,8 +117,8 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   // Gives a ticket, whose fate NodeEvents::settled tells. Refused at once: what is over a bound (Errc::invalid), and
   // what finds the way to the log full (Errc::busy).
   Result<std::uint64_t> ask(const Request& request);
-  // The same for a request that comes sealed, by somebody who is told.
-  Status send(const SealedRequest& request, std::shared_ptr<TicketOwner> owner);
+  // The same for a request that comes sealed: `ticket` is told, too.
+  Status send(const SealedRequest& request, std::shared_ptr<OpenTicket> ticket);
   // Tickets of which nothing has been heard yet.
   std::size_t unanswered() const { return tickets_.unanswered(); }
   // Nobody will wait any longer.

@@ -8,47 +8,52 @@
 
 namespace tenure {
 
-void Tickets::add(std::uint64_t ticket, bool single, Instant asked, std::shared_ptr<TicketOwner> owner) {
-  open_[ticket] = {std::move(owner), asked, markers_, false, false, single, false};
+void Tickets::add(std::uint64_t number, bool single, Instant asked, std::shared_ptr<OpenTicket> ticket) {
+  if (!ticket) ticket = std::make_shared<OpenTicket>();
+  ticket->asked_ = asked;
+  ticket->markers_ = markers_;
+  ticket->last_is_acceptance_ = single;
+  open_[number] = std::move(ticket);
   ++unanswered_;
 }
 
 void Tickets::meet(std::uint64_t ticket) {
-  if (Open* open = open_.find(ticket)) open->met = true;
+  if (const auto* open = open_.find(ticket)) (*open)->met_ = true;
 }
 
 bool Tickets::met(std::uint64_t ticket) const {
-  const Open* open = open_.find(ticket);
-  return open != nullptr && open->met;
+  const auto* open = open_.find(ticket);
+  return open != nullptr && (*open)->met_;
 }
 
 std::optional<Instant> Tickets::eldest_unanswered() const {
   std::optional<Instant> eldest;
-  open_.each([&](std::uint64_t, const Open& open) {
-    if (!open.answered && (!eldest || open.asked < *eldest)) eldest = open.asked;
+  open_.each([&](std::uint64_t, const std::shared_ptr<OpenTicket>& open) {
+    if (!open->answered_ && (!eldest || open->asked_ < *eldest)) eldest = open->asked_;
   });
   return eldest;
 }
 
 void Tickets::tell(const Settlement& settlement) {
-  Open* open = open_.find(settlement.ticket);
-  if (open == nullptr) return;
+  const std::shared_ptr<OpenTicket>* found = open_.find(settlement.ticket);
+  if (found == nullptr) return;
+  OpenTicket& open = **found;
   const bool accepted = settlement.state == TicketState::accepted;
   const bool started = settlement.state == TicketState::started;
-  if (accepted && open->answered) return;  // said twice
-  if (!std::exchange(open->answered, true)) --unanswered_;
-  open->started = open->started || started;
-  const bool last = !started && !(accepted && !open->single);
+  if (accepted && open.answered_) return;  // said twice
+  if (!std::exchange(open.answered_, true)) --unanswered_;
+  open.started_ = open.started_ || started;
+  const bool last = !started && !(accepted && !open.last_is_acceptance_);
   // Where the dispatcher has thrown its handles away, nobody can get one any more.
-  const bool heard = !open->owner || open->owner->settled(settlement) || open->owner.use_count() > 1;
+  const bool heard = open.settled(settlement) || found->use_count() > 1;
   if (last || !heard) open_.erase(settlement.ticket);
   events_.settled(settlement);
 }
 
 void Tickets::append_gave_up() {
   std::vector<std::uint64_t> lost;
-  open_.each([&](std::uint64_t ticket, const Open& open) {
-    if (!open.answered) lost.push_back(ticket);
+  open_.each([&](std::uint64_t number, const std::shared_ptr<OpenTicket>& open) {
+    if (!open->answered_) lost.push_back(number);
   });
   lose(std::move(lost));
   if (markers_ != marker_passed_) in_doubt();  // the marker may have been given up with the rest
@@ -76,11 +81,11 @@ void Tickets::judge(const Machine& machine) {
     if (open_.contains(view.ticket)) there.emplace(view.ticket, view);
   });
   std::vector<std::uint64_t> lost;
-  open_.each([&](std::uint64_t ticket, const Open& open) {
-    if (open.markers < marker_passed_ && !there.contains(ticket)) lost.push_back(ticket);
+  open_.each([&](std::uint64_t number, const std::shared_ptr<OpenTicket>& open) {
+    if (open->markers_ < marker_passed_ && !there.contains(number)) lost.push_back(number);
   });
   for (const auto& [ticket, view] : there) {
-    const bool told = view.state == TicketState::started && open_.find(ticket)->started;
+    const bool told = view.state == TicketState::started && (*open_.find(ticket))->started_;
     tell({ticket, TicketState::accepted, Errc{}, view.epoch, view.worker, {}});
     if (view.state == TicketState::accepted || told) continue;
     const Errc code = view.state == TicketState::failed ? Errc::job_failed : Errc{};
@@ -92,21 +97,19 @@ void Tickets::judge(const Machine& machine) {
 void Tickets::lose(std::vector<std::uint64_t> lost) {
   const Error error{Errc::lost_history, "wait", "the log has lost it, or nobody can say what became of it"};
   std::sort(lost.begin(), lost.end());
-  for (const std::uint64_t ticket : lost) {
-    const Open gone = std::move(*open_.find(ticket));
-    open_.erase(ticket);
-    if (!gone.answered) --unanswered_;
-    if (gone.owner) gone.owner->given_up(error);
-    events_.ticket_lost(ticket);
+  for (const std::uint64_t number : lost) {
+    const std::shared_ptr<OpenTicket> ticket = std::move(*open_.find(number));
+    open_.erase(number);
+    if (!ticket->answered_) --unanswered_;
+    ticket->given_up(error);
+    events_.ticket_lost(number);
   }
 }
 
 void Tickets::give_up_all(const Error& error) {
-  const IdMap<Open> all = std::exchange(open_, {});
+  const IdMap<std::shared_ptr<OpenTicket>> all = std::exchange(open_, {});
   unanswered_ = 0;
-  all.each([&](std::uint64_t, const Open& open) {
-    if (open.owner) open.owner->given_up(error);
-  });
+  all.each([&](std::uint64_t, const std::shared_ptr<OpenTicket>& open) { open->given_up(error); });
 }
 
 }  // namespace tenure

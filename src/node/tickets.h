@@ -20,21 +20,35 @@
 
 namespace tenure {
 
-// Who waits for a ticket. Called on the loop; must not call back.
-class TicketOwner {
+// A ticket that has been given out. Whoever waits for it derives from this, and is told on the loop. What the table
+// has to know of each lies here, in the one place that is touched anyway when a ticket is settled.
+class OpenTicket {
  public:
-  virtual ~TicketOwner() = default;
-  // True if it wants to hear more, even though nobody but the table may know it any more.
-  virtual bool settled(const Settlement& settlement) = 0;
+  virtual ~OpenTicket() = default;
+
+ protected:
+  // True if it wants to hear more, even though nobody but the table may know it any more. Must not call back.
+  virtual bool settled(const Settlement& /*settlement*/) { return true; }
   // Nothing more will be heard of it.
-  virtual void given_up(const Error& error) = 0;
+  virtual void given_up(const Error& /*error*/) {}
+
+ private:
+  friend class Tickets;
+
+  // Owned by the table's loop.
+  Instant asked_;
+  std::uint64_t markers_ = 0;  // how many had been offered before it
+  bool answered_ = false;
+  bool started_ = false;
+  bool last_is_acceptance_ = false;
+  bool met_ = false;
 };
 
 class TicketEvents {
  public:
   virtual ~TicketEvents() = default;
-  // What became of a ticket, after its owner was told. It is heard of no more once it is refused, done, failed or
-  // stopped.
+  // What became of a ticket, after the ticket itself was told. It is heard of no more once it is refused, done, failed
+  // or stopped.
   virtual void settled(const Settlement& /*settlement*/) {}
   // The log lost it, or nobody can say.
   virtual void ticket_lost(std::uint64_t /*ticket*/) {}
@@ -45,8 +59,8 @@ class Tickets {
  public:
   Tickets(Appender& appender, TicketEvents& events) : appender_(appender), events_(events) {}
 
-  // `single`: being accepted is all there is to hear of it. Without an owner only the events tell.
-  void add(std::uint64_t ticket, bool single, Instant asked, std::shared_ptr<TicketOwner> owner);
+  // `single`: being accepted is all there is to hear of it. With null for the ticket only the events tell.
+  void add(std::uint64_t number, bool single, Instant asked, std::shared_ptr<OpenTicket> ticket);
   bool empty() const { return open_.empty(); }
   bool has(std::uint64_t ticket) const { return open_.contains(ticket); }
   // Those of which nothing has been heard yet.
@@ -65,26 +79,16 @@ class Tickets {
   void in_doubt();
   // To be called after every entry.
   void applied(const Machine& machine);
-  // Nobody will read on: the owners are told why.
+  // Nobody will read on: the tickets are told why.
   void give_up_all(const Error& error);
 
  private:
-  struct Open {
-    std::shared_ptr<TicketOwner> owner;
-    Instant asked;
-    std::uint64_t markers = 0;  // how many had been offered before it
-    bool answered = false;
-    bool started = false;
-    bool single = false;
-    bool met = false;
-  };
-
   void judge(const Machine& machine);
   void lose(std::vector<std::uint64_t> lost);
 
   Appender& appender_;
   TicketEvents& events_;
-  IdMap<Open> open_;
+  IdMap<std::shared_ptr<OpenTicket>> open_;
   std::size_t unanswered_ = 0;
   std::uint64_t markers_ = 0;
   std::uint64_t marker_passed_ = 0;

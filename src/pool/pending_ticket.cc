@@ -1,9 +1,7 @@
 #include "pool/pending_ticket.h"
 
-#include <algorithm>
 #include <array>
 #include <condition_variable>
-#include <iterator>
 #include <mutex>
 
 namespace tenure {
@@ -29,8 +27,8 @@ PendingTicket::PendingTicket(const char* operation, bool single, std::shared_ptr
 
 bool PendingTicket::reached(Stage stage) const {
   switch (stage) {
-    case Stage::accepted: return final_ || view_.state;
-    case Stage::started: return final_ || view_.started;
+    case Stage::accepted: return final_ || state_;
+    case Stage::started: return final_ || started_;
     case Stage::done: return final_;
   }
   return final_;
@@ -58,7 +56,7 @@ void PendingTicket::when(Stage stage, std::function<void()> call) {
 
 PendingTicket::View PendingTicket::view() const {
   std::lock_guard lock(guard_of(this).mutex);
-  return view_;
+  return {number_, state_, error_ ? std::optional(*error_) : std::nullopt, started_, epoch_, worker_, text_};
 }
 
 Status PendingTicket::outcome(Stage stage) const {
@@ -69,14 +67,14 @@ Status PendingTicket::outcome(Stage stage) const {
 Result<std::string> PendingTicket::result() const {
   std::lock_guard lock(guard_of(this).mutex);
   if (Status done = outcome_of(Stage::done); !done) return Failure(done.error());
-  return view_.text;
+  return text_;
 }
 
 // Under the guard.
 Status PendingTicket::outcome_of(Stage stage) const {
-  if (stage == Stage::accepted && view_.state && view_.state != TicketState::refused) return {};
-  if (view_.error) return Failure(*view_.error);
-  if (stage == Stage::started && view_.state == TicketState::stopped && !view_.started) {
+  if (stage == Stage::accepted && state_ && state_ != TicketState::refused) return {};
+  if (error_) return Failure(*error_);
+  if (stage == Stage::started && state_ == TicketState::stopped && !started_) {
     return fail(Errc::no_such_key, operation_, "the job was stopped before it had started");
   }
   return {};
@@ -100,22 +98,22 @@ bool PendingTicket::settled(const Settlement& settlement) {
 
 // Under the guard.
 void PendingTicket::learn(const Settlement& settlement) {
-  view_.number = settlement.ticket;
-  view_.state = settlement.state;
-  if (settlement.epoch != 0) view_.epoch = settlement.epoch;
-  if (!settlement.worker.empty()) view_.worker = settlement.worker;
+  number_ = settlement.ticket;
+  state_ = settlement.state;
+  if (settlement.epoch != 0) epoch_ = settlement.epoch;
+  if (!settlement.worker.empty()) worker_ = settlement.worker;
   switch (settlement.state) {
     case TicketState::accepted: final_ = single_; break;
-    case TicketState::started: view_.started = true; break;
+    case TicketState::started: started_ = true; break;
     case TicketState::refused:
       final_ = true;
-      view_.error = Error{settlement.code, operation_, Bytes(settlement.text)};
+      error_ = std::make_unique<Error>(Error{settlement.code, operation_, Bytes(settlement.text)});
       break;
     case TicketState::failed:
       final_ = true;
-      view_.error = Error{Errc::job_failed, operation_, Bytes(settlement.text)};
+      error_ = std::make_unique<Error>(Error{Errc::job_failed, operation_, Bytes(settlement.text)});
       break;
-    case TicketState::done: view_.text = settlement.text; [[fallthrough]];
+    case TicketState::done: text_ = settlement.text; [[fallthrough]];
     case TicketState::stopped: final_ = true; break;
   }
 }
@@ -127,7 +125,7 @@ void PendingTicket::given_up(const Error& error) {
     std::lock_guard lock(guard.mutex);
     if (final_) return;
     final_ = true;
-    view_.error = error;
+    error_ = std::make_unique<Error>(error);
     if (guard.waiters != 0) guard.changed.notify_all();
     ready = take_ready();
   }
@@ -137,10 +135,11 @@ void PendingTicket::given_up(const Error& error) {
 // Under the guard. All that waits is usually one callback, for the last step.
 std::vector<PendingTicket::Waiting> PendingTicket::take_ready() {
   if (final_) return std::exchange(waiting_, {});
-  const auto first = std::stable_partition(waiting_.begin(), waiting_.end(),
-                                           [this](const Waiting& waiting) { return !reached(waiting.stage); });
-  std::vector<Waiting> ready(std::make_move_iterator(first), std::make_move_iterator(waiting_.end()));
-  waiting_.erase(first, waiting_.end());
+  std::vector<Waiting> ready;
+  for (Waiting& waiting : waiting_) {
+    if (reached(waiting.stage)) ready.push_back(std::move(waiting));
+  }
+  std::erase_if(waiting_, [this](const Waiting& waiting) { return reached(waiting.stage); });
   return ready;
 }
 

@@ -21,7 +21,7 @@ namespace tenure {
 enum class Stage : std::uint8_t { accepted, started, done };
 
 // Thread-safe. Always owned by shared pointers.
-class PendingTicket final : public TicketOwner, public std::enable_shared_from_this<PendingTicket> {
+class PendingTicket final : public OpenTicket, public std::enable_shared_from_this<PendingTicket> {
  public:
   struct View {
     std::uint64_t number = 0;  // in the log; zero while it has not answered
@@ -65,9 +65,16 @@ class PendingTicket final : public TicketOwner, public std::enable_shared_from_t
   const char* operation_;
   const bool single_;
   const std::shared_ptr<Callbacks> callbacks_;
-  bool final_ = false;  // this and all below: guarded by the ticket's guard (pending_ticket.cc)
-  View view_;
+  // All below is guarded by the ticket's guard (pending_ticket.cc).
+  bool final_ = false;
+  bool started_ = false;
+  std::optional<TicketState> state_;
+  std::uint64_t number_ = 0;
+  std::uint64_t epoch_ = 0;
   std::vector<Waiting> waiting_;
+  std::string worker_;
+  std::string text_;
+  std::unique_ptr<Error> error_;  // few have one
 };
 
 using TicketPtr = std::shared_ptr<PendingTicket>;

@@ -77,6 +77,7 @@ PoolCore::PoolCore(CoreOptions options, std::unique_ptr<Log> log, std::unique_pt
       listener_(listener),
       log_(std::move(log)),
       own_deaths_(std::move(deaths)),
+      tickets_(entropy_.id()),
       heart_loop_("tenure-heart"),
       loop_("tenure-node") {
   loop_.run([&] {

@@ -27,6 +27,7 @@
 #include <string>
 #include <vector>
 
+#include "base/entropy.h"
 #include "base/thread_loop.h"
 #include "log/log.h"
 #include "node/client.h"
@@ -35,7 +36,6 @@
 #include "node/request.h"
 #include "pool/callbacks.h"
 #include "pool/outbox.h"
-#include "pool/shared_entropy.h"
 
 namespace tenure {
 
@@ -121,6 +121,7 @@ class PoolCore final : private NodeEvents, private ClientEvents {
   void hear(const std::function<void(Heard&)>& what);
   Result<PoolCore*> looker();
   void on_loop(std::function<void(Node&)> what);
+  std::uint64_t next_ticket();
 
   // On the loop.
   void send_submitted();
@@ -150,7 +151,7 @@ class PoolCore final : private NodeEvents, private ClientEvents {
   NodeEvents* const listener_;
   const std::shared_ptr<Callbacks> callbacks_ = std::make_shared<Callbacks>();
   BootClock clock_;
-  SharedEntropy entropy_;
+  SystemEntropy entropy_;
   std::unique_ptr<Log> log_;
   std::unique_ptr<KnownDeath> own_deaths_;  // null where they are given, or cannot be known
 
@@ -161,6 +162,7 @@ class PoolCore final : private NodeEvents, private ClientEvents {
   std::size_t submitted_bytes_ = 0;         // guarded by mutex_; of this and of outgoing_
   bool sending_ = false;                    // guarded by mutex_: the loop will look at submitted_
   std::atomic<std::size_t> unanswered_{0};  // submitted, and nothing heard of it yet
+  std::atomic<std::uint64_t> tickets_;      // the number of the next ticket
 
   std::mutex looker_mutex_;
   std::unique_ptr<PoolCore> looker_;  // guarded by looker_mutex_; a client's, once somebody has looked

@@ -108,8 +108,10 @@ void ThreadHost::start(HeldJob job) {
 void ThreadHost::hand_over() {
   if (started_.empty()) return;
   std::vector<Hold> given_back;
+  std::vector<LiveJobPtr> spent;  // freed outside the lock
   {
     std::lock_guard lock(mutex_);
+    spent.swap(spent_);
     for (HeldJob& held : started_) {
       const auto handler = handlers_.find(held.worker);
       if (handler == handlers_.end() || fenced_.contains(held.session)) {

@@ -79,7 +79,8 @@ class ThreadHost final : public Host {
 
   void serve(std::size_t slot);
   void help(std::size_t slot);
-  void work_on(const LiveJobPtr& job, std::size_t slot, std::unique_lock<std::mutex>& lock);
+  void work_on(LiveJobPtr job, std::size_t slot, std::unique_lock<std::mutex>& lock);
+  void forget(LiveJobPtr job, std::unique_lock<std::mutex>& lock);
   static Step next_step(const LiveJob& job);
   void perform(const LiveJobPtr& job, Step step, LiveJob::Message message);
   void begin(const LiveJobPtr& job);
@@ -115,7 +116,10 @@ class ThreadHost final : public Host {
   std::map<std::string, std::shared_ptr<Handler>, std::less<>> handlers_;  // this and all below: guarded by mutex_
   IdMap<LiveJobPtr> live_;                                                 // by epoch; until the job has ended
   std::deque<LiveJobPtr> queue_;
-  std::deque<LiveJobPtr> stops_;    // comes first
+  std::deque<LiveJobPtr> stops_;  // comes first
+  // Jobs that have ended while others wait. The loop frees them, since it made them: memory that one thread takes and
+  // another gives back makes both wait for the allocator.
+  std::vector<LiveJobPtr> spent_;
   std::set<std::uint64_t> fenced_;  // sessions
   std::vector<std::thread> threads_;
   std::vector<LiveJobPtr> running_;  // by thread

@@ -53,11 +53,11 @@ void ThreadHost::serve(std::size_t slot) {
     }
     std::deque<LiveJobPtr>& from = stops_.empty() ? queue_ : stops_;
     if (from.empty()) return;
-    const LiveJobPtr job = std::move(from.front());
+    LiveJobPtr job = std::move(from.front());
     from.pop_front();
     if (!stops_.empty()) wake_for_stop();
     wake();
-    work_on(job, slot, lock);
+    work_on(std::move(job), slot, lock);
   }
 }
 
@@ -72,14 +72,14 @@ void ThreadHost::help(std::size_t slot) {
       --helpers_idle_;
     }
     if (stops_.empty()) return;
-    const LiveJobPtr job = std::move(stops_.front());
+    LiveJobPtr job = std::move(stops_.front());
     stops_.pop_front();
     if (!stops_.empty()) wake_for_stop();
-    work_on(job, slot, lock);
+    work_on(std::move(job), slot, lock);
   }
 }
 
-void ThreadHost::work_on(const LiveJobPtr& job, std::size_t slot, std::unique_lock<std::mutex>& lock) {
+void ThreadHost::work_on(LiveJobPtr job, std::size_t slot, std::unique_lock<std::mutex>& lock) {
   const Step step = next_step(*job);
   LiveJob::Message message{};
   if (step == Step::begin) job->phase = LiveJob::Phase::begun;
@@ -97,6 +97,20 @@ void ThreadHost::work_on(const LiveJobPtr& job, std::size_t slot, std::unique_lo
   job->queued = false;
   enqueue(job);
   if (stopping_) quiet_.notify_all();
+  forget(std::move(job), lock);
+}
+
+// What a handler has put into its job, and the handler itself, may be freed here: not under the lock.
+void ThreadHost::forget(LiveJobPtr job, std::unique_lock<std::mutex>& lock) {
+  if (!queue_.empty() && job->phase == LiveJob::Phase::ended) {
+    spent_.push_back(std::move(job));
+    return;
+  }
+  std::vector<LiveJobPtr> spent = std::exchange(spent_, {});
+  lock.unlock();
+  job.reset();
+  spent.clear();
+  lock.lock();
 }
 
 void ThreadHost::perform(const LiveJobPtr& job, Step step, LiveJob::Message message) {

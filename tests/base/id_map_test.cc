@@ -39,6 +39,15 @@ TEST(IdMap, IsLikeAMap) {
   EXPECT_EQ(all, model);
 }
 
+// Zero means "none" everywhere, and may well be looked for.
+TEST(IdMap, NeverFindsZero) {
+  IdMap<int> map;
+  EXPECT_FALSE(map.contains(0));
+  map[1] = 1;
+  EXPECT_FALSE(map.contains(0));
+  EXPECT_FALSE(map.erase(0));
+}
+
 // What has been erased is destroyed at once, and not when its cell is used again.
 TEST(IdMap, DestroysWhatIsErased) {
   const auto value = std::make_shared<int>(7);
