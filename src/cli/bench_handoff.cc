@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "cli/bench_engine.h"
+#include "cli/distribution.h"
 #include "cli/failure.h"
 #include "cli/run.h"
 

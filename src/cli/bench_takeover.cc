@@ -16,6 +16,7 @@
 #include <thread>
 
 #include "cli/bench_engine.h"
+#include "cli/distribution.h"
 #include "cli/failure.h"
 #include "cli/run.h"
 #include "pool/pool_core.h"

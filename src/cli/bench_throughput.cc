@@ -1,8 +1,9 @@
-// tenure bench throughput: tasks through a whole pool, from dispatch to done, beside the bare engine in the same run.
+// tenure bench throughput: tasks through a whole pool, from dispatch to done, beside the log alone in the same run.
 
 #include <atomic>
 #include <tenure/tenure.hpp>
 
+#include "cli/bench_baseline.h"
 #include "cli/bench_engine.h"
 #include "cli/failure.h"
 #include "cli/run.h"
@@ -76,6 +77,7 @@ struct Outcome {
   Distribution start;
   Distribution done;
   Distribution idle_start;
+  RunLog log;
 };
 
 // Dispatches everything as fast as it is taken, and waits for the end of all.
@@ -132,10 +134,15 @@ Result<Outcome> run(const std::string& url, const Plan& plan) {
     outcome.idle_start.add(std::chrono::nanoseconds(idle_begun) - began.time_since_epoch());
   }
   idle = false;
+  Result<LogTap> tap = LogTap::begin(url);
+  if (!tap) return Failure(tap.error());
   const auto began = SteadyClock::now();
   if (Status ran = run_all(pools[0], plan, times); !ran) return Failure(ran.error());
   outcome.seconds = std::chrono::duration<double>(SteadyClock::now() - began).count();
   times.measure(outcome.start, outcome.done);
+  Result<RunLog> log = tap->end();
+  if (!log) return Failure(log.error());
+  outcome.log = *std::move(log);
   return outcome;
 }
 
@@ -148,10 +155,10 @@ int run_bench_throughput(const Call& call) {
   if (!place) return report(call, place.error());
   Result<Outcome> outcome = run(place->url("pool"), *plan);
   if (!outcome) return report(call, outcome.error());
-  // What a job costs in the log: its payload and key, and the word that it is done.
-  Result<Baseline> baseline = measure_baseline(place->url("bare"), plan->jobs, plan->payload_bytes + 64);
+  Result<Baseline> baseline = measure_baseline(*place, outcome->log);
   if (!baseline) return report(call, baseline.error());
   const double per_s = static_cast<double>(plan->jobs) / outcome->seconds;
+  const double share = per_s / baseline->per_s;
   if (call.json()) {
     Json json;
     json.object().field("engine", place->engine()).field("jobs", plan->jobs).field("seconds", outcome->seconds);
@@ -159,9 +166,11 @@ int run_bench_throughput(const Call& call) {
     outcome->start.write(json, "start_ms");
     outcome->done.write(json, "done_ms");
     outcome->idle_start.write(json, "idle_start_ms");
-    json.object("baseline").field("what", baseline->what).field("per_s", baseline->per_s);
+    json.object("baseline").field("what", baseline->what()).field("per_s", baseline->per_s);
+    json.field("entries", baseline->entries).field("bytes", baseline->bytes);
+    json.field("full_batches_bytes_per_s", baseline->full_batches_bytes_per_s);
     baseline->hop.write(json, "hop_ms");
-    print(json.end().end().text());
+    print(json.end().field("share_of_baseline", share).end().text());
     return kDone;
   }
   print(place->engine() + ": " + std::to_string(plan->jobs) + " tasks, " +
@@ -169,8 +178,11 @@ int run_bench_throughput(const Call& call) {
   print("  dispatch to start  " + outcome->start.text());
   print("  dispatch to done   " + outcome->done.text());
   print("  the same, idle     " + outcome->idle_start.text());
-  print("  the log alone      " + std::to_string(static_cast<std::uint64_t>(baseline->per_s)) + " records a second (" +
-        baseline->what + "); hop " + baseline->hop.text());
+  print("  the log alone      " + std::to_string(static_cast<std::uint64_t>(baseline->per_s)) +
+        " tasks a second in the " + std::to_string(baseline->entries) + " entries of this run, of which this is " +
+        std::to_string(static_cast<int>(share * 100)) + " %; in full batches " +
+        std::to_string(static_cast<std::uint64_t>(baseline->full_batches_bytes_per_s / (1 << 20))) + " MiB a second");
+  print("  a hop of the log   " + baseline->hop.text());
   return kDone;
 }
 
