@@ -32,6 +32,11 @@ enum class Errc : std::uint8_t {
   closed,        // the log or the node was closed
   timed_out,     // a deadline passed; what was sent may still happen
   busy,          // a bound of this process is reached; try again shortly
+  // Checkout pools.
+  overloaded,    // no worker is free and the queue has no room
+  pool_down,     // the pool is closed, draining or has given up; the context says why
+  no_such_pool,  // no pool of that name is open in this process
+  worker_died,   // the worker died on its way to the one who asked for it
 };
 
 // The code's name, as written above.

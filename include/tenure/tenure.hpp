@@ -3,6 +3,7 @@
 // Everything: worker pools in which every key has exactly one live holder. See tenure/pool.hpp.
 
 #include <tenure/assignment.hpp>
+#include <tenure/checkout.hpp>
 #include <tenure/error.hpp>
 #include <tenure/handler.hpp>
 #include <tenure/job.hpp>

@@ -21,6 +21,10 @@ std::string_view to_string(Errc code) {
     case Errc::closed: return "closed";
     case Errc::timed_out: return "timed_out";
     case Errc::busy: return "busy";
+    case Errc::overloaded: return "overloaded";
+    case Errc::pool_down: return "pool_down";
+    case Errc::no_such_pool: return "no_such_pool";
+    case Errc::worker_died: return "worker_died";
   }
   return "unnamed";
 }

@@ -1,0 +1,28 @@
+#include "checkout/asymmetric_fence.h"
+
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/assert.h"
+
+namespace tenure {
+namespace {
+
+bool register_process() { return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0; }
+
+}  // namespace
+
+bool heavy_fence_is_global() {
+  static const bool kRegistered = register_process();
+  return kRegistered;
+}
+
+void heavy_fence() {
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (!heavy_fence_is_global()) return;
+  // It cannot fail once the process is registered, and going on without it could lose a wake-up.
+  ASSERT(syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0);
+}
+
+}  // namespace tenure

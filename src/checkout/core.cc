@@ -1,0 +1,270 @@
+#include "checkout/core.h"
+
+#include "base/assert.h"
+#include "base/result.h"
+#include "base/thread_loop.h"
+#include "checkout/asymmetric_fence.h"
+#include "checkout/blocking_waiter.h"
+
+namespace tenure {
+
+namespace {
+
+std::atomic<std::uint64_t> last_pool_id{0};
+
+}  // namespace
+
+CheckoutSurroundings CheckoutSurroundings::real(const CheckoutOptions& options) {
+  return {std::make_unique<ThreadLoop>("checkout"), std::make_unique<ThreadCrew>(options.parallel_starts),
+          std::make_unique<SeededEntropy>(SystemEntropy().next())};
+}
+
+CheckoutCore::CheckoutCore(CheckoutOptions options, detail::AnyFactory factory, detail::AnyCheck validate,
+                           CheckoutSurroundings surroundings)
+    : global_fence_(heavy_fence_is_global()),
+      validates_(validate != nullptr),
+      id_(++last_pool_id),
+      name_(options.name),
+      validate_(std::move(validate)),
+      factory_(std::move(factory)),
+      options_(std::move(options)),
+      entropy_(std::move(surroundings.entropy)),
+      starts_(options_, *entropy_),
+      target_(options_.default_workers),
+      crew_(std::move(surroundings.crew)),
+      loop_(std::move(surroundings.loop)) {
+  slots_.reserve(options_.max_workers);
+  slots_.set_used(options_.max_workers);
+}
+
+void CheckoutCore::begin() {
+  const std::lock_guard lock(mutex_);
+  reconcile();
+  want_tick(now());
+}
+
+CheckoutCore::~CheckoutCore() {
+  ASSERT(loop_ == nullptr && live_ == 0);
+  ThreadMark::wait_until_left(this);
+}
+
+// The fast way is these two functions. They call nothing but other ways to go on, and those last of all, so that the
+// compiler has nothing to save and restore.
+CheckoutCore::Answer CheckoutCore::checkout(Nanos timeout, bool force, std::source_location where) {
+  ThreadMark* mark = ThreadMark::mine_if_any();
+  if (attention_.load(std::memory_order_relaxed) > kSlow || mark == nullptr) [[unlikely]] {
+    return checkout_attended(timeout, force, where);
+  }
+  Slot* slot = mark->last_slot(id_);
+  if (slot == nullptr) [[unlikely]]
+    return checkout_attended(timeout, force, where);
+  const std::uint64_t generation = slot->try_claim();
+  if (generation == 0) [[unlikely]]
+    return checkout_attended(timeout, force, where);
+  slot->where.store(where, std::memory_order_relaxed);
+  if (gated() || validates_ || slot->has(Slot::kDied)) [[unlikely]] {
+    return checkout_checked(timeout, force, slot, generation);
+  }
+  return {slot, {generation}};
+}
+
+void CheckoutCore::checkin(Claim claim) {
+  Slot& slot = *claim.slot;
+  CheckoutCore& core = *slot.core;
+  ThreadMark* mark = ThreadMark::mine_if_any();
+  const auto quiet = [&] {
+    return (core.attention_.load(std::memory_order_relaxed) | slot.marks.load(std::memory_order_relaxed)) == 0;
+  };
+  const bool held = slot.word.load(std::memory_order_relaxed) == Slot::held_word(claim.generation);
+  if (!quiet() || !held || mark == nullptr) [[unlikely]]
+    return core.checkin_slow(claim);
+  mark->enter(&core);
+  slot.word.store(Slot::free_word(claim.generation), std::memory_order_release);
+  light_fence(core.global_fence_);
+  if (!quiet()) [[unlikely]]
+    return core.checkin_late(slot);
+  mark->leave();
+}
+
+CheckoutCore::Entry CheckoutCore::quick(bool force, std::source_location where, Claim& claim) {
+  const std::uint32_t attention = attention_.load(std::memory_order_relaxed);
+  if ((attention & kOverloaded) != 0 && !force) {
+    refused_fast_.add(ThreadMark::mine().number());
+    return Entry::overloaded;
+  }
+  if ((attention & kGate) != 0) return Entry::queued;
+  ThreadMark& mark = ThreadMark::mine();
+  claim.slot = mark.last_slot(id_);
+  claim.generation = claim.slot != nullptr ? claim.slot->try_claim() : 0;
+  if (claim.generation == 0) {
+    const SlotTable::Claimed claimed = slots_.claim_any(mark.number());
+    if (claimed.slot == nullptr) return Entry::queued;
+    mark.set_last_slot(id_, claimed.slot);
+    claim = {claimed.slot, claimed.generation};
+  }
+  claim.slot->where.store(where, std::memory_order_relaxed);
+  if (!gated()) return Entry::claimed;
+  checkin(claim);
+  return Entry::queued;
+}
+
+CheckoutCore::Answer CheckoutCore::checkout_attended(Nanos timeout, bool force, std::source_location where) {
+  Claim claim;
+  switch (quick(force, where, claim)) {
+    case Entry::overloaded: return {};
+    case Entry::claimed: return checkout_checked(timeout, force, claim.slot, claim.generation);
+    default: return checkout_slow(timeout, force, where);
+  }
+}
+
+// The slot is claimed; its worker may still turn out to be of no use.
+CheckoutCore::Answer CheckoutCore::checkout_checked(Nanos timeout, bool force, Slot* slot, std::uint64_t generation) {
+  const std::source_location where = slot->where.load(std::memory_order_relaxed);
+  if (gated()) {
+    checkin({slot, generation});
+  } else if (usable({slot, generation})) {
+    return {slot, {generation}};
+  }
+  return checkout_slow(timeout, force, where);
+}
+
+bool CheckoutCore::usable(Claim claim) {
+  if (claim.slot->has(Slot::kDied)) {
+    checkin(claim);
+    return false;
+  }
+  if (!validate_) return true;
+  bool valid = false;
+  try {
+    valid = validate_(claim.slot->worker);
+  } catch (...) {
+    valid = false;
+  }
+  if (valid) return true;
+  Outbox out;
+  const std::lock_guard lock(mutex_);
+  ++counts_.invalid;
+  emit(EventKind::invalid, claim.slot->number, "");
+  retire(*claim.slot, out);
+  return false;
+}
+
+CheckoutCore::Answer CheckoutCore::checkout_slow(Nanos timeout, bool force, std::source_location where) {
+  const auto refused = [](Error error) { return Answer{nullptr, {.error = new Error(std::move(error))}}; };
+  const SteadyTime deadline = deadline_after(timeout);
+  BlockingWaiter waiter;
+  waiter.forced = force;
+  waiter.where = where;
+  for (bool again = false;; again = true) {
+    waiter.reset();
+    Claim claim;
+    Entry entry = enter(waiter, again, claim);
+    if (entry == Entry::queued) {
+      if (auto error = wait_for_answer(waiter, deadline)) return refused(*std::move(error));
+      claim = {waiter.given().slot, waiter.given().generation};
+      entry = waiter.granted()                       ? Entry::claimed
+              : waiter.refusal() == Errc::overloaded ? Entry::overloaded
+                                                     : Entry::down;
+    }
+    if (entry == Entry::overloaded) return {};
+    if (entry == Entry::down) return refused(down_error("checkout"));
+    if (usable(claim)) return {claim.slot, {claim.generation}};
+    // Each of these has cost the pool a worker, so that there is an end to it; but it should not come too late.
+    if (std::chrono::steady_clock::now() >= deadline) {
+      return refused({Errc::timed_out, "checkout", "no worker was fit for use"});
+    }
+  }
+}
+
+// An error: it waited in vain, and has left the queue.
+std::optional<Error> CheckoutCore::wait_for_answer(BlockingWaiter& waiter, SteadyTime deadline) {
+  if (waiter.wait(deadline)) return std::nullopt;
+  Outbox out;
+  const std::lock_guard lock(mutex_);
+  if (waiter.answered()) return std::nullopt;
+  unqueue(waiter, out);
+  ++counts_.timed_out;
+  return Error{Errc::timed_out, "checkout", shortage()};
+}
+
+// The slot has not been made free.
+void CheckoutCore::checkin_slow(Claim claim) {
+  Outbox out;
+  ThreadMark::mine().enter(this);
+  {
+    const std::lock_guard lock(mutex_);
+    Slot& slot = *claim.slot;
+    if (slot.word.load(std::memory_order_relaxed) != Slot::held_word(claim.generation)) {
+      ++counts_.stale_checkins;
+    } else {
+      forget_watcher(slot, out);
+      give(slot, claim.generation, out);
+    }
+  }
+  // Nothing of the pool's memory is touched after this: the outbox is this thread's own.
+  ThreadMark::mine().leave();
+}
+
+// The slot was made free, and then something was seen that wants attention. Who has claimed it meanwhile attends to it.
+void CheckoutCore::checkin_late(Slot& slot) {
+  Outbox out;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const std::uint64_t generation = slot.try_claim(); generation != 0) {
+      ++own_claims_;
+      give(slot, generation, out);
+    }
+  }
+  ThreadMark::mine().leave();
+}
+
+void CheckoutCore::discard(Claim claim, std::string_view reason) {
+  Outbox out;
+  ThreadMark::mine().enter(this);
+  {
+    const std::lock_guard lock(mutex_);
+    Slot& slot = *claim.slot;
+    if (slot.word.load(std::memory_order_relaxed) != Slot::held_word(claim.generation)) {
+      ++counts_.stale_checkins;
+    } else {
+      forget_watcher(slot, out);
+      ++counts_.discarded;
+      emit(EventKind::discarded, slot.number, std::string(reason));
+      retire(slot, out);
+    }
+  }
+  ThreadMark::mine().leave();
+}
+
+void CheckoutCore::watch(Claim claim, std::function<void(std::string)> on_death) {
+  std::string reason;
+  {
+    const std::lock_guard lock(mutex_);
+    Slot& slot = *claim.slot;
+    if (!slot.has(Slot::kDied)) {
+      slot.on_death.swap(on_death);
+      slot.mark(Slot::kWatched);
+      return;
+    }
+    reason = slot.reason;
+  }
+  try {
+    on_death(std::move(reason));
+  } catch (...) {
+    note_callback_error();
+  }
+}
+
+namespace detail {
+
+CheckoutAnswer checkout(CheckoutCore& core, std::chrono::nanoseconds timeout, bool force_enqueue,
+                        std::source_location where) {
+  return core.checkout(timeout, force_enqueue, where);
+}
+
+void checkin(CheckoutClaim claim) noexcept {
+  CheckoutCore::checkin({static_cast<CheckoutSlot*>(claim.slot), claim.generation});
+}
+
+}  // namespace detail
+}  // namespace tenure

@@ -1,0 +1,159 @@
+// The queue: who may join it, and how a slot gets to the one who is first.
+
+#include "checkout/asymmetric_fence.h"
+#include "checkout/core.h"
+
+namespace tenure {
+
+CheckoutCore::Entry CheckoutCore::enter(Waiter& waiter, bool again, Claim& claim) {
+  Outbox out;
+  const std::lock_guard lock(mutex_);
+  return enter(waiter, again, claim, out);
+}
+
+CheckoutCore::Entry CheckoutCore::enter(Waiter& waiter, bool again, Claim& claim, Outbox& out) {
+  if (down_ || (draining_ && !again)) return Entry::down;
+  slow_down();
+  if (!suspended_ && (again || queue_.empty()) && claim_free(waiter.where, claim, out)) return Entry::claimed;
+  reconcile(queue_.size() + 1);
+  if (!again && !has_room(waiter.forced)) {
+    // Where there is nothing to come back to, "overloaded" would be a lie.
+    if (live_ == 0 && starting_ == 0 && starts_.failures() > 0) return Entry::down;
+    set_attention(kOverloaded, true);
+    ++counts_.overloaded;
+    return Entry::overloaded;
+  }
+  if (waiter.since == Instant{}) waiter.since = now();
+  if (queue_.empty()) queue_since_ = now();
+  if (again) {
+    queue_.push_front(waiter);
+  } else {
+    queue_.push_back(waiter);
+  }
+  waiter.hold();
+  update_gate();
+  return Entry::queued;
+}
+
+void CheckoutCore::leave(Waiter& waiter) {
+  Outbox out;
+  const std::lock_guard lock(mutex_);
+  if (!waiter.queued) return;
+  unqueue(waiter, out);
+  ++counts_.cancelled;
+}
+
+bool CheckoutCore::claim_free(std::source_location where, Claim& claim, Outbox& out) {
+  for (;;) {
+    const SlotTable::Claimed claimed = slots_.claim_any(ThreadMark::mine().number());
+    if (claimed.slot == nullptr) return false;
+    if (!claimed.slot->has(Slot::kDied | Slot::kExpired)) {
+      claimed.slot->where.store(where, std::memory_order_relaxed);
+      claim = {claimed.slot, claimed.generation};
+      return true;
+    }
+    ++own_claims_;
+    retire(*claimed.slot, out);
+  }
+}
+
+// Beside the queue's own places there is one for each worker that is about to start.
+bool CheckoutCore::has_room(bool forced) const {
+  const auto waiting = static_cast<std::int64_t>(queue_.size());
+  if (waiting >= CheckoutOptions::kMaxWaiters) return false;
+  if (forced || options_.max_queue < 0) return true;
+  return waiting < options_.max_queue + static_cast<std::int64_t>(starting_);
+}
+
+// Puts a slot that the caller owns to its next use.
+void CheckoutCore::give(Slot& slot, std::uint64_t generation, Outbox& out) {
+  const bool unwanted = slot.has(Slot::kDied | Slot::kExpired) || live_ > options_.max_workers;
+  if (down_ || unwanted) return retire(slot, out);
+  if (draining_) quiet_.notify_all();
+  if (hand_over(slot, generation, out)) return;
+  slot.word.store(Slot::free_word(generation), std::memory_order_release);
+  set_attention(kOverloaded, false);
+  calm_down();
+}
+
+// To the first who still wants it.
+bool CheckoutCore::hand_over(Slot& slot, std::uint64_t& generation, Outbox& out) {
+  while (Waiter* waiter = next_waiter(out)) {
+    ++generation;
+    slot.word.store(Slot::held_word(generation), std::memory_order_release);
+    slot.where.store(waiter->where, std::memory_order_relaxed);
+    const Nanos waited = now() - waiter->since;
+    unqueue(*waiter, out);
+    if (!waiter->grant({&slot, generation}, out)) {
+      ++own_claims_;
+      continue;
+    }
+    ++counts_.waited;
+    counts_.wait_total += waited;
+    counts_.wait_max = std::max(counts_.wait_max, waited);
+    return true;
+  }
+  return false;
+}
+
+// Free slots to those who wait.
+void CheckoutCore::serve(Outbox& out) {
+  while (!suspended_ && !queue_.empty()) {
+    const SlotTable::Claimed claimed = slots_.claim_any(0);
+    if (claimed.slot == nullptr) return;
+    ++own_claims_;
+    give(*claimed.slot, claimed.generation, out);
+  }
+}
+
+// The first in the queue, after those have been sent away who waited for too long in a queue that does not get empty.
+Waiter* CheckoutCore::next_waiter(Outbox& out) {
+  if (suspended_ || queue_.empty()) return nullptr;
+  if (options_.shed_target == CheckoutOptions::Millis(0)) return queue_.first();
+  const Instant time = now();
+  while (Waiter* waiter = queue_.first()) {
+    const bool standing = time - queue_since_ > options_.shed_interval;
+    if (!standing || waiter->forced || time - waiter->since <= options_.shed_target) return waiter;
+    unqueue(*waiter, out);
+    ++counts_.shed;
+    waiter->refuse(Errc::overloaded, out);
+  }
+  return nullptr;
+}
+
+void CheckoutCore::unqueue(Waiter& waiter, Outbox& out) {
+  queue_.remove(waiter);
+  waiter.release(out);
+  set_attention(kOverloaded, false);
+  update_gate();
+  if (draining_) quiet_.notify_all();
+}
+
+void CheckoutCore::refuse_all(Errc code, Outbox& out) {
+  while (Waiter* waiter = queue_.first()) {
+    unqueue(*waiter, out);
+    waiter->refuse(code, out);
+  }
+}
+
+// From here on every checkin takes the mutex.
+void CheckoutCore::slow_down() {
+  calm_ = 0;
+  if ((attention_.load(std::memory_order_relaxed) & kSlow) != 0) return;
+  attention_.fetch_or(kSlow);
+  heavy_fence();
+}
+
+// A checkin has found nobody waiting.
+void CheckoutCore::calm_down() {
+  if (attention_.load(std::memory_order_relaxed) != kSlow || live_ > options_.max_workers) return;
+  if (++calm_ >= kCalm) attention_.store(0);
+}
+
+void CheckoutCore::set_attention(std::uint32_t bit, bool on) {
+  const std::uint32_t attention = attention_.load(std::memory_order_relaxed);
+  const std::uint32_t wanted = on ? attention | bit : attention & ~bit;
+  if (wanted != attention) attention_.store(wanted);
+}
+
+}  // namespace tenure
