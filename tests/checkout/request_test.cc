@@ -7,13 +7,13 @@
 namespace tenure {
 namespace {
 
-using Kind = CheckoutNewsKind;
+using Told = CheckoutNewsKind;
 using News = CheckoutNews<Thing>;
 using Request = CheckoutRequest<Thing>;
 
 // Notes what it is told.
 struct Listener {
-  std::vector<Kind> heard;
+  std::vector<Told> heard;
   std::function<void(const News&)> call() {
     return [this](const News& news) { heard.push_back(news.kind()); };
   }
@@ -23,7 +23,7 @@ TEST(CheckoutRequest, is_offered_a_free_worker_at_once) {
   const auto stage = Stage::ready(sized(1, 1));
   Listener listener;
   Request request = stage->pool->checkout_async(listener.call());
-  EXPECT_EQ(listener.heard, std::vector{Kind::worker});
+  EXPECT_EQ(listener.heard, std::vector{Told::worker});
   EXPECT_EQ(stage->state().in_transit, 1U);
   EXPECT_EQ(stage->state().held, 1U);
   {
@@ -40,10 +40,10 @@ TEST(CheckoutRequest, hears_that_it_is_enqueued_and_then_of_the_worker) {
   Stage::Lease lease = stage->take();
   Listener listener;
   Request request = stage->pool->checkout_async(listener.call());
-  EXPECT_EQ(listener.heard, std::vector{Kind::enqueued});
+  EXPECT_EQ(listener.heard, std::vector{Told::enqueued});
   EXPECT_EQ(request.confirm().error().code, Errc::busy);
   lease.checkin();
-  EXPECT_EQ(listener.heard, (std::vector{Kind::enqueued, Kind::worker}));
+  EXPECT_EQ(listener.heard, (std::vector{Told::enqueued, Told::worker}));
   EXPECT_TRUE(request.confirm());
 }
 
@@ -53,10 +53,10 @@ TEST(CheckoutRequest, hears_that_the_pool_is_overloaded) {
   Listener listener;
   Request first = stage->pool->checkout_async(listener.call());   // by the mutex
   Request second = stage->pool->checkout_async(listener.call());  // by the flag
-  EXPECT_EQ(listener.heard, (std::vector{Kind::overloaded, Kind::overloaded}));
+  EXPECT_EQ(listener.heard, (std::vector{Told::overloaded, Told::overloaded}));
   EXPECT_EQ(first.confirm().error().code, Errc::closed);
   Request forced = stage->pool->checkout_async(listener.call(), {.force_enqueue = true});
-  EXPECT_EQ(listener.heard.back(), Kind::enqueued);
+  EXPECT_EQ(listener.heard.back(), Told::enqueued);
 }
 
 TEST(CheckoutRequest, hears_that_the_pool_went_down) {
@@ -64,7 +64,7 @@ TEST(CheckoutRequest, hears_that_the_pool_went_down) {
   const Stage::Lease lease = stage->take();
   std::string reason;
   Request request = stage->pool->checkout_async([&](const News& news) {
-    if (news.kind() == Kind::pool_down) reason = news.error().context;
+    if (news.kind() == Told::pool_down) reason = news.error().context;
   });
   stage->pool->close();
   EXPECT_EQ(reason, "closed");
@@ -88,8 +88,8 @@ TEST(CheckoutRequest, cancelled_while_it_waits_leaves_the_queue) {
   cancelled.cancel();
   EXPECT_EQ(stage->state().waiting, 1U);
   lease.checkin();
-  EXPECT_EQ(first.heard, std::vector{Kind::enqueued});
-  EXPECT_EQ(second.heard.back(), Kind::worker);
+  EXPECT_EQ(first.heard, std::vector{Told::enqueued});
+  EXPECT_EQ(second.heard.back(), Told::worker);
   EXPECT_EQ(stage->pool->metrics().cancelled, 1U);
 }
 
@@ -139,7 +139,7 @@ TEST(CheckoutRequest, may_be_destroyed_within_its_own_callback) {
   int calls = 0;
   request = stage->pool->checkout_async([&](const News& news) {
     ++calls;
-    if (news.kind() == Kind::worker) request.reset();
+    if (news.kind() == Told::worker) request.reset();
   });
   lease.checkin();
   EXPECT_EQ(calls, 2);
@@ -173,7 +173,7 @@ TEST(CheckoutRequest, events_reach_the_executor_in_order) {
   EXPECT_EQ(listener.heard.size(), 0U);
   EXPECT_EQ(tasks.size(), 1U);  // both events are told by one
   for (std::size_t i = 0; i < tasks.size(); ++i) tasks[i]();
-  EXPECT_EQ(listener.heard, (std::vector{Kind::enqueued, Kind::worker}));
+  EXPECT_EQ(listener.heard, (std::vector{Told::enqueued, Told::worker}));
 }
 
 // One thread is in the callback while another destroys the request: it waits for the callback to be over.
@@ -184,7 +184,7 @@ TEST(CheckoutRequest, destruction_waits_for_a_call_on_another_thread) {
   std::promise<void> go_on;
   std::atomic<bool> over{false};
   Request request = stage->pool->checkout_async([&](const News& news) {
-    if (news.kind() != Kind::worker) return;
+    if (news.kind() != Told::worker) return;
     inside.set_value();
     go_on.get_future().wait();
     over = true;
@@ -216,7 +216,7 @@ TEST(CheckoutRequest, thousands_of_waiters_cost_no_thread_and_no_stack) {
   std::vector<Request> requests;
   for (int i = 0; i < 10'000; ++i) {
     requests.push_back(stage->pool->checkout_async([&served, i](const News& news) {
-      if (news.kind() == Kind::worker && news.confirm()) served.push_back(i);
+      if (news.kind() == Told::worker && news.confirm()) served.push_back(i);
     }));
   }
   EXPECT_EQ(stage->state().waiting, 10'000U);
@@ -235,7 +235,7 @@ TEST(CheckoutRequest, threads_and_requests_wait_in_one_queue) {
     served.emplace_back(who);
   };
   const Request first = stage->pool->checkout_async([&](const News& news) {
-    if (news.kind() != Kind::worker) return;
+    if (news.kind() != Told::worker) return;
     const auto mine = news.confirm();
     note("request");
   });
@@ -245,7 +245,7 @@ TEST(CheckoutRequest, threads_and_requests_wait_in_one_queue) {
   });
   stage->wait_for_waiting(2);
   const Request third = stage->pool->checkout_async([&](const News& news) {
-    if (news.kind() != Kind::worker) return;
+    if (news.kind() != Told::worker) return;
     const auto mine = news.confirm();
     note("request");
   });
