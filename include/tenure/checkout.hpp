@@ -82,10 +82,8 @@ class CheckoutRef {
   Result<Lease> checkout(Timeout timeout = kDefaultTimeout, bool force_enqueue = false,
                          std::source_location where = std::source_location::current()) const {
     const detail::CheckoutAnswer answer = detail::checkout(*core_, timeout, force_enqueue, where);
-    if (answer.slot != nullptr) [[likely]] return Lease({answer.slot, answer.generation});
-    if (answer.error == nullptr) return Failure(Error{Errc::overloaded, "checkout", {}});
-    const std::unique_ptr<Error> error(answer.error);
-    return Failure(std::move(*error));
+    if (answer.slot != nullptr) [[likely]] return detail::CheckoutClaim{answer.slot, answer.generation};
+    return refused(answer.error);
   }
 
   // See checkout_request.hpp. The call may come before this returns.
@@ -111,6 +109,14 @@ class CheckoutRef {
   // What is too much leaves as it becomes free. Errc::invalid as for the options.
   Status resize(std::uint32_t default_workers, std::uint32_t max_workers) const {
     return detail::resize(*core_, default_workers, max_workers);
+  }
+
+ private:
+  // Apart, so that what is left of checkout() is small enough to be inlined.
+  [[gnu::noinline]] static Result<Lease> refused(Error* error) {
+    if (error == nullptr) return Failure(Error{Errc::overloaded, "checkout", {}});
+    const std::unique_ptr<Error> owned(error);
+    return Failure(std::move(*owned));
   }
 
  protected:

@@ -43,8 +43,10 @@ template <class Worker>
 class CheckoutLease {
  public:
   CheckoutLease() = default;
-  explicit CheckoutLease(detail::CheckoutClaim claim) : claim_(claim) {}
-  ~CheckoutLease() { checkin(); }
+  CheckoutLease(detail::CheckoutClaim claim) : claim_(claim) {}
+  ~CheckoutLease() {
+    if (claim_.slot != nullptr) detail::checkin(claim_);
+  }
   CheckoutLease(CheckoutLease&& other) noexcept : claim_(std::exchange(other.claim_, {})) {}
   CheckoutLease& operator=(CheckoutLease&& other) noexcept {
     if (this != &other) {

@@ -34,7 +34,7 @@ class Failure {
  public:
   explicit Failure(Error error) : error_(std::move(error)) {}
   const Error& error() const { return error_; }
-  Error take() && { return std::move(error_); }
+  Error&& take() && { return std::move(error_); }
 
  private:
   Error error_;

@@ -13,14 +13,14 @@ bool register_process() { return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER
 
 }  // namespace
 
-bool heavy_fence_is_global() {
+bool has_asymmetric_fence() {
   static const bool kRegistered = register_process();
   return kRegistered;
 }
 
 void heavy_fence() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (!heavy_fence_is_global()) return;
+  if (!has_asymmetric_fence()) return;
   // It cannot fail once the process is registered, and going on without it could lose a wake-up.
   ASSERT(syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0);
 }

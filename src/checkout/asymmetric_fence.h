@@ -6,23 +6,18 @@
 //
 // and at least one of them sees the other's store, as with two full fences. The light one is free: the heavy one makes
 // the kernel run a full fence on every core that runs a thread of this process (membarrier(2)), which takes some
-// microseconds. Where the kernel does not offer that, both are full fences.
+// microseconds. Where the kernel does not offer that there is no such pair, and who relies on it has to do without.
 
 #include <atomic>
 
 namespace tenure {
 
-// Set once, before main() or by the first who asks, and the same ever after.
-bool heavy_fence_is_global();
+// The same ever after.
+bool has_asymmetric_fence();
 
 void heavy_fence();
 
-inline void light_fence(bool heavy_is_global) {
-  if (heavy_is_global) [[likely]] {
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // for the compiler alone
-  } else {
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-  }
-}
+// For the compiler alone.
+inline void light_fence() { std::atomic_signal_fence(std::memory_order_seq_cst); }
 
 }  // namespace tenure

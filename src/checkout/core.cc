@@ -21,7 +21,7 @@ CheckoutSurroundings CheckoutSurroundings::real(const CheckoutOptions& options) 
 
 CheckoutCore::CheckoutCore(CheckoutOptions options, detail::AnyFactory factory, detail::AnyCheck validate,
                            CheckoutSurroundings surroundings)
-    : global_fence_(heavy_fence_is_global()),
+    : attention_(has_asymmetric_fence() ? 0 : kSlow),
       validates_(validate != nullptr),
       id_(++last_pool_id),
       name_(options.name),
@@ -50,12 +50,15 @@ CheckoutCore::~CheckoutCore() {
 
 // The fast way is these two functions. They call nothing but other ways to go on, and those last of all, so that the
 // compiler has nothing to save and restore.
-CheckoutCore::Answer CheckoutCore::checkout(Nanos timeout, bool force, std::source_location where) {
-  ThreadMark* mark = ThreadMark::mine_if_any();
-  if (attention_.load(std::memory_order_relaxed) > kSlow || mark == nullptr) [[unlikely]] {
-    return checkout_attended(timeout, force, where);
+inline CheckoutCore::Answer CheckoutCore::checkout(Nanos timeout, bool force, std::source_location where) {
+  const std::uint32_t attention = attention_.load(std::memory_order_relaxed);
+  if (attention > kSlow) [[unlikely]] {
+    const ThreadMark* mark = ThreadMark::mine_if_any();
+    if ((attention & kOverloaded) == 0 || force || mark == nullptr) return checkout_attended(timeout, force, where);
+    refused_fast_.add(mark->number());
+    return {};
   }
-  Slot* slot = mark->last_slot(id_);
+  Slot* slot = ThreadMark::last_slot(id_);
   if (slot == nullptr) [[unlikely]]
     return checkout_attended(timeout, force, where);
   const std::uint64_t generation = slot->try_claim();
@@ -68,7 +71,7 @@ CheckoutCore::Answer CheckoutCore::checkout(Nanos timeout, bool force, std::sour
   return {slot, {generation}};
 }
 
-void CheckoutCore::checkin(Claim claim) {
+inline void CheckoutCore::checkin_fast(Claim claim) noexcept {
   Slot& slot = *claim.slot;
   CheckoutCore& core = *slot.core;
   ThreadMark* mark = ThreadMark::mine_if_any();
@@ -80,11 +83,13 @@ void CheckoutCore::checkin(Claim claim) {
     return core.checkin_slow(claim);
   mark->enter(&core);
   slot.word.store(Slot::free_word(claim.generation), std::memory_order_release);
-  light_fence(core.global_fence_);
+  light_fence();
   if (!quiet()) [[unlikely]]
     return core.checkin_late(slot);
   mark->leave();
 }
+
+void CheckoutCore::checkin(Claim claim) noexcept { checkin_fast(claim); }
 
 CheckoutCore::Entry CheckoutCore::quick(bool force, std::source_location where, Claim& claim) {
   const std::uint32_t attention = attention_.load(std::memory_order_relaxed);
@@ -188,7 +193,7 @@ std::optional<Error> CheckoutCore::wait_for_answer(BlockingWaiter& waiter, Stead
 }
 
 // The slot has not been made free.
-void CheckoutCore::checkin_slow(Claim claim) {
+void CheckoutCore::checkin_slow(Claim claim) noexcept {
   Outbox out;
   ThreadMark::mine().enter(this);
   {
@@ -206,7 +211,7 @@ void CheckoutCore::checkin_slow(Claim claim) {
 }
 
 // The slot was made free, and then something was seen that wants attention. Who has claimed it meanwhile attends to it.
-void CheckoutCore::checkin_late(Slot& slot) {
+void CheckoutCore::checkin_late(Slot& slot) noexcept {
   Outbox out;
   {
     const std::lock_guard lock(mutex_);
@@ -263,7 +268,7 @@ CheckoutAnswer checkout(CheckoutCore& core, std::chrono::nanoseconds timeout, bo
 }
 
 void checkin(CheckoutClaim claim) noexcept {
-  CheckoutCore::checkin({static_cast<CheckoutSlot*>(claim.slot), claim.generation});
+  CheckoutCore::checkin_fast({static_cast<CheckoutSlot*>(claim.slot), claim.generation});
 }
 
 }  // namespace detail

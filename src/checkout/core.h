@@ -13,7 +13,7 @@
 // What must not happen is that a caller finds no free slot and goes to sleep while another frees one and sees nobody
 // asleep. A checkin is
 //
-//     word = free; light_fence(); if (attention_ != 0 || condemned) take the mutex and look after the slot
+//     word = free; light_fence(); if (attention_ != 0 || slot is marked) take the mutex and look after the slot
 //
 // and one who is about to wait does, with the mutex,
 //
@@ -21,9 +21,10 @@
 //
 // By the pair of fences one of them sees the other. From then on, while kSlow stands, every checkin takes the mutex
 // after its slot is free, or before that, so that what is done with the mutex is simply in order. The heavy fence costs
-// microseconds, and so kSlow is left only after kCalm checkins in a row that found nobody waiting. The same reasoning
-// holds for a worker that is condemned while it may be held: `condemned` is set, then comes the heavy fence, then the
-// attempt to claim the slot; if that fails, the holder's checkin sees the mark. models/checkout.pml checks all this.
+// microseconds, and so kSlow is left only after kCalm checkins in a row that found nobody waiting; never where the
+// kernel has no such fence. The same reasoning holds for a worker that is to leave while it may be held: the slot is
+// marked, then comes the heavy fence, then the attempt to claim the slot; if that fails, the holder's checkin sees the
+// mark. models/checkout.pml checks the handover.
 //
 // First in, first out: who comes when somebody waits finds kGate set and queues. A checkin that finds somebody waiting
 // hands its slot over without making it free, so that nobody can overtake. One who saw no gate, and has claimed a slot
@@ -92,7 +93,8 @@ class CheckoutCore : public std::enable_shared_from_this<CheckoutCore> {
 
   // core.cc: the fast way, and what a blocking caller does.
   Answer checkout(Nanos timeout, bool force, std::source_location where);
-  static void checkin(Claim claim);
+  static void checkin(Claim claim) noexcept;
+  static void checkin_fast(Claim claim) noexcept;  // the same, for its one caller in core.cc
   void discard(Claim claim, std::string_view reason);
   void watch(Claim claim, std::function<void(std::string)> on_death);
   // The fast way alone: `queued` means that the mutex is needed.
@@ -143,8 +145,8 @@ class CheckoutCore : public std::enable_shared_from_this<CheckoutCore> {
   [[gnu::noinline]] Answer checkout_checked(Nanos timeout, bool force, Slot* slot, std::uint64_t generation);
   [[gnu::noinline]] Answer checkout_slow(Nanos timeout, bool force, std::source_location where);
   std::optional<Error> wait_for_answer(BlockingWaiter& waiter, SteadyTime deadline);
-  [[gnu::noinline]] void checkin_slow(Claim claim);
-  [[gnu::noinline]] void checkin_late(Slot& slot);
+  [[gnu::noinline]] void checkin_slow(Claim claim) noexcept;
+  [[gnu::noinline]] void checkin_late(Slot& slot) noexcept;
 
   // All below with mutex_ held.
   // core_queue.cc
@@ -205,8 +207,7 @@ class CheckoutCore : public std::enable_shared_from_this<CheckoutCore> {
   Instant now() const { return loop_ ? loop_->now() : Instant{}; }
 
   // Read by everybody, all the time; written on the slow way only.
-  alignas(128) std::atomic<std::uint32_t> attention_{0};
-  const bool global_fence_;
+  alignas(128) std::atomic<std::uint32_t> attention_;
   const bool validates_;
   const std::uint64_t id_;  // never used again
   const std::string name_;

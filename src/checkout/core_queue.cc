@@ -147,7 +147,7 @@ void CheckoutCore::slow_down() {
 // A checkin has found nobody waiting.
 void CheckoutCore::calm_down() {
   if (attention_.load(std::memory_order_relaxed) != kSlow || live_ > options_.max_workers) return;
-  if (++calm_ >= kCalm) attention_.store(0);
+  if (++calm_ >= kCalm && has_asymmetric_fence()) attention_.store(0);
 }
 
 void CheckoutCore::set_attention(std::uint32_t bit, bool on) {

@@ -56,6 +56,7 @@ struct alignas(128) CheckoutSlot : CheckoutSlotHead {
   static constexpr std::uint64_t kFree = 1;
   static constexpr std::uint64_t kHeld = 2;
   static constexpr std::uint64_t kStates = 3;
+  static constexpr std::uint64_t kFreeToHeld = 4 + kHeld - kFree;  // with the next generation
 
   static constexpr std::uint64_t free_word(std::uint64_t generation) { return generation << 2 | kFree; }
   static constexpr std::uint64_t held_word(std::uint64_t generation) { return generation << 2 | kHeld; }
@@ -74,10 +75,10 @@ struct alignas(128) CheckoutSlot : CheckoutSlotHead {
 
   // Gives the generation under which the slot is now held, or zero.
   std::uint64_t try_claim() {
-    std::uint64_t seen = word.load(std::memory_order_relaxed);
+    const std::uint64_t seen = word.load(std::memory_order_relaxed);
     if (!is_free(seen)) return 0;
-    const std::uint64_t next = generation_of(seen) + 1;
-    return word.compare_exchange_strong(seen, held_word(next)) ? next : 0;
+    std::uint64_t expected = seen;
+    return word.compare_exchange_strong(expected, seen + kFreeToHeld) ? generation_of(seen) + 1 : 0;
   }
 };
 

@@ -8,6 +8,7 @@
 namespace tenure {
 
 thread_local constinit ThreadMark* ThreadMark::mine_ = nullptr;
+thread_local constinit std::array<ThreadMark::Hint, ThreadMark::kHints> ThreadMark::hints_{};
 
 // Gives a thread's mark back when the thread ends. One that is acquired after that, by a destructor that runs later
 // still, stays taken.

@@ -40,11 +40,11 @@ class ThreadMark {
 
   // The slot this thread last had of a pool, or none. Pools are told apart by numbers that are never used again, so
   // that a slot is only ever given to one who asks on behalf of its own pool.
-  detail::CheckoutSlot* last_slot(std::uint64_t pool) const {
+  static detail::CheckoutSlot* last_slot(std::uint64_t pool) {
     const Hint& hint = hints_[pool % kHints];
     return hint.pool == pool ? hint.slot : nullptr;
   }
-  void set_last_slot(std::uint64_t pool, detail::CheckoutSlot* slot) { hints_[pool % kHints] = {pool, slot}; }
+  static void set_last_slot(std::uint64_t pool, detail::CheckoutSlot* slot) { hints_[pool % kHints] = {pool, slot}; }
   // Spreads threads over slots and counters.
   std::size_t number() const { return number_; }
 
@@ -60,9 +60,9 @@ class ThreadMark {
   static ThreadMark& acquire();
 
   static thread_local constinit ThreadMark* mine_;
+  static thread_local constinit std::array<Hint, kHints> hints_;
 
   alignas(64) std::atomic<const CheckoutCore*> at_{nullptr};
-  std::array<Hint, kHints> hints_{};
   std::size_t number_ = 0;
   std::atomic<bool> taken_{true};  // given back at the thread's end, for another thread
   ThreadMark* next_ = nullptr;     // all of them, which are never freed
