@@ -5,7 +5,9 @@
 //     checkout_bench [--repetitions N] [--ms N]
 //
 // The machine may be busy with other things. Each repetition measures all of them one after the other, and what is
-// compared are shares within a repetition; the median is printed with the range.
+// compared are rates for each second of processor time, as shares within a repetition. Medians are printed with their
+// range. The longest checkout includes the time for which its thread had no processor; the longest time in the queue is
+// the pool's own.
 
 #include <time.h>
 
@@ -41,6 +43,13 @@ struct Spread {
 Spread spread(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return {values[values.size() / 2], values.front(), values.back()};
+}
+
+std::string with_range(std::vector<double> values) {
+  const Spread each = spread(std::move(values));
+  char text[64];
+  std::snprintf(text, sizeof text, "%.2f (%.2f-%.2f)", each.median, each.low, each.high);
+  return text;
 }
 
 double cpu_seconds() {
@@ -115,22 +124,30 @@ class OurPool {
   tenure::CheckoutPool<int> pool_;
 };
 
-// Rounds a second of so many threads.
+struct Rate {
+  double a_second = 0;  // by the clock
+  double a_core = 0;    // for each second of processor time
+};
+
+// Rounds of so many threads, in millions.
 template <class Pool>
-double rate(Pool& pool, std::size_t threads) {
+Rate rate(Pool& pool, std::size_t threads) {
   std::atomic<bool> go{false};
   std::atomic<bool> stop{false};
   std::atomic<std::uint64_t> rounds{0};
+  std::atomic<double> spent{0};
   std::vector<std::thread> running;
   for (std::size_t i = 0; i < threads; ++i) {
     running.emplace_back([&, i] {
       while (!go) std::this_thread::yield();
+      const double begun = cpu_seconds();
       std::uint64_t mine = 0;
       while (!stop.load(std::memory_order_relaxed)) {
         for (int round = 0; round < 16; ++round) pool.use(i);
         mine += 16;
       }
       rounds += mine;
+      spent += cpu_seconds() - begun;
     });
   }
   const auto begun = Clock::now();
@@ -139,7 +156,7 @@ double rate(Pool& pool, std::size_t threads) {
   stop = true;
   const double seconds = std::chrono::duration<double>(Clock::now() - begun).count();
   for (auto& thread : running) thread.join();
-  return static_cast<double>(rounds) / seconds;
+  return {static_cast<double>(rounds) / seconds / 1e6, static_cast<double>(rounds) / spent / 1e6};
 }
 
 // How long checkouts take, each of them timed: the 99th percentile and the longest.
@@ -194,33 +211,34 @@ Latency latency(OurPool& pool, std::size_t threads) {
 
 void compare(std::size_t callers, std::size_t workers) {
   std::vector<double> ours;
+  std::vector<double> ours_a_core;
   std::vector<double> limit;
   std::vector<double> plain;
   std::vector<double> share;
   std::vector<double> gain;
   std::vector<double> p99;
   std::vector<double> longest;
+  std::vector<double> queued;
   for (int i = 0; i < repetitions; ++i) {
     OurPool pool(workers);
     BareSlots bare(workers);
     PlainPool usual(workers);
-    limit.push_back(rate(bare, callers) / 1e6);
-    ours.push_back(rate(pool, callers) / 1e6);
-    plain.push_back(rate(usual, callers) / 1e6);
-    share.push_back(ours.back() / limit.back());
-    gain.push_back(ours.back() / plain.back());
+    limit.push_back(rate(bare, callers).a_core);
+    const Rate mine = rate(pool, callers);
+    plain.push_back(rate(usual, callers).a_core);
+    ours.push_back(mine.a_second);
+    ours_a_core.push_back(mine.a_core);
+    share.push_back(mine.a_core / limit.back());
+    gain.push_back(mine.a_core / plain.back());
     const Latency timed = latency(pool, callers);
     p99.push_back(timed.p99_us);
     longest.push_back(timed.max_ms);
+    queued.push_back(std::chrono::duration<double, std::milli>(pool.pool().metrics().wait_max).count());
   }
-  const Spread rates = spread(ours);
-  const Spread shares = spread(share);
-  const Spread gains = spread(gain);
-  std::printf(
-      "%7zu %7zu | %7.2f (%.2f-%.2f) | %7.1f %7.2f | %5.2f (%.2f-%.2f) | %6.1f (%.1f-%.1f) | %8.2f %8.2f (%.2f)\n",
-      callers, workers, rates.median, rates.low, rates.high, spread(limit).median, spread(plain).median, shares.median,
-      shares.low, shares.high, gains.median, gains.low, gains.high, spread(p99).median, spread(longest).median,
-      spread(longest).high);
+  std::printf("%7zu %7zu | %20s | %20s %8.1f %8.1f | %18s %20s | %10.2f %10.1f %18s\n", callers, workers,
+              with_range(ours).c_str(), with_range(ours_a_core).c_str(), spread(limit).median, spread(plain).median,
+              with_range(share).c_str(), with_range(gain).c_str(), spread(p99).median, spread(longest).median,
+              with_range(queued).c_str());
 }
 
 // Callers that wait without a thread: each is told of its worker, gives it back, and asks again.
@@ -345,9 +363,9 @@ int main(int argc, char** argv) {
     if (std::strcmp(argv[i], "--repetitions") == 0) repetitions = std::max(1, std::atoi(argv[i + 1]));
     if (std::strcmp(argv[i], "--ms") == 0) span = std::chrono::milliseconds(std::max(1, std::atoi(argv[i + 1])));
   }
-  std::printf(
-      "callers workers | checkouts, M/s (range) | limit, plain M/s | of the limit | times the plain | p99 us, max "
-      "ms\n");
+  std::printf("%15s | %20s | %20s %8s %8s | %18s %20s | %10s %10s %18s\n", "callers workers", "checkouts, M/s",
+              "M/s a core", "limit", "plain", "of the limit", "times the plain", "p99 us", "max ms",
+              "longest queued ms");
   for (const std::size_t callers : {1U, 2U, 8U, 64U, 512U}) {
     for (const std::size_t workers : {5U, 20U}) compare(callers, workers);
   }
