@@ -242,7 +242,7 @@ void compare(std::size_t callers, std::size_t workers) {
 }
 
 // Callers that wait without a thread: each is told of its worker, gives it back, and asks again.
-double async_rate(std::size_t callers, std::size_t workers, std::size_t threads) {
+Rate async_rate(std::size_t callers, std::size_t workers, std::size_t threads) {
   OurPool pool(workers);
   struct Caller {
     tenure::CheckoutRequest<int> request;
@@ -268,18 +268,21 @@ double async_rate(std::size_t callers, std::size_t workers, std::size_t threads)
   std::vector<tenure::CheckoutLease<int>> leases;
   for (std::size_t i = 0; i < workers; ++i) leases.push_back(*pool.pool().checkout());
   for (Caller& caller : all) ask(caller);
+  std::atomic<double> spent{0};
   std::vector<std::thread> running;
   const auto begun = Clock::now();
   for (std::size_t i = 0; i < threads; ++i) {
     running.emplace_back([&, i] {
+      const double from = cpu_seconds();
       for (std::size_t lease = i; lease < workers; lease += threads) leases[lease].checkin();
+      spent += cpu_seconds() - from;
     });
   }
   std::this_thread::sleep_for(span);
   stop = true;
   for (auto& thread : running) thread.join();
   const double seconds = std::chrono::duration<double>(Clock::now() - begun).count();
-  return static_cast<double>(served) / seconds;
+  return {static_cast<double>(served) / seconds / 1e6, static_cast<double>(served) / spent / 1e6};
 }
 
 // One thread keeps all workers busy, for ten microseconds at a time; others are refused. Refusals for each second of
@@ -348,10 +351,14 @@ void async_rates() {
   for (const std::size_t workers : {5U, 20U}) {
     for (const std::size_t threads : {1U, 2U}) {
       std::vector<double> rates;
-      for (int i = 0; i < repetitions; ++i) rates.push_back(async_rate(512, workers, threads) / 1e6);
-      const Spread each = spread(rates);
-      std::printf("512 asynchronous callers, %zu workers, %zu threads: %.2f M/s (%.2f-%.2f)\n", workers, threads,
-                  each.median, each.low, each.high);
+      std::vector<double> a_core;
+      for (int i = 0; i < repetitions; ++i) {
+        const Rate each = async_rate(512, workers, threads);
+        rates.push_back(each.a_second);
+        a_core.push_back(each.a_core);
+      }
+      std::printf("512 asynchronous callers, %zu workers, %zu threads: %s M/s, %s M/s a core\n", workers, threads,
+                  with_range(rates).c_str(), with_range(a_core).c_str());
     }
   }
 }

@@ -21,8 +21,7 @@ CheckoutSurroundings CheckoutSurroundings::real(const CheckoutOptions& options) 
 
 CheckoutCore::CheckoutCore(CheckoutOptions options, detail::AnyFactory factory, detail::AnyCheck validate,
                            CheckoutSurroundings surroundings)
-    : attention_(has_asymmetric_fence() ? 0 : kSlow),
-      validates_(validate != nullptr),
+    : validates_(validate != nullptr),
       id_(++last_pool_id),
       name_(options.name),
       validate_(std::move(validate)),
@@ -35,6 +34,7 @@ CheckoutCore::CheckoutCore(CheckoutOptions options, detail::AnyFactory factory, 
       loop_(std::move(surroundings.loop)) {
   slots_.reserve(options_.max_workers);
   slots_.set_used(options_.max_workers);
+  if (!has_asymmetric_fence()) slow_down();
 }
 
 void CheckoutCore::begin() {
@@ -75,9 +75,7 @@ inline void CheckoutCore::checkin_fast(Claim claim) noexcept {
   Slot& slot = *claim.slot;
   CheckoutCore& core = *slot.core;
   ThreadMark* mark = ThreadMark::mine_if_any();
-  const auto quiet = [&] {
-    return (core.attention_.load(std::memory_order_relaxed) | slot.marks.load(std::memory_order_relaxed)) == 0;
-  };
+  const auto quiet = [&] { return slot.marks.load(std::memory_order_relaxed) == 0; };
   const bool held = slot.word.load(std::memory_order_relaxed) == Slot::held_word(claim.generation);
   if (!quiet() || !held || mark == nullptr) [[unlikely]]
     return core.checkin_slow(claim);

@@ -6,18 +6,18 @@
 // thread is at, a checkin is one plain store, and nothing is shared but a word that nobody writes. Everything else
 // takes the mutex: queueing, starts, deaths, timers, control. The word between the two is `attention_`:
 //
-//     kSlow        checkins end in the mutex
+//     kSlow        checkins end in the mutex; each slot has a mark that says the same
 //     kGate        checkouts begin in the mutex: somebody waits already, or nobody may be served
 //     kOverloaded  checkouts are refused without a further look
 //
 // What must not happen is that a caller finds no free slot and goes to sleep while another frees one and sees nobody
 // asleep. A checkin is
 //
-//     word = free; light_fence(); if (attention_ != 0 || slot is marked) take the mutex and look after the slot
+//     word = free; light_fence(); if the slot is marked, take the mutex and look after it
 //
 // and one who is about to wait does, with the mutex,
 //
-//     attention_ |= kSlow; heavy_fence(); look at every slot; join the queue
+//     mark every slot; heavy_fence(); look at every slot; join the queue
 //
 // By the pair of fences one of them sees the other. From then on, while kSlow stands, every checkin takes the mutex
 // after its slot is free, or before that, so that what is done with the mutex is simply in order. The heavy fence costs
@@ -161,6 +161,7 @@ class CheckoutCore : public std::enable_shared_from_this<CheckoutCore> {
   void refuse_all(Errc code, Outbox& out);
   void slow_down();
   void calm_down();
+  void mark_slow(bool on);
   void set_attention(std::uint32_t bit, bool on);
   void update_gate() { set_attention(kGate, down_ || draining_ || suspended_ || !queue_.empty()); }
 
@@ -207,7 +208,7 @@ class CheckoutCore : public std::enable_shared_from_this<CheckoutCore> {
   Instant now() const { return loop_ ? loop_->now() : Instant{}; }
 
   // Read by everybody, all the time; written on the slow way only.
-  alignas(128) std::atomic<std::uint32_t> attention_;
+  alignas(128) std::atomic<std::uint32_t> attention_{0};
   const bool validates_;
   const std::uint64_t id_;  // never used again
   const std::string name_;

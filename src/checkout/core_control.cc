@@ -61,6 +61,7 @@ Status CheckoutCore::resize(std::uint32_t default_workers, std::uint32_t max_wor
   slots_.reserve(max_workers);
   if (max_workers > slots_.used()) slots_.set_used(max_workers);
   slow_down();
+  mark_slow(true);  // those that are new
   set_attention(kOverloaded, false);
   while (live_ > max_workers && retire_a_free_one(out)) {
   }

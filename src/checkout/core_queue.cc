@@ -140,14 +140,27 @@ void CheckoutCore::refuse_all(Errc code, Outbox& out) {
 void CheckoutCore::slow_down() {
   calm_ = 0;
   if ((attention_.load(std::memory_order_relaxed) & kSlow) != 0) return;
-  attention_.fetch_or(kSlow);
+  set_attention(kSlow, true);
+  mark_slow(true);
   heavy_fence();
+}
+
+void CheckoutCore::mark_slow(bool on) {
+  for (std::size_t i = 0; i < slots_.used(); ++i) {
+    if (on) {
+      slots_[i].mark(Slot::kSlow);
+    } else {
+      slots_[i].unmark(Slot::kSlow);
+    }
+  }
 }
 
 // A checkin has found nobody waiting.
 void CheckoutCore::calm_down() {
   if (attention_.load(std::memory_order_relaxed) != kSlow || live_ > options_.max_workers) return;
-  if (++calm_ >= kCalm && has_asymmetric_fence()) attention_.store(0);
+  if (++calm_ < kCalm || !has_asymmetric_fence()) return;
+  mark_slow(false);
+  attention_.store(0);
 }
 
 void CheckoutCore::set_attention(std::uint32_t bit, bool on) {

@@ -152,7 +152,7 @@ void CheckoutCore::retire(Slot& slot, Outbox& out) {
     ++counts_.expired;
     emit(EventKind::expired, slot.number, "");
   }
-  slot.marks.store(0, std::memory_order_relaxed);
+  slot.unmark(Slot::kDied | Slot::kExpired | Slot::kWatched);
   slot.worker = nullptr;
   slot.word.store(Slot::vacant_word(Slot::generation_of(slot.word.load(std::memory_order_relaxed))),
                   std::memory_order_relaxed);

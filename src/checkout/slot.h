@@ -52,6 +52,7 @@ struct alignas(128) CheckoutSlot : CheckoutSlotHead {
   static constexpr std::uint32_t kDied = 1;     // it is to be replaced,
   static constexpr std::uint32_t kExpired = 2;  // for this reason or that
   static constexpr std::uint32_t kWatched = 4;  // the holder wants to hear of its death
+  static constexpr std::uint32_t kSlow = 8;     // as all slots of the pool
 
   static constexpr std::uint64_t kFree = 1;
   static constexpr std::uint64_t kHeld = 2;
