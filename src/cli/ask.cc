@@ -19,7 +19,7 @@ int ask(const Call& call, const Request& request, Stage stage, std::string_view 
   const Result<TicketPtr> ticket = (*core)->submit(request);
   if (!ticket) return report(call, ticket.error());
   if (!(*ticket)->wait(stage, *deadline)) {
-    return report(call, {Errc::timed_out, (*ticket)->operation(), "no answer in time"});
+    return report(call, (*core)->late((*ticket)->operation()));
   }
   if (const Status outcome = (*ticket)->outcome(stage); !outcome) return report(call, outcome.error());
   const PendingTicket::View view = (*ticket)->view();

@@ -39,7 +39,7 @@ int settle(const Call& call, Request::Kind kind, std::string_view done) {
   const Result<TicketPtr> ticket = (*core)->submit(request);
   if (!ticket) return report(call, ticket.error());
   if (!(*ticket)->wait(Stage::accepted, *deadline)) {
-    return report(call, {Errc::timed_out, (*ticket)->operation(), "no answer in time"});
+    return report(call, (*core)->late((*ticket)->operation()));
   }
   if (const Status outcome = (*ticket)->outcome(Stage::accepted); !outcome) return report(call, outcome.error());
   if (call.json()) {

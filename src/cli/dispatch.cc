@@ -47,17 +47,15 @@ Result<Request> request_of(const Call& call) {
 }
 
 // What has become of it by the deadline: the error that says so, if it is not what was waited for.
-std::optional<Error> outcome_of(const PendingTicket& ticket, Stage stage, Deadline deadline) {
-  if (!ticket.wait(stage, deadline)) {
-    return Error{Errc::timed_out, ticket.operation(), "no answer in time"};
-  }
+std::optional<Error> outcome_of(const PoolCore& core, const PendingTicket& ticket, Stage stage, Deadline deadline) {
+  if (!ticket.wait(stage, deadline)) return core.late(ticket.operation());
   const Status outcome = ticket.outcome(stage);
   if (outcome) return std::nullopt;
   return outcome.error();
 }
 
-std::string_view state_of(const PendingTicket::View& view, const std::optional<Error>& error) {
-  if (!view.state) return error && error->code != Errc::timed_out ? "refused" : "sent";
+std::string_view state_of(const PendingTicket::View& view) {
+  if (!view.state) return view.error ? "refused" : "sent";
   if (*view.state == TicketState::stopped) return "done";
   return to_string(*view.state);
 }
@@ -65,7 +63,7 @@ std::string_view state_of(const PendingTicket::View& view, const std::optional<E
 std::string line_of(const std::string& key, const PendingTicket& ticket, const std::optional<Error>& error) {
   const PendingTicket::View view = ticket.view();
   Json json;
-  json.object().field("key", key).field("ticket", std::to_string(view.number)).field("state", state_of(view, error));
+  json.object().field("key", key).field("ticket", std::to_string(view.number)).field("state", state_of(view));
   view.worker.empty() ? json.null("worker") : json.field("worker", view.worker);
   view.epoch == 0 ? json.null("epoch") : json.field("epoch", view.epoch);
   const bool done = view.state == TicketState::done || view.state == TicketState::stopped;
@@ -78,15 +76,16 @@ std::string line_of(const std::string& key, const PendingTicket& ticket, const s
   return json.end().text();
 }
 
-int tell(const DispatchPlan& plan, const std::string& key, const PendingTicket& ticket, Deadline deadline) {
-  const std::optional<Error> error = outcome_of(ticket, plan.stage, deadline);
+int tell(const PoolCore& core, const DispatchPlan& plan, const std::string& key, const PendingTicket& ticket,
+         Deadline deadline) {
+  const std::optional<Error> error = outcome_of(core, ticket, plan.stage, deadline);
   const PendingTicket::View view = ticket.view();
   if (plan.json) {
     print(line_of(key, ticket, error));
   } else if (!error && plan.stage == Stage::done) {
     print(view.text);
   } else if (!error) {
-    print(key + " " + std::string(state_of(view, error)) + (view.worker.empty() ? "" : " on " + view.worker) +
+    print(key + " " + std::string(state_of(view)) + (view.worker.empty() ? "" : " on " + view.worker) +
           (view.epoch == 0 ? "" : ", epoch " + std::to_string(view.epoch)));
   }
   if (!error) return kDone;
@@ -105,7 +104,7 @@ int dispatch_one(const Call& call, PoolCore& core, const DispatchPlan& plan, Req
   const Deadline deadline = std::chrono::steady_clock::now() + plan.timeout;
   const Result<TicketPtr> ticket = core.submit(request);
   if (!ticket) return report(call, ticket.error());
-  return tell(plan, request.key, **ticket, deadline);
+  return tell(core, plan, request.key, **ticket, deadline);
 }
 
 // Jobs that were sent, in the order of their lines; the oldest is waited for first.
@@ -155,7 +154,7 @@ class UnderWay {
   void tell_oldest() {
     const Job job = std::move(jobs_.front());
     jobs_.pop_front();
-    note(tell(plan_, job.key, *job.ticket, job.deadline));
+    note(tell(core_, plan_, job.key, *job.ticket, job.deadline));
   }
   void note(int code) {
     if (exit_ == kDone) exit_ = code;

@@ -119,6 +119,7 @@ void Appender::answered(Result<Position> answer) {
   if (answer) {
     backoff_.reset();
     under_way_ = false;
+    if (std::exchange(delayed_, false)) events_.append_resumed();
     if (sequence_ > met_) unmet_.push_back({sequence_, *answer});
     if (unmet_.size() > kUnmetMax) unmet_.pop_front();
     for (const Milestones& milestone : std::exchange(milestones_, {})) {
@@ -132,6 +133,8 @@ void Appender::answered(Result<Position> answer) {
       code == Errc::unknown || code == Errc::unavailable || code == Errc::full || code == Errc::lost_history;
   if (!passing) return events_.append_refused(answer.error());
   in_doubt_ = in_doubt_ || code == Errc::unknown;
+  const bool sure = !in_doubt_ && (code == Errc::unavailable || code == Errc::full);
+  if (sure && !std::exchange(delayed_, true)) events_.append_delayed(answer.error());
   const bool too_late = in_doubt_ && loop_.now() - first_sent_ > milliseconds(kResendMsMax);
   if (too_late || (in_doubt_ && MUTANT(unsent_forgotten))) {
     under_way_ = false;

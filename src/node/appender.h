@@ -32,6 +32,10 @@ class AppenderEvents {
   virtual void append_gave_up() = 0;
   // The engine will take no more; what was not yet acknowledged may or may not be in the log.
   virtual void append_refused(const Error& error) = 0;
+  // The engine takes nothing now, and nothing of what is under way is in the log: it will be tried again. Said once.
+  virtual void append_delayed(const Error&) {}
+  // It takes records again.
+  virtual void append_resumed() {}
 };
 
 // Called on the loop, with the record's batch: at the moment it is handed to the log for the first time, and once
@@ -99,6 +103,7 @@ class Appender {
   Instant first_sent_;
   std::vector<Milestones> milestones_;  // of what is under way
   bool in_doubt_ = false;               // some answer to it was lost
+  bool delayed_ = false;                // said so
   Timer retry_;
   Token token_;
 };

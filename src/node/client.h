@@ -33,6 +33,9 @@ class Batch;
 class ClientEvents : public TicketEvents {
  public:
   virtual void broken(const Error& error) = 0;
+  // The log takes nothing now; and it does again.
+  virtual void log_delayed(const Error&) {}
+  virtual void log_resumed() {}
 };
 
 // Belongs to one loop.
@@ -74,6 +77,8 @@ class Client final : private ReplicaEvents, private AppenderEvents {
 
   void append_gave_up() override { tickets_.append_gave_up(); }
   void append_refused(const Error& error) override { events_.broken(error); }
+  void append_delayed(const Error& error) override { events_.log_delayed(error); }
+  void append_resumed() override { events_.log_resumed(); }
 
   Log& log_;
   Loop& loop_;

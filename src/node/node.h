@@ -95,6 +95,9 @@ class NodeEvents : public TicketEvents {
   // On the heart's loop.
   virtual void lease_until(std::uint64_t /*session*/, Instant /*until*/) {}
   virtual void closed() {}
+  // The log takes nothing now; and it does again.
+  virtual void log_delayed(const Error&) {}
+  virtual void log_resumed() {}
   // The node has stopped for good; nothing of it runs any more.
   virtual void broken(const Error&) {}
   virtual void pool_gone() {}
@@ -202,6 +205,8 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   // AppenderEvents.
   void append_gave_up() override;
   void append_refused(const Error& error) override;
+  void append_delayed(const Error& error) override { events_.log_delayed(error); }
+  void append_resumed() override { events_.log_resumed(); }
 
   // ObserverEvents.
   void suspect(std::uint64_t session, Position last_beat) override;

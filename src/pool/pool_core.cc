@@ -138,6 +138,7 @@ Status PoolCore::add_worker(NodeWorker worker, Deadline deadline) {
     if (node_) node_->remove_worker(id);
   });
   if (refused) return fail(*refused, "add worker", "another living worker has the id '" + id + "'");
+  if (heard_.delay) return ended(*heard_.delay, "add worker");
   return fail(Errc::timed_out, "add worker", "the pool has not taken '" + id + "' in time");
 }
 
@@ -281,6 +282,12 @@ void PoolCore::on_loop(std::function<void(Node&)> what) {
   loop_.post([this, what = std::move(what)] {
     if (node_) what(*node_);
   });
+}
+
+Error PoolCore::late(const char* operation) const {
+  std::lock_guard lock(mutex_);
+  if (!heard_.delay) return {Errc::timed_out, operation, "no answer in time"};
+  return {heard_.delay->code, operation, "not written yet: " + heard_.delay->context};
 }
 
 bool PoolCore::over() const {

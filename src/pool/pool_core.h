@@ -92,6 +92,8 @@ class PoolCore final : private NodeEvents, private ClientEvents {
   Status shut_down(Deadline deadline);
   // Nothing more will be said or heard: closed, broken down, or the pool is gone.
   bool over() const;
+  // For one who has waited in vain: the log takes nothing now, and why; or nothing but that it was in vain.
+  Error late(const char* operation) const;
 
   // What the host ran its jobs in is gone: everything is fenced, and the node joins again. Any thread.
   void host_lost();
@@ -113,6 +115,7 @@ class PoolCore final : private NodeEvents, private ClientEvents {
   struct Heard {
     bool caught_up = false;
     std::optional<Error> failure;  // why nothing can be asked any more
+    std::optional<Error> delay;    // why the log takes nothing now
     std::map<std::string, HeardWorker> workers;
   };
 
@@ -144,6 +147,8 @@ class PoolCore final : private NodeEvents, private ClientEvents {
   void applied(const Machine& machine) override;
   void lease_until(std::uint64_t session, Instant until) override;
   void closed() override;
+  void log_delayed(const Error& error) override;
+  void log_resumed() override;
   void broken(const Error& error) override;
   void pool_gone() override;
 

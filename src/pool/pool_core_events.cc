@@ -173,6 +173,16 @@ void PoolCore::closed() {
   if (listener_ != nullptr) listener_->closed();
 }
 
+void PoolCore::log_delayed(const Error& error) {
+  hear([&](Heard& heard) { heard.delay = error; });
+  if (listener_ != nullptr) listener_->log_delayed(error);
+}
+
+void PoolCore::log_resumed() {
+  hear([](Heard& heard) { heard.delay.reset(); });
+  if (listener_ != nullptr) listener_->log_resumed();
+}
+
 void PoolCore::broken(const Error& error) {
   end(error);
   if (listener_ != nullptr) listener_->broken(error);

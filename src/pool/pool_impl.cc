@@ -141,6 +141,8 @@ void PoolImpl::fenced(std::uint64_t session, FenceReason reason) {
   say(LogLevel::warning, "session " + to_hex(session) + " was fenced: " + std::string(to_string(reason)));
 }
 
+void PoolImpl::log_delayed(const Error& error) { say(LogLevel::warning, "waiting for the log: " + error.message()); }
+void PoolImpl::log_resumed() { say(LogLevel::info, "the log takes records again"); }
 void PoolImpl::broken(const Error& error) { say(LogLevel::error, error.message()); }
 
 }  // namespace tenure

@@ -37,6 +37,8 @@ class PoolImpl final : private NodeEvents {
   // NodeEvents: for the logger.
   void joined(std::uint64_t session) override;
   void fenced(std::uint64_t session, FenceReason reason) override;
+  void log_delayed(const Error& error) override;
+  void log_resumed() override;
   void broken(const Error& error) override;
 
   const std::string name_;

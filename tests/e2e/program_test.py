@@ -6,6 +6,7 @@ Usage: program_test.py PATH_OF_TENURE PATH_OF_STUBBORN [unittest arguments]. Wai
 import json
 import os
 import pathlib
+import resource
 import select
 import signal
 import subprocess
@@ -312,6 +313,22 @@ class BadInput(ProgramTest):
                 self.assertTrue(json.loads(done.stdout)["error"]["message"])
         self.ask("dispatch", "k")
         self.run_tenure("jobs", "--pool", "another", expect=8)
+
+    def test_a_full_disk(self):
+        """Files may not grow: the job is not taken, the reason is said, and with room again nothing is amiss."""
+        self.ask("dispatch", "first")
+        room = os.path.getsize(self.folder / "pool.db") + 10_000
+
+        def forbid_growth():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+        done = subprocess.run([TENURE, "dispatch", "large", "-", "--timeout", "1s", "--json", "--engine", self.engine],
+                              input="x" * 200_000, text=True, capture_output=True, preexec_fn=forbid_growth,
+                              restore_signals=False)  # a write beyond the limit is an error, and no signal
+        self.assertEqual(done.returncode, 8, done)
+        self.assertEqual(json.loads(done.stdout)["error"]["code"], "full")
+        self.assertIn("make room", done.stderr)
+        self.assertEqual(self.ask("dispatch", "small")["state"], "accepted")
+        self.assertEqual({job["key"] for job in self.ask("jobs")["jobs"]}, {"first", "small"})
 
     def test_a_program_that_is_not_there(self):
         worker = Worker(self, "--exec", "/no/such/program")

@@ -31,11 +31,15 @@ class AppenderTest : public testing::Test, private AppenderEvents {
   SeededEntropy entropy_;
   int gave_up_ = 0;
   std::vector<Error> refused_;
+  std::vector<Errc> delays_;
+  int resumed_ = 0;
   Appender appender_;
 
  private:
   void append_gave_up() override { ++gave_up_; }
   void append_refused(const Error& error) override { refused_.push_back(error); }
+  void append_delayed(const Error& error) override { delays_.push_back(error.code); }
+  void append_resumed() override { ++resumed_; }
 };
 
 // What is offered in one turn of the loop, and what is offered while a batch is under way, goes together.
@@ -118,6 +122,32 @@ TEST_F(AppenderTest, NeverGivesUpWhatIsKnownToBeUnsent) {
     loop_.advance(1s);
   }
   EXPECT_EQ(gave_up_, 0);
+}
+
+// While an engine takes nothing, it is said once, and once that it does again; nothing is said while it is in doubt
+// whether it took something.
+TEST_F(AppenderTest, SaysThatTheLogTakesNothing) {
+  offer("a");
+  loop_.settle();
+  for (int i = 0; i < 10; ++i) {
+    log_.answer(fail(Errc::full, "append"));
+    loop_.advance(1s);
+  }
+  EXPECT_EQ(delays_, std::vector{Errc::full});
+  EXPECT_EQ(resumed_, 0);
+  log_.answer(Position{1});
+  loop_.settle();
+  EXPECT_EQ(resumed_, 1);
+  offer("b");
+  loop_.settle();
+  log_.answer(fail(Errc::unknown, "append"));
+  loop_.advance(1s);
+  log_.answer(fail(Errc::unavailable, "append"));
+  loop_.advance(1s);
+  EXPECT_EQ(delays_.size(), 1U);
+  log_.answer(Position{2});
+  loop_.settle();
+  EXPECT_EQ(resumed_, 1);
 }
 
 // An engine that will take nothing any more is reported, once.
