@@ -1,6 +1,12 @@
 #include "log/open.h"
 
+#include <algorithm>
+#include <array>
+
 #include "log/memory/memory_log.h"
+#ifdef TENURE_WITH_REDIS
+#include "log/redis/redis_log.h"
+#endif
 #ifdef TENURE_WITH_SQLITE
 #include "log/sqlite/settings.h"
 #include "log/sqlite/sqlite_log.h"
@@ -10,9 +16,15 @@ namespace tenure {
 
 namespace {
 
-Failure no_engine(std::string_view what) {
-  std::string context(what);
-  context += " names no engine: write memory:NAME or sqlite:PATH";
+// The schemes that src/log/redis knows; here too, so that a build without it can say what it lacks.
+constexpr std::array<std::string_view, 6> kRedisSchemes = {"redis",           "rediss",     "redis+sentinel",
+                                                           "rediss+sentinel", "redis+unix", "unix"};
+
+// Whatever may be a password stays out of it.
+Failure no_engine(std::string_view url) {
+  const std::size_t at = url.rfind('@');
+  std::string context(at == std::string_view::npos ? url : url.substr(at + 1));
+  context += " names no engine: write memory:NAME, sqlite:PATH or redis://HOST:PORT";
   return fail(Errc::invalid, "open log", std::move(context));
 }
 
@@ -30,6 +42,13 @@ Result<std::unique_ptr<Log>> open_log(std::string_view url, const LogOptions& op
     return open_sqlite_log(location, options);
 #else
     return fail(Errc::refused, "open log", "this build has no embedded engine: build with -DTENURE_SQLITE=ON");
+#endif
+  }
+  if (std::find(kRedisSchemes.begin(), kRedisSchemes.end(), scheme) != kRedisSchemes.end()) {
+#ifdef TENURE_WITH_REDIS
+    return open_redis_log(url, options);
+#else
+    return fail(Errc::refused, "open log", "this build has no engine for Redis: build with -DTENURE_REDIS=ON");
 #endif
   }
   return no_engine(url);

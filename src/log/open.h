@@ -4,6 +4,7 @@
 //
 //   memory:NAME          in this process only; every opener of NAME shares one log
 //   sqlite:PATH[?sync=full|normal|off]   a file on this host, shared by processes (FULL by default)
+//   redis://HOST[:PORT][/DB], rediss://, redis+sentinel://, redis+unix:   a server, shared by hosts (redis/settings.h)
 
 #include <memory>
 #include <optional>
@@ -15,7 +16,8 @@
 namespace tenure {
 
 struct LogOptions {
-  std::string pool = "default";  // an opener with another pool name than the log's is refused
+  std::string pool = "default";  // an opener with another pool name than the log's is refused; on Redis each pool
+                                 // has a log of its own
   bool read_only = false;        // appends, snapshots and trims are refused; a missing log is not created
 };
 

@@ -3,6 +3,9 @@
 #include <atomic>
 
 #include "log_conformance/temporary_directory.h"
+#ifdef TENURE_WITH_REDIS
+#include "log_conformance/redis_server.h"
+#endif
 
 namespace tenure::conformance {
 namespace {
@@ -31,6 +34,16 @@ class SqlitePlace final : public Place {
   const TemporaryDirectory directory_;
 };
 
+#ifdef TENURE_WITH_REDIS
+class RedisPlace final : public Place {
+ public:
+  std::string url() const override { return server_.url(); }
+
+ private:
+  const RedisServer server_;
+};
+#endif
+
 template <class Kind>
 std::unique_ptr<Place> make() {
   return std::make_unique<Kind>();
@@ -40,9 +53,12 @@ std::unique_ptr<Place> make() {
 
 std::vector<Engine> engines() {
   std::vector<Engine> all;
-  all.push_back({.name = "memory", .across_processes = false, .make_place = make<MemoryPlace>});
+  all.push_back({.name = "memory", .make_place = make<MemoryPlace>});
 #ifdef TENURE_WITH_SQLITE
   all.push_back({.name = "sqlite", .across_processes = true, .make_place = make<SqlitePlace>});
+#endif
+#ifdef TENURE_WITH_REDIS
+  all.push_back({.name = "redis", .across_processes = true, .many_pools = true, .make_place = make<RedisPlace>});
 #endif
   return all;
 }

@@ -25,6 +25,7 @@ class Place {
 struct Engine {
   std::string name;
   bool across_processes = false;  // processes share a log
+  bool many_pools = false;        // a place has a log for each pool, and not one that belongs to a single pool
   std::unique_ptr<Place> (*make_place)() = nullptr;
 
   friend std::ostream& operator<<(std::ostream& out, const Engine& engine) { return out << engine.name; }

@@ -1,0 +1,61 @@
+#pragma once
+
+// One lane of appends: what waits, what is under way, and the answers. Each lane has a connection of its own, so that a
+// beat never waits behind megabytes of data.
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "log/callback_thread.h"
+#include "log/log.h"
+#include "log/redis/history.h"
+#include "log/redis/keys.h"
+#include "log/redis/link.h"
+
+namespace tenure::redis {
+
+// Belongs to the loop. The Log bounds what is offered.
+class AppendLane {
+ public:
+  AppendLane(Lane lane, const World& world, const Settings& settings, const Keys& keys, Link& link, History& history,
+             CallbackThread& callbacks);
+
+  void offer(Bytes data, Log::AppendDone done);
+  // Answers what was not sent yet.
+  void lose(const Error& error);
+
+ private:
+  struct Append {
+    Bytes data;
+    Log::AppendDone done;
+  };
+  // Appends whose answers are held back until enough replicas have them.
+  struct Group;
+
+  void pump();
+  void send(Append append, const std::shared_ptr<Group>& group);
+  void wait_for_replicas(const std::shared_ptr<Group>& group);
+  void answered(std::size_t bytes);
+  void answer(Log::AppendDone done, Result<Position> result);
+  std::uint64_t next_link();
+
+  const Lane lane_;
+  const World world_;
+  const Settings& settings_;
+  const Keys& keys_;
+  Link& link_;
+  History& history_;
+  CallbackThread& callbacks_;
+  std::deque<Append> waiting_;
+  std::size_t under_way_ = 0;
+  std::size_t under_way_bytes_ = 0;
+  std::vector<CallbackThread::Call> answers_;
+  std::uint64_t link_base_;  // with a count it makes links that nobody else has
+  std::uint64_t link_count_ = 0;
+  bool pumping_ = false;    // pump() is posted
+  bool answering_ = false;  // the hand-over of answers_ is posted
+};
+
+}  // namespace tenure::redis

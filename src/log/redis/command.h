@@ -1,0 +1,18 @@
+#pragma once
+
+// Commands in the bytes of the protocol.
+
+#include <initializer_list>
+#include <span>
+#include <string_view>
+
+#include "base/bytes.h"
+
+namespace tenure::redis {
+
+Bytes command(std::span<const std::string_view> words);
+inline Bytes command(std::initializer_list<std::string_view> words) {
+  return command(std::span<const std::string_view>(words.begin(), words.size()));
+}
+
+}  // namespace tenure::redis

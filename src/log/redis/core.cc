@@ -1,0 +1,154 @@
+#include "log/redis/core.h"
+
+#include <array>
+
+#include "log/redis/scripts.h"
+
+namespace tenure::redis {
+namespace {
+
+// How often a snapshot is looked up that is replaced faster than it is read.
+constexpr int kLoadTriesMax = 8;
+
+std::vector<const Script*> all_scripts() {
+  const Scripts& scripts = Scripts::get();
+  return {&scripts.open, &scripts.append, &scripts.probe, &scripts.commit, &scripts.trim, &scripts.remove};
+}
+
+}  // namespace
+
+Core::Core(const World& world, const Settings& settings, const LogOptions& options, CallbackThread& callbacks)
+    : world_(world),
+      settings_(settings),
+      options_(options),
+      keys_(options.pool),
+      data_link_(
+          world, settings, [this] { return greet(all_scripts()); }, [this](const Error& error) { lose(error); }),
+      beat_link_(
+          world, settings, [this] { return greet({&Scripts::get().append, &Scripts::get().probe}); },
+          [this](const Error& error) { lose(error); }),
+      tail_link_(
+          world, settings, [this] { return greet({&Scripts::get().probe}); },
+          [this](const Error& error) { lose(error); }),
+      data_(Lane::data, world, settings, keys_, data_link_, history_, callbacks),
+      beats_(Lane::beat, world, settings, keys_, beat_link_, history_, callbacks),
+      tail_(settings, keys_, tail_link_, history_, [this](const Error& error) { lose(error); }) {}
+
+// A lost history needs no proof: what comes next is a snapshot of whatever is there now.
+Greeting Core::greet(const std::vector<const Script*>& scripts) const {
+  if (history_.id == 0 || history_.lost) return {settings_, scripts, {}};
+  const std::string id = to_hex(history_.id);
+  const std::string seen = std::to_string(history_.seen);
+  const std::string link = to_hex(history_.link);
+  const std::array<std::string_view, 2> keys = {keys_.log, keys_.meta};
+  const std::array<std::string_view, 3> arguments = {id, seen, link};
+  return {settings_, scripts, call(Scripts::get().probe, keys, arguments)};
+}
+
+void Core::open(Done done) {
+  ask_overview([this, done = std::move(done)](const Result<Overview>& overview) {
+    if (!overview) return done(Failure(overview.error()));
+    history_ = {.id = overview->id};
+    done(Status());
+  });
+}
+
+void Core::append(Lane lane, Bytes data, Log::AppendDone done) {
+  (lane == Lane::beat ? beats_ : data_).offer(std::move(data), std::move(done));
+}
+
+void Core::ask_overview(std::function<void(Result<Overview>)> done) {
+  const std::string new_id = to_hex(world_.entropy.id());
+  const std::array<std::string_view, 3> keys = {keys_.log, keys_.meta, keys_.head};
+  const std::array<std::string_view, 3> arguments = {options_.pool, new_id, options_.read_only ? "0" : "1"};
+  data_link_.send("open", call(Scripts::get().open, keys, arguments),
+                  [this, done = std::move(done)](const Result<Reply>& reply) {
+                    if (!reply) return done(Failure(reply.error()));
+                    done(parse_overview(reply->value(), settings_.shown));
+                  });
+}
+
+void Core::try_load(SnapshotDone done, int tries) {
+  ask_overview([this, tries, done = std::move(done)](const Result<Overview>& overview) {
+    if (!overview) {
+      Error error = overview.error();
+      if (error.code == Errc::unknown) error.code = Errc::unavailable;
+      return done(Failure(std::move(error)));
+    }
+    // Those who wait in the old log are told before the handle goes on in the new one.
+    if (overview->id != history_.id && !history_.lost) {
+      lose({Errc::lost_history, "redis log", settings_.shown + ": the log was removed and created anew"});
+    }
+    const auto take = [this, tries, done, log = overview->id](Result<std::optional<Snapshot>> snapshot) {
+      if (!snapshot) {
+        Error error = snapshot.error();
+        if (error.code == Errc::unknown) error.code = Errc::unavailable;
+        return done(Failure(std::move(error)));
+      }
+      if (!*snapshot) {
+        if (tries + 1 < kLoadTriesMax) return try_load(done, tries + 1);
+        return done(fail(Errc::unavailable, "redis load snapshot", "it is replaced faster than it can be read"));
+      }
+      loaded(log);
+      done(**std::move(snapshot));
+    };
+    std::make_shared<LoadChunks>(keys_, data_link_, *overview, take)->run();
+  });
+}
+
+// The data connection has just shown what the log is. The others may lead to a server that was the master once.
+void Core::loaded(std::uint64_t log) {
+  if (!history_.lost) return;
+  history_ = {.id = log};
+  const Error anew{Errc::unavailable, "redis log", "the handle begins anew"};
+  beat_link_.drop(anew);
+  tail_link_.drop(anew);
+}
+
+void Core::store_snapshot(std::uint64_t log, Snapshot snapshot, Done done) {
+  if (const Status known = check_history(); !known) return done(known);
+  std::string tag = to_hex(world_.entropy.id());
+  std::make_shared<StoreSnapshot>(keys_, data_link_, log, std::move(tag), std::move(snapshot), std::move(done))->run();
+}
+
+void Core::trim(Position before, Done done) {
+  if (const Status known = check_history(); !known) return done(known);
+  const std::string id = to_hex(history_.id);
+  const std::string position = std::to_string(before);
+  const std::array<std::string_view, 3> keys = {keys_.log, keys_.meta, keys_.head};
+  const std::array<std::string_view, 2> arguments = {id, position};
+  data_link_.send("trim", call(Scripts::get().trim, keys, arguments),
+                  [this, before, done = std::move(done)](const Result<Reply>& reply) {
+                    if (!reply) return done(Failure(reply.error()));
+                    if (reply->value().integer() != 0) return done(Status());
+                    trim(before, done);
+                  });
+}
+
+void Core::remove(Done done) {
+  if (const Status known = check_history(); !known) return done(known);
+  const std::string id = to_hex(history_.id);
+  const std::array<std::string_view, 3> keys = {keys_.log, keys_.meta, keys_.head};
+  const std::array<std::string_view, 1> arguments = {id};
+  data_link_.send("remove", call(Scripts::get().remove, keys, arguments),
+                  [this, done = std::move(done)](const Result<Reply>& reply) {
+                    if (!reply) return done(Failure(reply.error()));
+                    lose({Errc::lost_history, "redis log", settings_.shown + ": the pool was removed"});
+                    done(Status());
+                  });
+}
+
+void Core::lose(const Error& error) {
+  if (history_.id == 0) return;
+  history_.lost = true;
+  data_.lose(error);
+  beats_.lose(error);
+  tail_.lose(error);
+}
+
+Status Core::check_history() const {
+  if (!history_.lost) return {};
+  return fail(Errc::lost_history, "redis log", "history was lost, and this handle has not loaded a snapshot since");
+}
+
+}  // namespace tenure::redis

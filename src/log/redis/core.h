@@ -1,0 +1,67 @@
+#pragma once
+
+// One handle's dealings with its log, on the reactor's thread: three connections, what goes over each, and what the
+// handle knows of the history.
+//
+//   data   appends, snapshots, trims: whatever may be large
+//   beat   beats, which wait for nothing
+//   tail   the blocking read
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "log/callback_thread.h"
+#include "log/log.h"
+#include "log/open.h"
+#include "log/redis/append_lane.h"
+#include "log/redis/history.h"
+#include "log/redis/keys.h"
+#include "log/redis/link.h"
+#include "log/redis/snapshots.h"
+#include "log/redis/tail.h"
+
+namespace tenure::redis {
+
+// Belongs to the loop. Answers of appends run on the callback thread; all others are called on the loop.
+class Core {
+ public:
+  using Done = std::function<void(Status)>;
+  using SnapshotDone = std::function<void(Result<Snapshot>)>;
+
+  Core(const World& world, const Settings& settings, const LogOptions& options, CallbackThread& callbacks);
+
+  // Finds the log, or creates it.
+  void open(Done done);
+  void append(Lane lane, Bytes data, Log::AppendDone done);
+  void read(Cursor after, Log::ReadDone done) { tail_.read(after, std::move(done)); }
+  void load_snapshot(SnapshotDone done) { try_load(std::move(done), 0); }
+  // `log` is the one that the snapshot is of.
+  void store_snapshot(std::uint64_t log, Snapshot snapshot, Done done);
+  void trim(Position before, Done done);
+  void remove(Done done);
+
+  std::uint64_t log_id() const { return history_.id; }
+
+ private:
+  Greeting greet(const std::vector<const Script*>& scripts) const;
+  void ask_overview(std::function<void(Result<Overview>)> done);
+  void try_load(SnapshotDone done, int tries);
+  void loaded(std::uint64_t log);
+  void lose(const Error& error);
+  Status check_history() const;
+
+  const World world_;
+  const Settings& settings_;
+  const LogOptions options_;
+  const Keys keys_;
+  History history_;
+  Link data_link_;
+  Link beat_link_;
+  Link tail_link_;
+  AppendLane data_;
+  AppendLane beats_;
+  Tail tail_;
+};
+
+}  // namespace tenure::redis

@@ -1,0 +1,80 @@
+#include "log/redis/dialogue.h"
+
+#include "log/redis/command.h"
+#include "log/redis/errors.h"
+
+namespace tenure::redis {
+namespace {
+
+Bytes login_command(const Login& login) {
+  return command({"AUTH", login.user.empty() ? "default" : login.user, login.password});
+}
+
+// A server that does not know AUTH repeats what it was given, the password with it. Its words are kept only where
+// their first one shows what they are.
+Error login_error(Value reply, const std::string& place) {
+  const std::string_view text = reply.text();
+  for (const std::string_view known : {"WRONGPASS", "NOPERM", "LOADING", "DENIED"}) {
+    if (text.starts_with(known)) return judge(text, "login", place).error;
+  }
+  return {Errc::refused, "redis login", place + ": the server does not take a login; check user and password"};
+}
+
+}  // namespace
+
+Greeting::Greeting(const Settings& settings, const std::vector<const Script*>& scripts, const Bytes& proof)
+    : place_(settings.shown) {
+  if (!settings.login.password.empty()) add(Step::login, login_command(settings.login));
+  if (settings.database != 0) add(Step::select, command({"SELECT", std::to_string(settings.database)}));
+  if (!settings.service.empty()) add(Step::role, command({"ROLE"}));
+  for (const Script* script : scripts) add(Step::script, load(*script));
+  if (!proof.empty()) add(Step::proof, proof);
+}
+
+void Greeting::add(Step step, Bytes command) {
+  steps_.push_back(step);
+  commands_ += command;
+}
+
+Bytes Greeting::commands() const {
+  if (!steps_.empty()) return commands_;
+  return command({"PING"});  // so that every greeting has a reply to end with
+}
+
+Result<bool> Greeting::take(Value reply) {
+  if (steps_.empty()) {
+    if (reply.is_error()) return Failure(judge(reply.text(), "connect", place_).error);
+    return true;
+  }
+  const Step step = steps_[taken_++];
+  if (reply.is_error()) {
+    if (step == Step::login) return Failure(login_error(reply, place_));
+    return Failure(judge(reply.text(), "connect", place_).error);
+  }
+  if (step == Step::role && reply[0].text() != "master") {
+    return fail(Errc::unavailable, "redis connect", place_ + ": the sentinels name a server that is no master (yet)");
+  }
+  return taken_ == steps_.size();
+}
+
+Question::Question(const Settings& settings)
+    : place_(settings.shown), service_(settings.service), login_(!settings.sentinel_login.password.empty()) {
+  if (login_) commands_ += login_command(settings.sentinel_login);
+  commands_ += command({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", service_});
+}
+
+Result<std::optional<Address>> Question::take(Value reply) {
+  if (login_) {
+    login_ = false;
+    if (reply.is_error()) return Failure(login_error(reply, place_));
+    return std::optional<Address>();
+  }
+  if (reply.is_error()) return Failure(judge(reply.text(), "ask sentinel", place_).error);
+  const std::uint64_t port = reply[1].number();
+  if (reply[0].text().empty() || port == 0 || port > UINT16_MAX) {
+    return fail(Errc::unavailable, "redis ask sentinel", place_ + ": no sentinel knows the service");
+  }
+  return std::optional<Address>(Address{std::string(reply[0].text()), static_cast<std::uint16_t>(port)});
+}
+
+}  // namespace tenure::redis

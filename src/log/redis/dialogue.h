@@ -1,0 +1,54 @@
+#pragma once
+
+// What is said at the beginning of a connection, before any request. No I/O: a dialogue names the commands to send, all
+// at once, and judges the replies in their order.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "log/redis/reply.h"
+#include "log/redis/scripts.h"
+#include "log/redis/settings.h"
+
+namespace tenure::redis {
+
+// To a server: log in, choose the database, be sure it is a master where sentinels named it, load scripts, and prove
+// that the log is still the one that was known.
+class Greeting {
+ public:
+  // `proof` is a call of Scripts::probe; empty where there is nothing to prove yet.
+  Greeting(const Settings& settings, const std::vector<const Script*>& scripts, const Bytes& proof);
+
+  Bytes commands() const;
+  // True with the last reply. An error ends the connection; Errc::lost_history is the proof's.
+  Result<bool> take(Value reply);
+
+ private:
+  enum class Step { login, select, role, script, proof };
+
+  void add(Step step, Bytes command);
+
+  const std::string place_;
+  std::vector<Step> steps_;
+  Bytes commands_;
+  std::size_t taken_ = 0;
+};
+
+// To a sentinel: log in, ask for the address of the service's master.
+class Question {
+ public:
+  explicit Question(const Settings& settings);
+
+  Bytes commands() const { return commands_; }
+  // The address with the last reply.
+  Result<std::optional<Address>> take(Value reply);
+
+ private:
+  const std::string place_;
+  const std::string service_;
+  bool login_;  // its reply is still to come
+  Bytes commands_;
+};
+
+}  // namespace tenure::redis

@@ -1,0 +1,77 @@
+#include "log/redis/errors.h"
+
+#include <algorithm>
+#include <array>
+
+namespace tenure::redis {
+namespace {
+
+struct Meaning {
+  std::string_view word;
+  Errc code;
+  bool reconnect;
+  std::string_view advice;
+};
+
+// Redis' own words first, those of scripts.cc below.
+constexpr std::array<Meaning, 26> kMeanings = {{
+    {"OOM", Errc::full, false, "raise maxmemory, or make room; nothing was written"},
+    {"MISCONF", Errc::full, false, "the server cannot write to its disk, and refuses writes until it can"},
+    {"NOREPLICAS", Errc::unavailable, false, "fewer replicas are in step than min-replicas-to-write asks for"},
+    {"READONLY", Errc::unavailable, true, "it is a replica; the master is looked for"},
+    {"LOADING", Errc::unavailable, true, "it is reading its data from the disk; it will be tried again"},
+    {"MASTERDOWN", Errc::unavailable, true, "it is a replica without its master; it will be tried again"},
+    {"UNBLOCKED", Errc::unavailable, true, "it has become a replica; the master is looked for"},
+    {"NOSCRIPT", Errc::unavailable, true, "its scripts were flushed; they will be loaded again"},
+    {"BUSY", Errc::unavailable, false, "a script of another program runs for long there"},
+    {"TRYAGAIN", Errc::unavailable, false, "it will be tried again"},
+    {"CLUSTERDOWN", Errc::unavailable, true, "the cluster has lost slots; it will be tried again"},
+    {"MOVED", Errc::refused, false, "the cluster keeps this pool on another server: name that one"},
+    {"ASK", Errc::refused, false, "the cluster keeps this pool on another server: name that one"},
+    {"NOAUTH", Errc::refused, false, "the server wants a password: redis://USER:PASSWORD@HOST, or password_file"},
+    {"WRONGPASS", Errc::refused, false, "user and password do not fit, or the user is disabled"},
+    {"NOPERM", Errc::refused, false, "the user lacks a right; docs/redis.md has the rule that a pool needs"},
+    {"DENIED", Errc::refused, false, "the server is in protected mode: give it a password, or bind it to this host"},
+    {"WRONGTYPE", Errc::refused, false, "another program uses a key of this pool: choose another name or database"},
+    {"TENURE-LOST", Errc::lost_history, false, ""},
+    {"TENURE-ABSENT", Errc::refused, false, ""},
+    {"TENURE-FOREIGN", Errc::refused, false, "choose another name or database"},
+    {"TENURE-OTHERPOOL", Errc::refused, false, "keys were renamed or copied: open it under its own name"},
+    {"TENURE-VERSION", Errc::version, false, "use a newer program"},
+    {"TENURE-CORRUPT", Errc::corrupt, false, "restore a backup, or delete the pool's keys"},
+    {"TENURE-AGAIN", Errc::unavailable, false, ""},
+    {"EXECABORT", Errc::unavailable, false, ""},
+}};
+
+constexpr Meaning kOther = {"ERR", Errc::refused, false, ""};
+
+Meaning meaning_of(std::string_view reply) {
+  if (reply.starts_with("ERR max number of clients")) {
+    return {"", Errc::unavailable, true, "raise maxclients, or close some connections"};
+  }
+  if (reply.starts_with("ERR The ID specified in XADD")) {
+    return {"", Errc::corrupt, false, "another program has appended to the pool's stream"};
+  }
+  const std::string_view word = reply.substr(0, reply.find(' '));
+  const auto* const found =
+      std::find_if(kMeanings.begin(), kMeanings.end(), [&](const Meaning& meaning) { return meaning.word == word; });
+  return found == kMeanings.end() ? kOther : *found;
+}
+
+// Ours without the word, and Redis' without the place in the script.
+std::string_view text_of(std::string_view reply) {
+  if (reply.starts_with("TENURE-")) return reply.substr(std::min(reply.find(' ') + 1, reply.size()));
+  return reply.substr(0, reply.find(" script: "));
+}
+
+}  // namespace
+
+Verdict judge(std::string_view reply, std::string_view operation, const std::string& place) {
+  const Meaning meaning = meaning_of(reply);
+  std::string context = place;
+  context.append(": ").append(text_of(reply));
+  if (!meaning.advice.empty()) context.append("; ").append(meaning.advice);
+  return {{meaning.code, "redis " + std::string(operation), std::move(context)}, meaning.reconnect};
+}
+
+}  // namespace tenure::redis

@@ -1,0 +1,34 @@
+#include "log/redis/keys.h"
+
+namespace tenure::redis {
+namespace {
+
+// Letters, digits and `-_.` stand for themselves, any other byte becomes %xx: a brace would end the hash tag, and `*`
+// would let an ACL rule reach further than it says.
+std::string tag_of(std::string_view pool) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string tag;
+  for (const char c : pool) {
+    const bool plain =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+    if (plain) {
+      tag += c;
+    } else {
+      tag += '%';
+      tag += kHex[static_cast<unsigned char>(c) >> 4];
+      tag += kHex[static_cast<unsigned char>(c) & 0xF];
+    }
+  }
+  return tag;
+}
+
+}  // namespace
+
+Keys::Keys(std::string_view pool) {
+  const std::string prefix = "tenure:{" + tag_of(pool) + "}:";
+  log = prefix + "log";
+  meta = prefix + "meta";
+  head = prefix + "snapshot";
+}
+
+}  // namespace tenure::redis

@@ -1,0 +1,26 @@
+#pragma once
+
+// The names of a pool's keys. All have the hash tag {POOL}, so that Redis Cluster keeps them in one slot, and one
+// prefix, so that an ACL rule can name them: ~tenure:{POOL}:*
+//
+//   tenure:{POOL}:log            the stream of entries
+//   tenure:{POOL}:meta           a hash: what the log is, and where its end lies
+//   tenure:{POOL}:snapshot       a hash: which snapshot is the newest
+//   tenure:{POOL}:snapshot:TAG   a list: the chunks of a snapshot
+
+#include <string>
+#include <string_view>
+
+namespace tenure::redis {
+
+struct Keys {
+  explicit Keys(std::string_view pool);
+
+  std::string chunks(std::string_view tag) const { return head + ":" + std::string(tag); }
+
+  std::string log;
+  std::string meta;
+  std::string head;
+};
+
+}  // namespace tenure::redis

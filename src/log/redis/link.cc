@@ -1,0 +1,201 @@
+#include "log/redis/link.h"
+
+#include <utility>
+
+#include "log/redis/errors.h"
+
+namespace tenure::redis {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr Nanos kRestBase = milliseconds(10);
+constexpr Nanos kRestCap = milliseconds(500);
+constexpr std::size_t kCopiedMax = 16U << 10;
+constexpr std::size_t kTogetherMax = 256U << 10;
+
+}  // namespace
+
+Link::Link(World world, const Settings& settings, MakeGreeting greeting, OnLost on_lost)
+    : world_(world),
+      settings_(settings),
+      make_greeting_(std::move(greeting)),
+      on_lost_(std::move(on_lost)),
+      backoff_(kRestBase, kRestCap, world.entropy),
+      silence_(world.loop),
+      rest_(world.loop) {}
+
+// What one turn of the loop sends goes out in one piece.
+void Link::send(std::string_view operation, Bytes command, Done done, Nanos patience) {
+  waiting_.push_back({std::move(command), {operation, std::move(done), patience}});
+  if (flushing_) return;
+  flushing_ = true;
+  world_.loop.post([this] {
+    flushing_ = false;
+    if (state_ == State::idle && !waiting_.empty()) begin();
+    if (state_ == State::ready) flush();
+  });
+}
+
+void Link::drop(const Error& why) {
+  if (state_ == State::idle || state_ == State::resting) return;
+  close_stream(State::idle);
+  answer_owed(why);
+  if (state_ == State::idle && !waiting_.empty()) begin();
+}
+
+void Link::begin() {
+  sentinels_asked_ = 0;
+  if (!settings_.service.empty()) return ask_sentinel();
+  if (settings_.socket_path.empty()) return connect_to(settings_.addresses.front());
+  open_stream({.address = {}, .socket_path = settings_.socket_path, .tls = false}, State::connecting);
+}
+
+void Link::ask_sentinel() {
+  ++sentinels_asked_;
+  question_.emplace(settings_);
+  open_stream({.address = settings_.addresses[sentinel_], .socket_path = {}, .tls = settings_.tls.on}, State::asking);
+}
+
+void Link::connect_to(const Address& address) {
+  open_stream({.address = address, .socket_path = {}, .tls = settings_.tls.on}, State::connecting);
+}
+
+void Link::open_stream(const Endpoint& endpoint, State state) {
+  state_ = state;
+  ++generation_;
+  parser_ = std::make_shared<ReplyParser>();
+  stream_ = world_.transport.connect(endpoint, *this);
+  heard();
+  watch();
+}
+
+void Link::close_stream(State next) {
+  ++generation_;
+  stream_.reset();
+  silence_.cancel();
+  state_ = next;
+}
+
+void Link::opened() {
+  heard();
+  if (state_ == State::asking) return stream_->send(question_->commands());
+  state_ = State::greeting;
+  greeting_.emplace(make_greeting_());
+  stream_->send(greeting_->commands());
+}
+
+void Link::received(BytesView bytes) {
+  heard();
+  const std::shared_ptr<ReplyParser> parser = parser_;
+  const std::uint64_t generation = generation_;
+  parser->feed(bytes);
+  while (generation == generation_) {
+    Result<std::optional<Reply>> reply = parser->next();
+    if (!reply) return broken(reply.error());
+    if (!*reply) return;
+    take(**std::move(reply));
+  }
+}
+
+void Link::take(Reply reply) {
+  if (state_ == State::asking) return take_question(reply.value());
+  if (state_ == State::greeting) return take_greeting(reply.value());
+  if (owed_.empty()) return broken({Errc::unavailable, "redis reply", settings_.shown + ": an answer to no question"});
+  const Owed owed = std::move(owed_.front());
+  owed_.pop_front();
+  if (reply.value().is_error()) return answer_error(reply.value(), owed);
+  owed.done(std::move(reply));
+}
+
+void Link::answer_error(Value reply, const Owed& owed) {
+  const Verdict verdict = judge(reply.text(), owed.operation, settings_.shown);
+  const std::uint64_t generation = generation_;
+  if (verdict.error.code == Errc::lost_history) on_lost_(verdict.error);
+  owed.done(Failure(verdict.error));
+  if (verdict.reconnect && generation == generation_) broken(verdict.error);
+}
+
+void Link::take_question(Value reply) {
+  Result<std::optional<Address>> address = question_->take(reply);
+  if (!address) return broken(address.error());
+  if (*address) {
+    close_stream(State::idle);
+    connect_to(**address);
+  }
+}
+
+void Link::take_greeting(Value reply) {
+  const Result<bool> finished = greeting_->take(reply);
+  if (!finished) return broken(finished.error());
+  if (!*finished) return;
+  state_ = State::ready;
+  backoff_.reset();
+  flush();
+}
+
+void Link::flush() {
+  if (waiting_.empty()) return;
+  Bytes together;
+  if (owed_.empty()) heard();
+  for (Request& request : waiting_) {
+    // A large one is not copied once more.
+    if (request.command.size() >= kCopiedMax || together.size() + request.command.size() > kTogetherMax) {
+      if (!together.empty()) stream_->send(std::exchange(together, {}));
+    }
+    if (request.command.size() >= kCopiedMax)
+      stream_->send(std::move(request.command));
+    else
+      together += request.command;
+    owed_.push_back(std::move(request.answer));
+  }
+  waiting_.clear();
+  if (!together.empty()) stream_->send(std::move(together));
+  watch();
+}
+
+void Link::heard() { heard_at_ = world_.loop.now(); }
+
+Nanos Link::allowed_silence() const {
+  return settings_.timeout + (state_ == State::ready && !owed_.empty() ? owed_.front().patience : Nanos(0));
+}
+
+void Link::watch() {
+  if (!silence_.armed()) silence_.arm(heard_at_ + allowed_silence(), [this] { check_silence(); });
+}
+
+void Link::check_silence() {
+  if (state_ == State::ready && owed_.empty()) return;
+  if (world_.loop.now() < heard_at_ + allowed_silence()) return watch();
+  broken({Errc::unavailable, "redis connection",
+          settings_.shown + ": the server has been silent for " + std::to_string(to_ms(allowed_silence())) + " ms"});
+}
+
+// Also for a stream that the link itself finds to be of no use.
+void Link::broken(const Error& error) {
+  if (state_ == State::asking && sentinels_asked_ < settings_.addresses.size()) {
+    close_stream(State::idle);
+    sentinel_ = (sentinel_ + 1) % settings_.addresses.size();
+    return ask_sentinel();
+  }
+  const bool was_ready = state_ == State::ready;
+  close_stream(State::resting);
+  rest_.arm(world_.loop.now() + backoff_.next(), [this] {
+    state_ = State::idle;
+    if (!waiting_.empty()) begin();
+  });
+  if (was_ready) return answer_owed(error);
+  if (error.code == Errc::lost_history) on_lost_(error);
+  answer_waiting(error);
+}
+
+void Link::answer_owed(const Error& error) {
+  const Error unknown{Errc::unknown, error.operation, error.context};
+  for (Owed& owed : std::exchange(owed_, {})) owed.done(Failure(unknown));
+}
+
+void Link::answer_waiting(const Error& error) {
+  for (Request& request : std::exchange(waiting_, {})) request.answer.done(Failure(error));
+}
+
+}  // namespace tenure::redis

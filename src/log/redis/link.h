@@ -1,0 +1,110 @@
+#pragma once
+
+// One connection to the server, made when there is something to ask and made again when it breaks.
+//
+//   idle ─▶ [asking a sentinel] ─▶ connecting ─▶ greeting ─▶ ready ──┐
+//    ▲                                  ▲             request, reply │
+//    │                                  │                            ▼
+//    └──────── nothing waits ────── resting ◀── broken, refused, silent
+//
+// Requests are pipelined and answered in order. What was sent when the connection breaks is answered Errc::unknown;
+// what waits when a connection cannot be made is answered with the reason. A server that owes an answer and is silent
+// for `timeout` counts as gone, and no attempt to connect lasts longer. Between attempts lies a pause that grows.
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/backoff.h"
+#include "base/entropy.h"
+#include "base/loop.h"
+#include "log/redis/dialogue.h"
+#include "log/redis/reply.h"
+#include "log/redis/transport.h"
+
+namespace tenure::redis {
+
+struct World {
+  Loop& loop;
+  Transport& transport;
+  Entropy& entropy;
+};
+
+// Belongs to the loop. Answers come from the loop, never inside send(). Whoever asks bounds what it asks.
+class Link final : private StreamEvents {
+ public:
+  using Done = std::function<void(Result<Reply>)>;
+  using MakeGreeting = std::function<Greeting()>;
+  // A proof failed, or a script found that the log is not the one we know. Called before anybody is answered so.
+  using OnLost = std::function<void(const Error&)>;
+
+  Link(World world, const Settings& settings, MakeGreeting greeting, OnLost on_lost);
+  ~Link() override = default;
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+
+  // `operation` names it in errors, and lives for ever. `patience` is how long the server may take on purpose, before
+  // `timeout` begins to count. An error reply is answered as what it means (errors.h).
+  void send(std::string_view operation, Bytes command, Done done, Nanos patience = Nanos(0));
+  // Breaks the connection, if there is one: the next request goes by a new one, without a pause.
+  void drop(const Error& why);
+
+ private:
+  enum class State { idle, asking, connecting, greeting, ready, resting };
+
+  struct Owed {
+    std::string_view operation;
+    Done done;
+    Nanos patience;
+  };
+  struct Request {
+    Bytes command;
+    Owed answer;
+  };
+
+  void opened() override;
+  void received(BytesView bytes) override;
+  void progressed() override { heard(); }
+  void broken(const Error& error) override;
+
+  void begin();
+  void ask_sentinel();
+  void connect_to(const Address& address);
+  void open_stream(const Endpoint& endpoint, State state);
+  void take(Reply reply);
+  void take_question(Value reply);
+  void take_greeting(Value reply);
+  void answer_error(Value reply, const Owed& owed);
+  void flush();
+  void heard();
+  void watch();
+  void check_silence();
+  Nanos allowed_silence() const;
+  void close_stream(State next);
+  void answer_owed(const Error& error);
+  void answer_waiting(const Error& error);
+
+  const World world_;
+  const Settings& settings_;
+  const MakeGreeting make_greeting_;
+  const OnLost on_lost_;
+  State state_ = State::idle;
+  std::unique_ptr<Stream> stream_;
+  std::shared_ptr<ReplyParser> parser_;
+  std::optional<Greeting> greeting_;
+  std::optional<Question> question_;
+  std::size_t sentinel_ = 0;         // the one to ask; stays with one that answers
+  std::size_t sentinels_asked_ = 0;  // in this attempt
+  std::deque<Request> waiting_;
+  std::deque<Owed> owed_;
+  Instant heard_at_;
+  Backoff backoff_;
+  Timer silence_;
+  Timer rest_;
+  bool flushing_ = false;         // flush() is posted
+  std::uint64_t generation_ = 0;  // of the stream: what a callback does may replace it
+};
+
+}  // namespace tenure::redis

@@ -1,0 +1,210 @@
+#include "log/redis/reactor.h"
+
+#include <pthread.h>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+
+#include "base/assert.h"
+#include "log/redis/flow.h"
+#include "log/redis/resolver.h"
+
+namespace tenure::redis {
+namespace {
+
+// Work for the reactor from other threads. A lookup's thread may outlive the reactor, and shares this with it.
+class Mailbox : public std::enable_shared_from_this<Mailbox> {
+ public:
+  using Work = std::function<void()>;
+
+  explicit Mailbox(asio::io_context& io) : io_(io) {}
+
+  void post(Work work) {
+    Work dropped;  // destroyed outside the lock
+    std::lock_guard lock(mutex_);
+    if (closed_) {
+      dropped = std::move(work);
+      return;
+    }
+    queue_.push_back(std::move(work));
+    // Behind other work it is found without a wake-up.
+    if (queue_.size() == 1) asio::post(io_, [this] { drain(); });
+  }
+
+  // On the reactor's thread. What is posted meanwhile comes next time, after the sockets had their turn.
+  void drain() {
+    std::deque<Work> taken;
+    {
+      std::lock_guard lock(mutex_);
+      taken.swap(queue_);
+    }
+    for (Work& work : taken) {
+      if (closed()) return;
+      work();
+      work = nullptr;
+    }
+  }
+
+  void close() {
+    std::deque<Work> unrun;
+    std::lock_guard lock(mutex_);
+    closed_ = true;
+    unrun.swap(queue_);
+  }
+
+  bool closed() const {
+    std::lock_guard lock(mutex_);
+    return closed_;
+  }
+
+ private:
+  asio::io_context& io_;  // used under mutex_, and not once closed
+  mutable std::mutex mutex_;
+  std::deque<Work> queue_;  // guarded by mutex_
+  bool closed_ = false;     // guarded by mutex_
+};
+
+std::string name_of(const Endpoint& endpoint) {
+  if (!endpoint.socket_path.empty()) return endpoint.socket_path;
+  const bool v6 = endpoint.address.host.find(':') != std::string::npos;
+  return (v6 ? "[" + endpoint.address.host + "]" : endpoint.address.host) + ":" + std::to_string(endpoint.address.port);
+}
+
+Status load_files(const Tls& tls, asio::ssl::context& security) {
+  const auto bad = [](const std::string& file, const error_code& error) {
+    return fail(Errc::refused, "redis open", file + ": " + error.message() + "; it must be a readable PEM file");
+  };
+  error_code error;
+  security.set_verify_mode(tls.verify ? asio::ssl::verify_peer : asio::ssl::verify_none, error);
+  if (tls.ca_file.empty()) {
+    security.set_default_verify_paths(error);
+  } else if (security.load_verify_file(tls.ca_file, error); error) {
+    return bad(tls.ca_file, error);
+  }
+  if (tls.cert_file.empty()) return {};
+  if (security.use_certificate_chain_file(tls.cert_file, error); error) return bad(tls.cert_file, error);
+  const std::string& key = tls.key_file.empty() ? tls.cert_file : tls.key_file;
+  if (security.use_private_key_file(key, asio::ssl::context::pem, error); error) return bad(key, error);
+  return {};
+}
+
+}  // namespace
+
+struct Reactor::Body {
+  explicit Body(Tls settings) : tls(std::move(settings)) {}
+
+  const BootClock clock;
+  const Tls tls;
+  asio::io_context io{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
+  asio::ssl::context security{asio::ssl::context::tls_client};
+  const std::shared_ptr<Mailbox> mailbox = std::make_shared<Mailbox>(io);
+  std::unordered_map<TimerId, std::unique_ptr<asio::steady_timer>> timers;  // the reactor's thread only
+  TimerId last_timer = 0;                                                   // the reactor's thread only
+  std::once_flag closing;
+  std::thread thread;  // last: it uses all of the above
+};
+
+Result<std::unique_ptr<Reactor>> Reactor::start(const Tls& tls) {
+  auto body = std::make_unique<Body>(tls);
+  if (tls.on) {
+    if (const Status loaded = load_files(tls, body->security); !loaded) return Failure(loaded.error());
+  }
+  return std::unique_ptr<Reactor>(new Reactor(std::move(body)));
+}
+
+Reactor::Reactor(std::unique_ptr<Body> body) : body_(std::move(body)) {
+  body_->thread = std::thread([io = &body_->io] { io->run(); });
+  pthread_setname_np(body_->thread.native_handle(), "tenure-redis");
+}
+
+Reactor::~Reactor() { close(); }
+
+void Reactor::post(std::function<void()> work) { body_->mailbox->post(std::move(work)); }
+
+bool Reactor::closed() const { return body_->mailbox->closed(); }
+
+void Reactor::close() {
+  ASSERT(std::this_thread::get_id() != body_->thread.get_id());
+  std::call_once(body_->closing, [this] {
+    body_->mailbox->close();
+    body_->io.stop();
+    body_->thread.join();
+  });
+}
+
+Instant Reactor::now() const { return body_->clock.now(); }
+
+TimerId Reactor::at(Instant when, std::function<void()> work) {
+  const TimerId id = ++body_->last_timer;
+  auto timer = std::make_unique<asio::steady_timer>(body_->io, std::max(when - now(), Nanos(0)));
+  timer->async_wait([this, id, work = std::move(work)](error_code error) {
+    if (error || body_->timers.erase(id) == 0) return;
+    work();
+  });
+  body_->timers.emplace(id, std::move(timer));
+  return id;
+}
+
+void Reactor::cancel(TimerId timer) { body_->timers.erase(timer); }
+
+namespace {
+
+// The lookup's thread may outlive the reactor, so it must not own anything of it: the stream's owner keeps the flow.
+template <class FlowKind, class Socket>
+std::unique_ptr<Stream> open_network(Socket socket, const Endpoint& endpoint, const Tls& tls, StreamEvents& events,
+                                     const std::shared_ptr<Mailbox>& mailbox) {
+  auto flow = std::make_shared<FlowKind>(std::move(socket), name_of(endpoint), events);
+  auto begin = [weak = std::weak_ptr<FlowKind>(flow), endpoint, &tls](const Result<std::vector<std::string>>& found) {
+    const std::shared_ptr<FlowKind> wanted = weak.lock();
+    if (!wanted) return;
+    if (!found) return wanted->fail(found.error());
+    std::make_shared<Opening<FlowKind>>(wanted, endpoint, tls)->begin(*found);
+  };
+  error_code error;
+  asio::ip::make_address(endpoint.address.host, error);
+  if (!error) {
+    mailbox->post([begin, host = endpoint.address.host] { begin(std::vector<std::string>{host}); });
+  } else {
+    look_up(endpoint.address.host, [mailbox, begin](Result<std::vector<std::string>> found) {
+      mailbox->post([begin, found = std::move(found)] { begin(found); });
+    });
+  }
+  return std::make_unique<FlowStream<FlowKind>>(std::move(flow));
+}
+
+std::unique_ptr<Stream> open_unix(asio::io_context& io, const Endpoint& endpoint, StreamEvents& events) {
+  using Protocol = asio::local::stream_protocol;
+  auto flow = std::make_shared<UnixFlow>(Protocol::socket(io), name_of(endpoint), events);
+  asio::post(io, [flow, path = endpoint.socket_path] {
+    if (!flow->wanted()) return;
+    if (const error_code error = open_socket(flow->lowest(), Protocol()); error) {
+      return flow->fail(unavailable(flow->name(), error.message()));
+    }
+    flow->lowest().async_connect(Protocol::endpoint(path), [flow](error_code error) {
+      if (!flow->wanted()) return;
+      if (error) return flow->fail(unavailable(flow->name(), error.message()));
+      flow->open();
+    });
+  });
+  return std::make_unique<FlowStream<UnixFlow>>(std::move(flow));
+}
+
+}  // namespace
+
+std::unique_ptr<Stream> Reactor::connect(const Endpoint& endpoint, StreamEvents& events) {
+  if (!endpoint.socket_path.empty()) return open_unix(body_->io, endpoint, events);
+  asio::ip::tcp::socket socket(body_->io);
+  if (!endpoint.tls) {
+    return open_network<TcpFlow>(std::move(socket), endpoint, body_->tls, events, body_->mailbox);
+  }
+  asio::ssl::stream<asio::ip::tcp::socket> secured(std::move(socket), body_->security);
+  return open_network<TlsFlow>(std::move(secured), endpoint, body_->tls, events, body_->mailbox);
+}
+
+}  // namespace tenure::redis

@@ -1,0 +1,43 @@
+#pragma once
+
+// The thread that does all I/O of one Log, with sockets by Boost.Asio and TLS by OpenSSL. The only file that includes
+// Asio is reactor.cc: it takes seconds to compile.
+
+#include <memory>
+#include <string>
+
+#include "base/loop.h"
+#include "log/redis/transport.h"
+
+namespace tenure::redis {
+
+// post() and close() may be called from any thread, all else belongs to the reactor's own.
+class Reactor final : public Loop, public Transport {
+ public:
+  // Fails where files of TLS cannot be read.
+  static Result<std::unique_ptr<Reactor>> start(const Tls& tls);
+  ~Reactor() override;
+  Reactor(const Reactor&) = delete;
+  Reactor& operator=(const Reactor&) = delete;
+
+  void post(std::function<void()> work) override;
+  TimerId at(Instant when, std::function<void()> work) override;
+  void cancel(TimerId timer) override;
+  Instant now() const override;
+
+  std::unique_ptr<Stream> connect(const Endpoint& endpoint, StreamEvents& events) override;
+
+  // Waits for the work that is running and destroys the rest unrun. Streams and timers stay silent from here on. Never
+  // from the reactor's own thread. Idempotent.
+  void close();
+  bool closed() const;
+
+  struct Body;
+
+ private:
+  explicit Reactor(std::unique_ptr<Body> body);
+
+  std::unique_ptr<Body> body_;
+};
+
+}  // namespace tenure::redis

@@ -1,0 +1,208 @@
+#include "log/redis/redis_log.h"
+
+#include <array>
+#include <atomic>
+#include <future>
+#include <mutex>
+
+#include "base/entropy.h"
+#include "log/redis/core.h"
+#include "log/redis/reactor.h"
+
+namespace tenure {
+namespace redis {
+namespace {
+
+using Done = std::function<void(Status)>;
+
+// What may wait in a lane, or be on its way. Above it an append fails with Errc::unavailable. Each lane has its own
+// bound, so that a flood of data does not take the beats' room.
+constexpr std::size_t kLaneBytesMax = 64U << 20;
+constexpr std::size_t kLaneEntriesMax = 1U << 18;
+// What a snapshot may weigh: it is kept in memory until it is committed.
+constexpr std::size_t kSnapshotBytesMax = std::size_t{1} << 30;
+
+// What a handle consists of; shared with the snapshot writers that it gave out, which may outlive it.
+class Body : public std::enable_shared_from_this<Body> {
+ public:
+  Body(Settings settings, LogOptions options, std::unique_ptr<Reactor> reactor)
+      : settings_(std::move(settings)),
+        options_(std::move(options)),
+        reactor_(std::move(reactor)),
+        core_(std::make_unique<Core>(World{*reactor_, *reactor_, entropy_}, settings_, options_, callbacks_)) {}
+
+  Status open() {
+    auto answer = std::make_shared<std::promise<Status>>();
+    std::future<Status> opened = answer->get_future();
+    reactor_->post([this, answer] {
+      core_->open([this, answer](Status status) {
+        log_id_ = core_->log_id();
+        answer->set_value(std::move(status));
+      });
+    });
+    return opened.get();  // a link answers in any case
+  }
+
+  void append(Lane lane, Bytes data, Log::AppendDone done) {
+    if (Status allowed = may_append(lane, data.size()); !allowed) {
+      return callbacks_.post(lane, [done = std::move(done), error = allowed.error()] { done(Failure(error)); });
+    }
+    Load& load = loads_[static_cast<std::size_t>(lane)];
+    const std::size_t bytes = data.size();
+    load.bytes += bytes;
+    ++load.entries;
+    // An append that is destroyed unrun is the last of its handle, and the load with it.
+    reactor_->post([this, lane, data = std::move(data), done = std::move(done), bytes, &load]() mutable {
+      core_->append(lane, std::move(data), [done = std::move(done), bytes, &load](Result<Position> result) {
+        load.bytes -= bytes;
+        --load.entries;
+        done(std::move(result));
+      });
+    });
+  }
+
+  void read(Cursor after, Log::ReadDone done) {
+    reactor_->post([this, after, done = std::move(done)]() mutable { core_->read(after, std::move(done)); });
+  }
+
+  void load_snapshot(std::function<void(Result<Snapshot>)> done) {
+    reactor_->post([this, done = std::move(done)]() mutable {
+      core_->load_snapshot([this, done = std::move(done)](Result<Snapshot> snapshot) {
+        log_id_ = core_->log_id();
+        auto shared = std::make_shared<Result<Snapshot>>(std::move(snapshot));
+        callbacks_.post(Lane::data, [done, shared] { done(std::move(*shared)); });
+      });
+    });
+  }
+
+  // A change that a read-only handle is refused.
+  void change(Done done, std::function<void(Core&, Done)> what) {
+    if (options_.read_only) {
+      return refuse(fail(Errc::refused, "redis log", "the log was opened read-only"), std::move(done));
+    }
+    reactor_->post([this, what = std::move(what), done = std::move(done)]() mutable {
+      what(*core_, [this, done = std::move(done)](Status status) { refuse(std::move(status), done); });
+    });
+  }
+
+  void refuse(Status status, Done done) {
+    callbacks_.post(Lane::data, [done = std::move(done), status = std::move(status)] { done(status); });
+  }
+
+  std::uint64_t log_id() const { return log_id_; }
+
+  // The callbacks end first: the one that is running may be about to append.
+  void close() {
+    callbacks_.close();
+    reactor_->close();
+    std::call_once(closing_, [this] { core_.reset(); });
+  }
+
+ private:
+  struct Load {
+    std::atomic<std::size_t> bytes = 0;
+    std::atomic<std::size_t> entries = 0;
+  };
+
+  Status may_append(Lane lane, std::size_t bytes) const {
+    if (options_.read_only) return fail(Errc::refused, "redis append", "the log was opened read-only");
+    if (bytes > kEntryBytesMax) return fail(Errc::invalid, "redis append", "the entry is larger than 8 MiB");
+    const Load& load = loads_[static_cast<std::size_t>(lane)];
+    if (callbacks_.crowded() || load.bytes + bytes > kLaneBytesMax || load.entries >= kLaneEntriesMax) {
+      return fail(Errc::unavailable, "redis append", "too many appends of this process wait for the server");
+    }
+    return {};
+  }
+
+  const Settings settings_;
+  const LogOptions options_;
+  SystemEntropy entropy_;
+  std::array<Load, 2> loads_;  // by lane
+  std::atomic<std::uint64_t> log_id_ = 0;
+  CallbackThread callbacks_;
+  const std::unique_ptr<Reactor> reactor_;
+  std::unique_ptr<Core> core_;  // used on the reactor's thread, and after that has ended
+  std::once_flag closing_;
+};
+
+class RedisSnapshotWriter final : public SnapshotWriter {
+ public:
+  RedisSnapshotWriter(Cursor at, std::shared_ptr<Body> body) : body_(std::move(body)), log_(body_->log_id()) {
+    snapshot_.cursor = at;
+  }
+
+  void add(Bytes chunk) override {
+    bytes_ += chunk.size();
+    oversized_ = oversized_ || chunk.size() > kEntryBytesMax || bytes_ > kSnapshotBytesMax;
+    if (!oversized_) snapshot_.chunks.push_back(std::move(chunk));
+  }
+
+  void commit(Done done) override {
+    if (oversized_) {
+      return body_->refuse(fail(Errc::invalid, "redis snapshot", "a chunk, or the whole, is too large"),
+                           std::move(done));
+    }
+    auto snapshot = std::make_shared<Snapshot>(std::move(snapshot_));
+    body_->change(std::move(done), [log = log_, snapshot](Core& core, Done stored) {
+      core.store_snapshot(log, std::move(*snapshot), std::move(stored));
+    });
+  }
+
+ private:
+  const std::shared_ptr<Body> body_;
+  const std::uint64_t log_;
+  Snapshot snapshot_;
+  std::size_t bytes_ = 0;
+  bool oversized_ = false;
+};
+
+class RedisLog final : public Log {
+ public:
+  explicit RedisLog(std::shared_ptr<Body> body) : body_(std::move(body)) {}
+  ~RedisLog() override { close(); }
+
+  void append(Lane lane, Bytes data, AppendDone done) override {
+    body_->append(lane, std::move(data), std::move(done));
+  }
+
+  void read(Cursor after, ReadDone done) override { body_->read(after, std::move(done)); }
+
+  void load_snapshot(std::function<void(Result<Snapshot>)> done) override { body_->load_snapshot(std::move(done)); }
+
+  std::unique_ptr<SnapshotWriter> begin_snapshot(Cursor at) override {
+    return std::make_unique<RedisSnapshotWriter>(at, body_);
+  }
+
+  void trim(Position before, Done done) override {
+    body_->change(std::move(done), [before](Core& core, Done trimmed) { core.trim(before, std::move(trimmed)); });
+  }
+
+  void remove(Done done) override {
+    body_->change(std::move(done), [](Core& core, Done removed) { core.remove(std::move(removed)); });
+  }
+
+  void close() override { body_->close(); }
+
+ private:
+  const std::shared_ptr<Body> body_;
+};
+
+}  // namespace
+}  // namespace redis
+
+Result<std::unique_ptr<Log>> open_redis_log(std::string_view url, const LogOptions& options) {
+  using namespace redis;
+  auto settings = parse_settings(url);
+  if (!settings) return Failure(settings.error());
+  auto reactor = Reactor::start(settings->tls);
+  if (!reactor) return Failure(reactor.error());
+  auto body = std::make_shared<Body>(*std::move(settings), options, *std::move(reactor));
+  const Status opened = body->open();
+  if (!opened) {
+    body->close();
+    return Failure(opened.error());
+  }
+  return std::make_unique<RedisLog>(std::move(body));
+}
+
+}  // namespace tenure

@@ -1,0 +1,297 @@
+#include "log/redis/settings.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+namespace tenure::redis {
+namespace {
+
+constexpr std::uint16_t kServerPort = 6379;
+constexpr std::uint16_t kSentinelPort = 26379;
+constexpr std::size_t kSentinelsMax = 32;
+constexpr std::uint32_t kDatabaseMax = 1U << 20;
+constexpr std::uint32_t kReplicasMax = 64;
+constexpr std::uint32_t kTimeoutMsMin = 50;
+constexpr std::uint32_t kTimeoutMsMax = 600'000;
+constexpr std::size_t kSecretBytesMax = 4096;
+
+struct Scheme {
+  std::string_view name;
+  bool tls = false;
+  bool sentinel = false;
+  bool socket = false;
+};
+
+constexpr std::array<Scheme, 6> kSchemes = {{{.name = "redis"},
+                                             {.name = "rediss", .tls = true},
+                                             {.name = "redis+sentinel", .sentinel = true},
+                                             {.name = "rediss+sentinel", .tls = true, .sentinel = true},
+                                             {.name = "redis+unix", .socket = true},
+                                             {.name = "unix", .socket = true}}};
+
+Failure invalid(std::string context) { return fail(Errc::invalid, "redis open", std::move(context)); }
+
+const Scheme* scheme_of(std::string_view url) {
+  const std::string_view name = url.substr(0, url.find(':'));
+  const auto* const found =
+      std::find_if(kSchemes.begin(), kSchemes.end(), [&](const Scheme& scheme) { return scheme.name == name; });
+  return found == kSchemes.end() || name.size() == url.size() ? nullptr : found;
+}
+
+std::optional<std::uint32_t> number(std::string_view text, std::uint32_t min, std::uint32_t max) {
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < min || value > max) return std::nullopt;
+  return value;
+}
+
+// %XX becomes a byte; nothing where the text is not well formed or has a zero byte.
+std::optional<std::string> decode(std::string_view text) {
+  std::string bytes;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      bytes += text[i];
+      continue;
+    }
+    unsigned value = 0;
+    if (i + 2 >= text.size()) return std::nullopt;
+    const auto [end, error] = std::from_chars(text.data() + i + 1, text.data() + i + 3, value, 16);
+    if (error != std::errc() || end != text.data() + i + 3) return std::nullopt;
+    bytes += static_cast<char>(value);
+    i += 2;
+  }
+  if (bytes.find('\0') != std::string::npos) return std::nullopt;
+  return bytes;
+}
+
+Status take_login(std::string_view text, Login& login) {
+  const std::size_t colon = text.find(':');
+  const auto user = decode(text.substr(0, colon));
+  const auto password = decode(colon == std::string_view::npos ? "" : text.substr(colon + 1));
+  if (!user || !password) return invalid("user or password: %XX must be two hexadecimal digits");
+  if (password->empty()) return invalid("a user without a password: write USER:PASSWORD@, or leave both out");
+  login = {*user, *password};
+  return {};
+}
+
+// What stands in the authority is not repeated in an error: after a mistyped URL it may be a part of the password.
+Result<Address> parse_address(std::string_view text, std::uint16_t port) {
+  Address address{.host = "", .port = port};
+  std::string_view rest;
+  if (text.starts_with('[')) {
+    const std::size_t end = text.find(']');
+    if (end == std::string_view::npos) return invalid("an IPv6 address must stand in brackets: [::1]");
+    address.host = text.substr(1, end - 1);
+    rest = text.substr(end + 1);
+  } else {
+    const std::size_t colon = std::min(text.find(':'), text.size());
+    address.host = text.substr(0, colon);
+    rest = text.substr(colon);
+  }
+  if (address.host.empty()) return invalid("the URL names no host");
+  if (address.host.find_first_of(" \t\r\n%@") != std::string::npos) return invalid("the host is no name or address");
+  if (rest.empty()) return address;
+  const auto given = rest.front() == ':' ? number(rest.substr(1), 1, UINT16_MAX) : std::nullopt;
+  if (!given) return invalid("the port is no number from 1 to 65535");
+  address.port = static_cast<std::uint16_t>(*given);
+  return address;
+}
+
+Status take_addresses(std::string_view hosts, bool sentinel, Settings& settings) {
+  while (!hosts.empty()) {
+    const std::size_t comma = std::min(hosts.find(','), hosts.size());
+    auto address = parse_address(hosts.substr(0, comma), sentinel ? kSentinelPort : kServerPort);
+    if (!address) return Failure(address.error());
+    settings.addresses.push_back(*std::move(address));
+    hosts.remove_prefix(std::min(comma + 1, hosts.size()));
+  }
+  if (settings.addresses.empty()) return invalid("the URL names no host");
+  if (!sentinel && settings.addresses.size() > 1) {
+    return invalid("several hosts are for redis+sentinel://HOST,HOST/SERVICE");
+  }
+  if (settings.addresses.size() > kSentinelsMax) return invalid("more than 32 sentinels");
+  return {};
+}
+
+Status take_database(std::string_view text, Settings& settings) {
+  if (text.empty()) return {};
+  const auto database = number(text, 0, kDatabaseMax);
+  if (!database) return invalid("the database is no number: write redis://HOST/0");
+  settings.database = *database;
+  return {};
+}
+
+// SERVICE[/DB] or [DB], without the slash in front.
+Status take_path(std::string_view path, bool sentinel, Settings& settings) {
+  if (!sentinel) return take_database(path, settings);
+  const std::size_t slash = std::min(path.find('/'), path.size());
+  const auto service = decode(path.substr(0, slash));
+  if (!service || service->empty()) {
+    return invalid("the URL names no service: write redis+sentinel://HOST,HOST/SERVICE");
+  }
+  settings.service = *service;
+  return take_database(path.substr(std::min(slash + 1, path.size())), settings);
+}
+
+// //[LOGIN@]HOSTS[/PATH]. A password may have an unescaped `@`, not a `/` or `?`.
+Status take_network(std::string_view text, const Scheme& scheme, Settings& settings) {
+  const std::size_t end = std::min(text.find('/'), text.size());
+  const std::string_view authority = text.substr(0, end);
+  const std::size_t at = authority.rfind('@');
+  if (at != std::string_view::npos) {
+    if (Status login = take_login(authority.substr(0, at), settings.login); !login) return login;
+  }
+  const std::string_view hosts = at == std::string_view::npos ? authority : authority.substr(at + 1);
+  if (Status taken = take_addresses(hosts, scheme.sentinel, settings); !taken) return taken;
+  const std::string_view path = text.substr(std::min(end + 1, text.size()));
+  if (path.find('@') != std::string_view::npos) return invalid("write / ? and @ in a password as %2F, %3F and %40");
+  if (Status taken = take_path(path, scheme.sentinel, settings); !taken) return taken;
+  settings.shown = std::string(scheme.name) + "://" + std::string(hosts);
+  if (scheme.sentinel) settings.shown += "/" + settings.service;
+  return {};
+}
+
+// [//[LOGIN@]]/PATH
+Status take_socket(std::string_view text, const Scheme& scheme, Settings& settings) {
+  if (text.starts_with("//")) {
+    text.remove_prefix(2);
+    const std::size_t at = text.find('@');
+    const std::size_t slash = text.find('/');
+    if (at < slash) {
+      if (Status login = take_login(text.substr(0, at), settings.login); !login) return login;
+      text.remove_prefix(at + 1);
+    }
+  }
+  const auto path = decode(text);
+  if (!path || !path->starts_with('/')) return invalid("the URL names no socket: write redis+unix:///PATH");
+  if (path->size() > 107) return invalid("the socket's path is longer than 107 bytes");
+  settings.socket_path = *path;
+  settings.shown = std::string(scheme.name) + ":" + *path;
+  return {};
+}
+
+// The file's first line.
+Result<std::string> read_secret(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string line;
+  if (!file || !std::getline(file, line) || line.size() > kSecretBytesMax) {
+    return fail(Errc::refused, "redis open", path + ": no password can be read from this file");
+  }
+  if (line.ends_with('\r')) line.pop_back();
+  return line;
+}
+
+Status take_secret(const std::string& path, Login& login) {
+  auto secret = read_secret(path);
+  if (!secret) return Failure(secret.error());
+  if (login.password.empty()) login.password = *std::move(secret);
+  return {};
+}
+
+Status take_number(std::string_view name, std::string_view text, std::uint32_t min, std::uint32_t max,
+                   std::uint32_t& into) {
+  const auto value = number(text, min, max);
+  if (!value) {
+    return invalid(std::string(name) + " must be a number from " + std::to_string(min) + " to " + std::to_string(max));
+  }
+  into = *value;
+  return {};
+}
+
+Status take_option(std::string_view name, const std::string& value, Settings& settings) {
+  if (name == "db") return take_number(name, value, 0, kDatabaseMax, settings.database);
+  if (name == "wait_replicas") return take_number(name, value, 0, kReplicasMax, settings.wait_replicas);
+  if (name == "timeout") {
+    std::uint32_t ms = 0;
+    if (Status taken = take_number(name, value, kTimeoutMsMin, kTimeoutMsMax, ms); !taken) return taken;
+    settings.timeout = std::chrono::milliseconds(ms);
+    return {};
+  }
+  if (name == "password_file") return take_secret(value, settings.login);
+  if (name == "sentinel_password_file") return take_secret(value, settings.sentinel_login);
+  const std::array<std::pair<std::string_view, std::string*>, 5> texts = {
+      {{"sentinel_user", &settings.sentinel_login.user},
+       {"ca_file", &settings.tls.ca_file},
+       {"cert_file", &settings.tls.cert_file},
+       {"key_file", &settings.tls.key_file},
+       {"server_name", &settings.tls.server_name}}};
+  for (const auto& [known, into] : texts) {
+    if (name != known) continue;
+    *into = value;
+    return {};
+  }
+  if (name == "verify" && value == "none") {
+    settings.tls.verify = false;
+    return {};
+  }
+  if (name == "verify") return invalid("verify takes one value: none");
+  return invalid(
+      "an option is not known: there are db, wait_replicas, timeout, password_file, sentinel_user, "
+      "sentinel_password_file, ca_file, cert_file, key_file, server_name and verify");
+}
+
+Status take_options(std::string_view text, Settings& settings) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('&'), text.size());
+    const std::string_view option = text.substr(0, end);
+    const std::size_t equals = option.find('=');
+    const auto value = decode(equals == std::string_view::npos ? "" : option.substr(equals + 1));
+    if (!value || value->empty()) return invalid("an option has no value: write ?NAME=VALUE&NAME=VALUE");
+    if (Status taken = take_option(option.substr(0, equals), *value, settings); !taken) return taken;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return {};
+}
+
+void take_environment(const char* name, std::string& into) {
+  const char* const value = std::getenv(name);
+  if (into.empty() && value != nullptr) into = value;
+}
+
+Status check(const Settings& settings) {
+  const Tls& tls = settings.tls;
+  const bool tls_options = !tls.ca_file.empty() || !tls.cert_file.empty() || !tls.key_file.empty() ||
+                           !tls.server_name.empty() || !tls.verify;
+  if (tls_options && !tls.on) return invalid("options of TLS are for rediss://");
+  if (tls.cert_file.empty() && !tls.key_file.empty()) return invalid("key_file needs a cert_file");
+  return {};
+}
+
+}  // namespace
+
+bool is_redis_url(std::string_view url) { return scheme_of(url) != nullptr; }
+
+Result<Settings> parse_settings(std::string_view url) {
+  const Scheme* const scheme = scheme_of(url);
+  if (scheme == nullptr) return invalid("the URL is none of Redis: write redis://HOST:PORT");
+  Settings settings;
+  settings.tls.on = scheme->tls;
+  const std::size_t question = std::min(url.find('?'), url.size());
+  std::string_view place = url.substr(0, question).substr(scheme->name.size() + 1);
+  const std::string_view options = url.substr(std::min(question + 1, url.size()));
+  if (options.find('@') != std::string_view::npos && place.find('@') == std::string_view::npos) {
+    return invalid("write / ? and @ in a password, and @ in an option, as %2F, %3F and %40");
+  }
+  Status taken;
+  if (scheme->socket) {
+    taken = take_socket(place, *scheme, settings);
+  } else if (place.starts_with("//")) {
+    taken = take_network(place.substr(2), *scheme, settings);
+  } else {
+    taken = invalid("write " + std::string(scheme->name) + "://HOST:PORT");
+  }
+  if (!taken) return Failure(taken.error());
+  if (taken = take_options(options, settings); !taken) return Failure(taken.error());
+  take_environment("TENURE_REDIS_PASSWORD", settings.login.password);
+  if (!settings.login.password.empty()) take_environment("TENURE_REDIS_USER", settings.login.user);
+  take_environment("TENURE_REDIS_SENTINEL_PASSWORD", settings.sentinel_login.password);
+  if (taken = check(settings); !taken) return Failure(taken.error());
+  return settings;
+}
+
+}  // namespace tenure::redis

@@ -1,0 +1,67 @@
+#pragma once
+
+// What a Redis URL says.
+//
+//   redis://[USER:PASSWORD@]HOST[:6379][/DB]                     TCP
+//   rediss://…                                                   TCP with TLS
+//   redis+sentinel://[USER:PASSWORD@]HOST[:26379],…/SERVICE[/DB]  the master that the sentinels name
+//   rediss+sentinel://…                                          the same, with TLS to sentinels and server
+//   redis+unix://[USER:PASSWORD@]/PATH, unix:/PATH               a unix socket
+//
+// and after a `?`, joined by `&`:
+//
+//   db=N  wait_replicas=N  timeout=MS  password_file=PATH  sentinel_user=NAME  sentinel_password_file=PATH
+//   ca_file=PATH  cert_file=PATH  key_file=PATH  server_name=NAME  verify=none
+//
+// User and password that the URL does not give are taken from `password_file`, then from TENURE_REDIS_USER and
+// TENURE_REDIS_PASSWORD. No error repeats any part of a URL in which credentials may stand.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/result.h"
+
+namespace tenure::redis {
+
+struct Address {
+  std::string host;  // a name, an IPv4 address, or an IPv6 address without brackets
+  std::uint16_t port = 0;
+
+  friend bool operator==(const Address&, const Address&) = default;
+};
+
+struct Login {
+  std::string user;  // empty: Redis' own `default`
+  std::string password;
+};
+
+struct Tls {
+  bool on = false;
+  bool verify = true;       // the certificate's chain, and that it is the host's
+  std::string ca_file;      // empty: what the system trusts
+  std::string cert_file;    // the client's own
+  std::string key_file;     // empty: it lies in cert_file
+  std::string server_name;  // empty: the host of the URL
+};
+
+struct Settings {
+  std::vector<Address> addresses;  // the server, or the sentinels; empty for a socket
+  std::string socket_path;
+  std::string service;  // not empty: the addresses are those of sentinels
+  Login login;
+  Login sentinel_login;
+  Tls tls;
+  std::uint32_t database = 0;
+  std::uint32_t wait_replicas = 0;
+  Nanos timeout = std::chrono::seconds(2);  // for a connection to be made, and for a server to stay silent
+  std::string shown;                        // the URL as it may be shown: without credentials and options
+};
+
+// `url` is the whole URL, with its scheme.
+Result<Settings> parse_settings(std::string_view url);
+bool is_redis_url(std::string_view url);
+
+}  // namespace tenure::redis

@@ -1,0 +1,80 @@
+#include "log/redis/snapshots.h"
+
+#include <array>
+
+#include "log/redis/command.h"
+#include "log/redis/scripts.h"
+#include "log/redis/stream_entry.h"
+
+namespace tenure::redis {
+namespace {
+
+// How long chunks stay that nobody has committed.
+constexpr std::string_view kUncommittedMs = "600000";
+
+}  // namespace
+
+Result<Overview> parse_overview(Value reply, const std::string& place) {
+  Overview overview;
+  overview.id = parse_word(reply[0].text());
+  if (overview.id == 0) return fail(Errc::corrupt, "redis open", place + ": the pool's meta is damaged");
+  if (reply[3].is_nil()) return overview;
+  overview.snapshot = {reply[3].number(), parse_word(reply[4].text())};
+  overview.chunks = reply[5].number();
+  overview.tag = reply[6].text();
+  return overview;
+}
+
+StoreSnapshot::StoreSnapshot(const Keys& keys, Link& link, std::uint64_t log, std::string tag, Snapshot snapshot,
+                             Done done)
+    : keys_(keys),
+      link_(link),
+      log_(to_hex(log)),
+      tag_(std::move(tag)),
+      list_(keys.chunks(tag_)),
+      snapshot_(std::move(snapshot)),
+      done_(std::move(done)) {}
+
+// One chunk at a time, so that appends go in between.
+void StoreSnapshot::write_next() {
+  if (written_ == snapshot_.chunks.size()) return commit();
+  const Bytes chunk = std::move(snapshot_.chunks[written_++]);
+  link_.send("store snapshot", command({"RPUSH", list_, chunk}), [self = shared_from_this()](Result<Reply> reply) {
+    if (!reply) return self->done_(Failure(reply.error()));
+    self->link_.send("store snapshot", command({"PEXPIRE", self->list_, kUncommittedMs}),
+                     [self](const Result<Reply>& kept) {
+                       if (!kept) return self->done_(Failure(kept.error()));
+                       self->write_next();
+                     });
+  });
+}
+
+void StoreSnapshot::commit() {
+  const std::string position = std::to_string(snapshot_.cursor.position);
+  const std::string hash = to_hex(snapshot_.cursor.hash);
+  const std::string count = std::to_string(snapshot_.chunks.size());
+  const std::array<std::string_view, 4> keys = {keys_.log, keys_.meta, keys_.head, list_};
+  const std::array<std::string_view, 5> arguments = {log_, position, hash, count, tag_};
+  link_.send("store snapshot", call(Scripts::get().commit, keys, arguments),
+             [self = shared_from_this()](const Result<Reply>& reply) {
+               self->done_(reply ? Status() : Status(Failure(reply.error())));
+             });
+}
+
+LoadChunks::LoadChunks(const Keys& keys, Link& link, Overview overview, Done done)
+    : link_(link), overview_(std::move(overview)), list_(keys.chunks(overview_.tag)), done_(std::move(done)) {
+  snapshot_.cursor = overview_.snapshot;
+}
+
+void LoadChunks::read_next() {
+  if (snapshot_.chunks.size() == overview_.chunks) return done_(std::optional<Snapshot>(std::move(snapshot_)));
+  const std::string index = std::to_string(snapshot_.chunks.size());
+  link_.send("load snapshot", command({"LINDEX", list_, index}), [self = shared_from_this()](Result<Reply> reply) {
+    if (!reply) return self->done_(Failure(reply.error()));
+    if (reply->value().is_nil()) return self->done_(std::optional<Snapshot>());
+    self->snapshot_.chunks.emplace_back(reply->value().text());
+    self->read_next();
+  });
+}
+
+}  // namespace tenure::redis

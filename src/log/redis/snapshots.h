@@ -1,0 +1,68 @@
+#pragma once
+
+// Snapshots. The chunks are written to a list of their own, which goes by itself if the writer does; then a script
+// makes it the newest in one step. The one before it is kept until the next, for those who are reading it.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "log/log.h"
+#include "log/redis/keys.h"
+#include "log/redis/link.h"
+
+namespace tenure::redis {
+
+// What the log and its newest snapshot are, as Scripts::open says.
+struct Overview {
+  std::uint64_t id = 0;
+  Cursor snapshot;
+  std::size_t chunks = 0;
+  std::string tag;
+};
+
+Result<Overview> parse_overview(Value reply, const std::string& place);
+
+// Both belong to the loop, hold themselves while they are at work, and go with the link: what it destroys unanswered
+// destroys them.
+class StoreSnapshot : public std::enable_shared_from_this<StoreSnapshot> {
+ public:
+  using Done = std::function<void(Status)>;
+
+  StoreSnapshot(const Keys& keys, Link& link, std::uint64_t log, std::string tag, Snapshot snapshot, Done done);
+  void run() { write_next(); }
+
+ private:
+  void write_next();
+  void commit();
+
+  const Keys& keys_;
+  Link& link_;
+  const std::string log_;
+  const std::string tag_;
+  const std::string list_;
+  Snapshot snapshot_;
+  std::size_t written_ = 0;
+  const Done done_;
+};
+
+class LoadChunks : public std::enable_shared_from_this<LoadChunks> {
+ public:
+  // Nothing where the snapshot was replaced twice meanwhile, and has to be looked up anew.
+  using Done = std::function<void(Result<std::optional<Snapshot>>)>;
+
+  LoadChunks(const Keys& keys, Link& link, Overview overview, Done done);
+  void run() { read_next(); }
+
+ private:
+  void read_next();
+
+  Link& link_;
+  const Overview overview_;
+  const std::string list_;
+  Snapshot snapshot_;
+  const Done done_;
+};
+
+}  // namespace tenure::redis

@@ -1,0 +1,23 @@
+#pragma once
+
+// One entry of the stream, as scripts.h describes it, from a server's reply.
+
+#include "log/log.h"
+#include "log/redis/reply.h"
+
+namespace tenure::redis {
+
+struct StreamEntry {
+  Entry entry;
+  std::uint64_t link = 0;
+  std::uint64_t prev = 0;
+};
+
+// `reply` is [id, [field, value, …]]. Errc::lost_history for the mark of a removed log, Errc::corrupt for an entry that
+// is none of ours.
+Result<StreamEntry> parse_entry(Value reply, const std::string& place);
+
+// A link or a log's id as it stands in Redis: 16 hexadecimal digits. Zero where it is none.
+std::uint64_t parse_word(std::string_view hex);
+
+}  // namespace tenure::redis

@@ -1,0 +1,168 @@
+#include "log/redis/tail.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/assert.h"
+#include "log/redis/command.h"
+#include "log/redis/scripts.h"
+
+namespace tenure::redis {
+namespace {
+
+// How long the server holds a read that finds nothing. After that the proof is repeated.
+constexpr Nanos kBlock = std::chrono::seconds(1);
+
+// A run should have about so many bytes. Redis counts entries, so their number follows the sizes met; it begins small
+// and grows slowly, so that a run of large entries after small ones stays bearable.
+constexpr std::size_t kRunBytes = 1U << 20;
+constexpr std::size_t kCountFirst = 16;
+constexpr std::size_t kCountMax = 1024;
+constexpr std::size_t kGrowth = 4;
+
+// Behind the last time an entry at the position could have.
+std::string id_after(Position position) { return std::to_string(position) + "-18446744073709551615"; }
+
+}  // namespace
+
+Tail::Tail(const Settings& settings, const Keys& keys, Link& link, History& history, OnLost on_lost)
+    : settings_(settings),
+      keys_(keys),
+      link_(link),
+      history_(history),
+      on_lost_(std::move(on_lost)),
+      count_(kCountFirst) {}
+
+void Tail::read(Cursor after, Log::ReadDone done) {
+  ASSERT(!done_);
+  done_ = std::move(done);
+  if (history_.lost) {
+    return finish(
+        fail(Errc::lost_history, "redis read", "history was lost, and this handle has not loaded a snapshot since"));
+  }
+  const bool known = after == after_ && log_ == history_.id && link_known_ != 0;
+  after_ = after;
+  log_ = history_.id;
+  if (!known) link_known_ = after.position == 0 ? history_.id : 0;
+  ask(!known);
+}
+
+void Tail::lose(const Error& error) {
+  if (!done_) return;
+  Error said = error;
+  if (said.code == Errc::unknown) said.code = Errc::unavailable;  // a read has no effect to be in doubt of
+  finish(Failure(std::move(said)));
+  link_.drop(error);
+}
+
+// Proof and read travel together.
+void Tail::ask(bool prove) {
+  ++question_;
+  if (prove) send_probe();
+  send_read();
+}
+
+void Tail::send_probe() {
+  const std::string id = to_hex(log_);
+  const std::string position = std::to_string(after_.position);
+  const std::string link = link_known_ == 0 ? "" : to_hex(link_known_);
+  const std::array<std::string_view, 2> keys = {keys_.log, keys_.meta};
+  const std::array<std::string_view, 3> arguments = {id, position, link};
+  link_.send("read", call(Scripts::get().probe, keys, arguments), [this, question = question_](Result<Reply> reply) {
+    if (question != question_ || !done_) return;
+    if (!reply) return lose(reply.error());
+    take_probe(reply->value());
+  });
+}
+
+void Tail::take_probe(Value reply) {
+  if (reply[0].text() == "trimmed") {
+    return lose({Errc::trimmed, "redis read", settings_.shown + ": the log starts at " + std::string(reply[1].text())});
+  }
+  if (reply[0].text() != "entry") return;
+  const Result<StreamEntry> found = parse_entry(reply[1], settings_.shown);
+  if (!found) return lose(found.error());
+  if (!after_.matches(found->entry.data, found->entry.time_ms)) {
+    return on_lost_({Errc::lost_history, "redis read", settings_.shown + ": the entry at the cursor is another one"});
+  }
+  link_known_ = found->link;
+  history_.see(found->entry.position, found->link);
+}
+
+void Tail::send_read() {
+  const std::string count = std::to_string(count_);
+  const std::string block = std::to_string(to_ms(kBlock));
+  const std::string from = id_after(after_.position);
+  link_.send(
+      "read", command({"XREAD", "COUNT", count, "BLOCK", block, "STREAMS", keys_.log, from}),
+      [this, question = question_](Result<Reply> reply) {
+        if (question != question_ || !done_) return;
+        if (!reply) return lose(reply.error());
+        if (reply->value().is_nil()) return ask(true);
+        take_entries(reply->value()[0][1]);
+      },
+      kBlock);
+}
+
+void Tail::take_entries(Value entries) {
+  std::vector<Entry> run;
+  Position last = after_.position;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    Result<StreamEntry> next = parse_entry(entries[i], settings_.shown);
+    if (!next) {
+      if (!run.empty() && next.error().code == Errc::corrupt) break;  // what lies before it is sound
+      if (next.error().code == Errc::lost_history) return on_lost_(next.error());
+      return finish(Failure(next.error()));
+    }
+    if (next->entry.position != last + 1) return explain_gap(next->entry.position);
+    if (next->prev != link_known_) {
+      return on_lost_({Errc::lost_history, "redis read", settings_.shown + ": the entries before this one changed"});
+    }
+    last = next->entry.position;
+    link_known_ = next->link;
+    run.push_back(std::move(next->entry));
+  }
+  if (run.empty()) return finish(fail(Errc::unavailable, "redis read", settings_.shown + ": an answer that is none"));
+  after_ = Cursor::at(run.back());
+  history_.see(after_.position, link_known_);
+  adapt(run);
+  finish(std::move(run));
+}
+
+// Entries are missing between the cursor and what was found: either they were trimmed meanwhile, or somebody has
+// deleted some.
+void Tail::explain_gap(Position found) {
+  ++question_;
+  const std::string id = to_hex(log_);
+  const std::string position = std::to_string(after_.position);
+  const std::array<std::string_view, 2> keys = {keys_.log, keys_.meta};
+  const std::array<std::string_view, 3> arguments = {id, position, ""};
+  link_.send("read", call(Scripts::get().probe, keys, arguments),
+             [this, found, question = question_](Result<Reply> reply) {
+               if (question != question_ || !done_) return;
+               if (!reply) return lose(reply.error());
+               if (reply->value()[0].text() == "trimmed") return take_probe(reply->value());
+               finish(fail(Errc::corrupt, "redis read",
+                           settings_.shown + ": another program has deleted entries before " + std::to_string(found) +
+                               ": restore a backup, or delete the pool's keys"));
+             });
+}
+
+void Tail::adapt(const std::vector<Entry>& run) {
+  std::size_t largest = 256;
+  for (const Entry& entry : run) largest = std::max(largest, entry.data.size());
+  count_ = std::clamp<std::size_t>(std::min(kRunBytes / largest, count_ * kGrowth), 1, kCountMax);
+}
+
+void Tail::finish(Result<std::vector<Entry>> result) {
+  ++question_;
+  if (!result) {
+    after_ = {};
+    link_known_ = 0;
+  }
+  Log::ReadDone done;
+  done.swap(done_);
+  done(std::move(result));
+}
+
+}  // namespace tenure::redis

@@ -1,0 +1,54 @@
+#pragma once
+
+// Reading: a blocking XREAD on a connection of its own. Whatever it hands over is proven to follow what the reader has:
+// by the chain of links where the reader goes on from where this handle left it, by content where it comes with a
+// cursor of its own. While nothing comes, the proof is repeated now and then, since a database that was flushed wakes
+// nobody.
+
+#include <functional>
+#include <vector>
+
+#include "log/log.h"
+#include "log/redis/history.h"
+#include "log/redis/keys.h"
+#include "log/redis/link.h"
+#include "log/redis/stream_entry.h"
+
+namespace tenure::redis {
+
+// Belongs to the loop. Callbacks run on it: one hop less between an append and those who wait for it.
+class Tail {
+ public:
+  // Called when the tail finds that history was lost; it is then told so by lose(), like everybody else.
+  using OnLost = std::function<void(const Error&)>;
+
+  Tail(const Settings& settings, const Keys& keys, Link& link, History& history, OnLost on_lost);
+
+  void read(Cursor after, Log::ReadDone done);
+  // Answers the read that is outstanding, if any. The connection goes with it: the server may hold it for a while.
+  void lose(const Error& error);
+
+ private:
+  void ask(bool prove);
+  void send_probe();
+  void send_read();
+  void take_probe(Value reply);
+  void take_entries(Value reply);
+  void explain_gap(Position found);
+  void adapt(const std::vector<Entry>& run);
+  void finish(Result<std::vector<Entry>> result);
+
+  const Settings& settings_;
+  const Keys& keys_;
+  Link& link_;
+  History& history_;
+  const OnLost on_lost_;
+  Cursor after_;
+  Log::ReadDone done_;            // set while a read is outstanding
+  std::uint64_t question_ = 0;    // outdates the answers of questions before
+  std::uint64_t log_ = 0;         // the log that after_ and link_known_ belong to
+  std::uint64_t link_known_ = 0;  // of the entry at after_; zero where the reader brought a cursor of its own
+  std::size_t count_;             // entries to ask for
+};
+
+}  // namespace tenure::redis

@@ -1,0 +1,237 @@
+// A connection's life step by step, against servers whose every byte the test decides.
+
+#include "log/redis/link.h"
+
+#include <gtest/gtest.h>
+
+#include "log/redis/command.h"
+#include "redis/scripted_server.h"
+
+namespace tenure::redis {
+namespace {
+
+using namespace std::chrono_literals;
+
+class RedisLink : public testing::Test {
+ protected:
+  void connect_by(const std::string& url) {
+    settings_ = parse_settings(url).value();
+    link_.emplace(
+        World{loop_, transport_, entropy_}, settings_, [this] { return Greeting(settings_, {}, proof_); },
+        [this](const Error& error) { lost_.push_back(error.code); });
+  }
+  Link& link() { return *link_; }
+  Peer& server() { return transport_.last(); }
+
+  // Notes the answer: its text, or the code of its error.
+  void ask(const std::string& word, Nanos patience = 0ns) {
+    link().send(
+        "ask", command({word}),
+        [this](const Result<Reply>& reply) {
+          answers_.push_back(reply ? std::string(reply->value().text()) : std::string(to_string(reply.error().code)));
+        },
+        patience);
+    loop_.settle();
+  }
+  void greet() {
+    server().accept();
+    EXPECT_EQ(server().take(), command({"PING"}));
+    server().say("+PONG\r\n");
+    loop_.settle();
+  }
+
+  using Answers = std::vector<std::string>;
+
+  ManualLoop loop_;
+  ScriptedTransport transport_;
+  SeededEntropy entropy_{1};
+  Settings settings_;
+  Bytes proof_;
+  Answers answers_;
+  std::vector<Errc> lost_;
+  std::optional<Link> link_;
+};
+
+TEST_F(RedisLink, ConnectsWhenThereIsSomethingToAskAndPipelines) {
+  connect_by("redis://h:1");
+  EXPECT_TRUE(transport_.peers.empty());
+  ask("ONE");
+  ask("TWO");
+  greet();
+  EXPECT_EQ(server().take(), command({"ONE"}) + command({"TWO"}));
+  server().say("+on");
+  server().say("e\r\n+two\r\n");
+  EXPECT_EQ(answers_, (Answers{"one", "two"}));
+  EXPECT_EQ(transport_.peers.size(), 1U);
+}
+
+TEST_F(RedisLink, LogsInAndChoosesTheDatabaseFirst) {
+  connect_by("redis://user:secret@h:1/5");
+  ask("ONE");
+  server().accept();
+  EXPECT_EQ(server().take(), command({"AUTH", "user", "secret"}) + command({"SELECT", "5"}));
+  server().say("+OK\r\n");
+  EXPECT_EQ(server().take(), "");
+  server().say("+OK\r\n");
+  EXPECT_EQ(server().take(), command({"ONE"}));
+}
+
+// It repeats what it was given, and nobody must see it.
+TEST_F(RedisLink, AServerThatDoesNotKnowLoginsDoesNotLeakThePassword) {
+  connect_by("redis://user:secret@h:1");
+  std::string said;
+  link().send("ask", command({"X"}), [&](const Result<Reply>& reply) { said = reply.error().message(); });
+  loop_.settle();
+  server().accept();
+  server().say("-ERR unknown command 'AUTH', with args beginning with: 'user' 'secret'\r\n");
+  EXPECT_NE(said.find("refused"), std::string::npos);
+  EXPECT_EQ(said.find("secret"), std::string::npos) << said;
+}
+
+TEST_F(RedisLink, WhatWasSentIsUnknownWhenTheConnectionBreaksAndTheNextGoesByANewOne) {
+  connect_by("redis://h:1");
+  ask("ONE");
+  greet();
+  server().hang_up();
+  EXPECT_EQ(answers_, (Answers{"unknown"}));
+  ask("TWO");
+  EXPECT_EQ(transport_.peers.size(), 1U);  // it rests a moment
+  loop_.advance(10ms);
+  ASSERT_EQ(transport_.peers.size(), 2U);
+  greet();
+  EXPECT_EQ(server().take(), command({"TWO"}));
+}
+
+TEST_F(RedisLink, WhatWaitsIsAnsweredWhenNoConnectionCanBeMadeAndPausesGrow) {
+  connect_by("redis://h:1");
+  Nanos pause = 0ns;
+  for (int i = 0; i < 10; ++i) {
+    ask("ONE");
+    const std::size_t before = transport_.peers.size();
+    pause = 0ns;
+    for (; i > 0 && transport_.peers.size() == before; pause += 1ms) loop_.advance(1ms);
+    server().hang_up();
+  }
+  EXPECT_EQ(answers_, Answers(10, "unavailable"));
+  EXPECT_GT(pause, 200ms);
+  EXPECT_LE(pause, 501ms);
+}
+
+TEST_F(RedisLink, AServerThatAcceptsAndSaysNothingIsGivenUp) {
+  connect_by("redis://h:1?timeout=100");
+  ask("ONE");
+  server().accept();
+  loop_.advance(99ms);
+  EXPECT_TRUE(answers_.empty());
+  loop_.advance(2ms);
+  EXPECT_EQ(answers_, (Answers{"unavailable"}));
+  EXPECT_FALSE(transport_.peers.front()->open());
+}
+
+TEST_F(RedisLink, AServerThatFallsSilentIsGivenUpAndPatienceIsCounted) {
+  connect_by("redis://h:1?timeout=100");
+  ask("BLOCKING", 1000ms);
+  greet();
+  loop_.advance(1099ms);
+  EXPECT_TRUE(answers_.empty());
+  loop_.advance(2ms);
+  EXPECT_EQ(answers_, (Answers{"unknown"}));
+}
+
+TEST_F(RedisLink, AnIdleConnectionIsNotGivenUp) {
+  connect_by("redis://h:1?timeout=100");
+  ask("ONE");
+  greet();
+  server().say("+one\r\n");
+  loop_.advance(1h);
+  EXPECT_TRUE(server().open());
+  ask("TWO");
+  loop_.advance(99ms);
+  EXPECT_TRUE(server().open());
+  server().say("+two\r\n");
+  EXPECT_EQ(answers_, (Answers{"one", "two"}));
+}
+
+TEST_F(RedisLink, AFailedProofIsLostHistoryToAllThatWait) {
+  connect_by("redis://h:1");
+  proof_ = command({"PROVE"});
+  ask("ONE");
+  ask("TWO");
+  server().accept();
+  EXPECT_EQ(server().take(), command({"PROVE"}));
+  server().say("-TENURE-LOST the last entries are gone\r\n");
+  EXPECT_EQ(lost_, (std::vector<Errc>{Errc::lost_history}));
+  EXPECT_EQ(answers_, (Answers{"lost_history", "lost_history"}));
+}
+
+TEST_F(RedisLink, AServerThatHasBecomeAReplicaIsLeft) {
+  connect_by("redis://h:1");
+  ask("ONE");
+  ask("TWO");
+  greet();
+  server().say("-READONLY You can't write against a read only replica.\r\n");
+  EXPECT_EQ(answers_, (Answers{"unavailable", "unknown"}));
+  EXPECT_FALSE(transport_.peers.front()->open());
+}
+
+TEST_F(RedisLink, BytesOfAnotherProtocolEndTheConnection) {
+  connect_by("redis://h:1");
+  ask("ONE");
+  server().accept();
+  server().say("HTTP/1.1 400 Bad Request\r\n");
+  EXPECT_EQ(answers_, (Answers{"unavailable"}));
+}
+
+TEST_F(RedisLink, ADroppedConnectionAnswersAtOnceAndIsNotWaitedFor) {
+  connect_by("redis://h:1");
+  ask("ONE", 1000ms);
+  greet();
+  link().drop({Errc::closed, "test", ""});
+  EXPECT_EQ(answers_, (Answers{"unknown"}));
+  EXPECT_FALSE(server().open());
+  ask("TWO");
+  EXPECT_EQ(transport_.peers.size(), 2U);
+}
+
+// The first sentinel is dead, the second knows the master, which must say itself that it is one.
+TEST_F(RedisLink, AsksOneSentinelAfterTheOther) {
+  connect_by("redis+sentinel://a,b/main");
+  ask("ONE");
+  EXPECT_EQ(server().endpoint.address, (Address{"a", 26379}));
+  server().hang_up();
+  EXPECT_EQ(server().endpoint.address, (Address{"b", 26379}));
+  server().accept();
+  EXPECT_EQ(server().take(), command({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", "main"}));
+  server().say("*2\r\n$8\r\n10.0.0.7\r\n$4\r\n6380\r\n");
+  EXPECT_EQ(server().endpoint.address, (Address{"10.0.0.7", 6380}));
+  server().accept();
+  EXPECT_EQ(server().take(), command({"ROLE"}));
+  server().say("*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n");
+  EXPECT_EQ(server().take(), command({"ONE"}));
+}
+
+TEST_F(RedisLink, AReplicaThatSentinelsStillNameIsNotUsed) {
+  connect_by("redis+sentinel://a/main");
+  ask("ONE");
+  server().accept();
+  server().say("*2\r\n$8\r\n10.0.0.7\r\n$4\r\n6380\r\n");
+  server().accept();
+  server().say("*1\r\n$5\r\nslave\r\n");
+  EXPECT_EQ(answers_, (Answers{"unavailable"}));
+  ask("TWO");
+  loop_.advance(20ms);
+  EXPECT_EQ(server().endpoint.address, (Address{"a", 26379}));
+}
+
+TEST_F(RedisLink, AServiceThatNoSentinelKnowsIsUnavailable) {
+  connect_by("redis+sentinel://a,b/main");
+  ask("ONE");
+  for (int i = 0; i < 2; ++i) {
+    server().accept();
+    server().say("*-1\r\n");
+  }
+  EXPECT_EQ(answers_, (Answers{"unavailable"}));
+}
+
+}  // namespace
+}  // namespace tenure::redis
