@@ -11,6 +11,8 @@ using std::chrono::milliseconds;
 
 constexpr Nanos kRestBase = milliseconds(10);
 constexpr Nanos kRestCap = milliseconds(500);
+// Redis looks for waits that are over ten times a second.
+constexpr Nanos kServerTick = milliseconds(250);
 constexpr std::size_t kCopiedMax = 16U << 10;
 constexpr std::size_t kTogetherMax = 256U << 10;
 
@@ -157,7 +159,8 @@ void Link::flush() {
 void Link::heard() { heard_at_ = world_.loop.now(); }
 
 Nanos Link::allowed_silence() const {
-  return settings_.timeout + (state_ == State::ready && !owed_.empty() ? owed_.front().patience : Nanos(0));
+  const Nanos patience = state_ == State::ready && !owed_.empty() ? owed_.front().patience : Nanos(0);
+  return settings_.timeout + patience + (patience > Nanos(0) ? kServerTick : Nanos(0));
 }
 
 void Link::watch() {

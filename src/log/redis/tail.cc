@@ -104,17 +104,21 @@ void Tail::send_read() {
       kBlock);
 }
 
+// What lies before a damage is sound, and handed over first.
 void Tail::take_entries(Value entries) {
   std::vector<Entry> run;
   Position last = after_.position;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     Result<StreamEntry> next = parse_entry(entries[i], settings_.shown);
     if (!next) {
-      if (!run.empty() && next.error().code == Errc::corrupt) break;  // what lies before it is sound
+      if (!run.empty() && next.error().code == Errc::corrupt) break;
       if (next.error().code == Errc::lost_history) return on_lost_(next.error());
       return finish(Failure(next.error()));
     }
-    if (next->entry.position != last + 1) return explain_gap(next->entry.position);
+    if (next->entry.position != last + 1) {
+      if (!run.empty()) break;
+      return explain_gap(next->entry.position);
+    }
     if (next->prev != link_known_) {
       return on_lost_({Errc::lost_history, "redis read", settings_.shown + ": the entries before this one changed"});
     }

@@ -1,0 +1,195 @@
+// Who may come in, and by which door: ACL users, TLS, unix sockets, databases.
+
+#include <fstream>
+
+#include "log_conformance/redis_place.h"
+
+namespace tenure::conformance {
+namespace {
+
+// The rule of docs/redis.md, and nothing else.
+const std::vector<std::string> kRule = {"resetkeys",     "~tenure:{default}:*",
+                                        "resetchannels", "-@all",
+                                        "+evalsha",      "+script|load",
+                                        "+time",         "+hget",
+                                        "+hmget",        "+hset",
+                                        "+xadd",         "+xrange",
+                                        "+xread",        "+xtrim",
+                                        "+rpush",        "+lindex",
+                                        "+llen",         "+exists",
+                                        "+del",          "+unlink",
+                                        "+persist",      "+pexpire"};
+
+void allow(const RedisServer& server, const std::string& user, const std::string& password) {
+  std::vector<std::string> words = {"ACL", "SETUSER", user, "reset", "on", ">" + password};
+  words.insert(words.end(), kRule.begin(), kRule.end());
+  ASSERT_EQ(server.command(words), "OK");
+}
+
+// Everything a pool does to its log.
+void live_a_life(Log& log) {
+  const Entry first = put(log, "first");
+  ASSERT_TRUE(append(log, "beat", Lane::beat));
+  const Entry last = put(log, "last", Cursor::at(first));
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(store_snapshot(log, Cursor::at(last), {"state"}));
+  const auto trimmed = trim(log, last.position);
+  EXPECT_TRUE(trimmed) << trimmed.error().message();
+  const auto snapshot = load_snapshot(log);
+  ASSERT_TRUE(snapshot) << snapshot.error().message();
+  EXPECT_EQ(snapshot->chunks, (std::vector<Bytes>{"state"}));
+  const auto removed = remove(log);
+  EXPECT_TRUE(removed) << removed.error().message();
+  EXPECT_TRUE(load_snapshot(log));
+  EXPECT_TRUE(append(log, "anew"));
+}
+
+TEST(RedisAccess, AUserWithExactlyTheDocumentedRightsCanDoAllThatAPoolNeeds) {
+  const RedisServer server;
+  allow(server, "worker", "s3cret");
+  const std::string address = "127.0.0.1:" + std::to_string(server.port());
+  live_a_life(*open_at("redis://worker:s3cret@" + address));
+  const auto other = try_open("redis://worker:s3cret@" + address, "other");
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, Errc::refused);
+  EXPECT_EQ(other.error().message().find("s3cret"), std::string::npos) << other.error().message();
+}
+
+// The same life, as far as it goes.
+void try_to_live(const std::string& url) {
+  const auto log = try_open(url);
+  if (!log || !append(**log, "x")) return;
+  const auto run = read(**log, {});
+  if (!run) return;
+  const Cursor first = Cursor::at(run->back());
+  if (!append(**log, "y")) return;
+  const auto more = read(**log, first);
+  if (!more) return;
+  for (int i = 0; i < 3; ++i) (void)store_snapshot(**log, Cursor::at(more->back()), {"state"});
+  (void)store_snapshot(**log, first, {"older"});
+  (void)load_snapshot(**log);
+  (void)trim(**log, more->back().position);
+  if (remove(**log)) (void)load_snapshot(**log);
+}
+
+// One is taken away at a time, and the server's own log must show that it was missed.
+TEST(RedisAccess, EachOfTheRightsIsNeeded) {
+  const RedisServer server;
+  for (const std::string& right : kRule) {
+    if (!right.starts_with('+')) continue;
+    server.command({"FLUSHALL"});
+    allow(server, "worker", "s3cret");
+    server.command({"ACL", "SETUSER", "worker", "-" + right.substr(1)});
+    server.command({"ACL", "LOG", "RESET"});
+    try_to_live("redis://worker:s3cret@127.0.0.1:" + std::to_string(server.port()));
+    EXPECT_NE(server.command({"ACL", "LOG"}), "") << right;
+  }
+}
+
+TEST(RedisAccess, NoPasswordOrAWrongOneIsRefusedWithoutRepeatingIt) {
+  const RedisServer server({"--requirepass", "right"});
+  const std::string address = "127.0.0.1:" + std::to_string(server.port());
+  for (const std::string login : {"", ":wr0ng@", "nobody:wr0ng@"}) {
+    const auto log = try_open("redis://" + login + address);
+    ASSERT_FALSE(log);
+    EXPECT_EQ(log.error().code, Errc::refused) << log.error().message();
+    EXPECT_EQ(log.error().message().find("wr0ng"), std::string::npos) << log.error().message();
+  }
+  EXPECT_TRUE(try_open("redis://:right@" + address));
+}
+
+TEST(RedisAccess, AUnixSocketAndAnotherDatabase) {
+  const RedisServer server;
+  const auto log = open_at("unix:" + server.socket() + "?db=3");
+  live_a_life(*log);
+  EXPECT_EQ(server.command({"EXISTS", kLogKey}), "0");  // not in database 0
+  EXPECT_TRUE(open_at("redis://127.0.0.1:" + std::to_string(server.port()) + "/3"));
+  EXPECT_EQ(code_of(open_log("redis://127.0.0.1:" + std::to_string(server.port()), {"default", true})), Errc::refused);
+  EXPECT_EQ(code_of(try_open(server.url() + "/99")), Errc::refused);
+}
+
+TEST(RedisAccess, AHostName) {
+  const RedisServer server;
+  ASSERT_TRUE(append(*open_at("redis://localhost:" + std::to_string(server.port())), "x"));
+  EXPECT_EQ(code_of(try_open("redis://no-such-host.invalid:1")), Errc::unavailable);
+}
+
+// An authority, a server and a client that it has signed, and one that it has not.
+class RedisTls : public testing::Test {
+ protected:
+  void SetUp() override {
+    make("ca", {});
+    make("server",
+         {"-CA", file("ca.pem"), "-CAkey", file("ca.key"), "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"});
+    make("client", {"-CA", file("ca.pem"), "-CAkey", file("ca.key")});
+    make("stranger", {});
+  }
+  std::string file(const std::string& name) const { return directory_.path() + "/" + name; }
+
+  void make(const std::string& name, const std::vector<std::string>& more) const {
+    std::vector<std::string> words = {"req",
+                                      "-x509",
+                                      "-newkey",
+                                      "ec",
+                                      "-pkeyopt",
+                                      "ec_paramgen_curve:prime256v1",
+                                      "-nodes",
+                                      "-keyout",
+                                      file(name + ".key"),
+                                      "-out",
+                                      file(name + ".pem"),
+                                      "-subj",
+                                      "/CN=" + name,
+                                      "-days",
+                                      "2"};
+    words.insert(words.end(), more.begin(), more.end());
+    Child openssl("/usr/bin/openssl", words);
+    ASSERT_EQ(openssl.wait(), 0);
+  }
+  std::vector<std::string> options(const std::string& clients) {
+    tls_port_ = free_port();
+    return {"--tls-port",       std::to_string(tls_port_), "--tls-cert-file", file("server.pem"),   "--tls-key-file",
+            file("server.key"), "--tls-ca-cert-file",      file("ca.pem"),    "--tls-auth-clients", clients};
+  }
+  std::string url(const std::string& host, const std::string& more) const {
+    return "rediss://" + host + ":" + std::to_string(tls_port_) + "?timeout=5000&" + more;
+  }
+
+  const TemporaryDirectory directory_;
+  std::uint16_t tls_port_ = 0;
+};
+
+TEST_F(RedisTls, AServerThatTheAuthoritySignedIsTrustedByNameAndByAddress) {
+  const RedisServer server(options("no"));
+  live_a_life(*open_at(url("localhost", "ca_file=" + file("ca.pem"))));
+  live_a_life(*open_at(url("127.0.0.1", "ca_file=" + file("ca.pem"))));
+}
+
+TEST_F(RedisTls, AServerThatCannotBeVerifiedIsRefused) {
+  const RedisServer server(options("no"));
+  EXPECT_EQ(code_of(try_open(url("localhost", "ca_file=" + file("stranger.pem")))), Errc::refused);
+  EXPECT_EQ(code_of(try_open(url("localhost", "timeout=5000"))), Errc::refused);  // the system's authorities
+  const std::string trusted = "ca_file=" + file("ca.pem");
+  EXPECT_EQ(code_of(try_open(url("127.0.0.1", trusted + "&server_name=elsewhere"))), Errc::refused);
+  EXPECT_TRUE(try_open(url("127.0.0.1", trusted + "&server_name=localhost")));
+  EXPECT_TRUE(try_open(url("localhost", "verify=none")));
+  EXPECT_EQ(code_of(try_open(url("localhost", "ca_file=" + file("missing.pem")))), Errc::refused);
+}
+
+TEST_F(RedisTls, AClientShowsItsCertificateWhereOneIsAskedFor) {
+  const RedisServer server(options("yes"));
+  const std::string trusted = "ca_file=" + file("ca.pem");
+  EXPECT_FALSE(try_open(url("localhost", trusted)));
+  EXPECT_FALSE(
+      try_open(url("localhost", trusted + "&cert_file=" + file("stranger.pem") + "&key_file=" + file("stranger.key"))));
+  live_a_life(
+      *open_at(url("localhost", trusted + "&cert_file=" + file("client.pem") + "&key_file=" + file("client.key"))));
+}
+
+TEST_F(RedisTls, APlainServerIsNoServerOfTlsAndTheOtherWayRound) {
+  const RedisServer server(options("no"));
+  EXPECT_FALSE(try_open("rediss://127.0.0.1:" + std::to_string(server.port()) + "?verify=none&timeout=500"));
+  EXPECT_FALSE(try_open("redis://127.0.0.1:" + std::to_string(tls_port_) + "?timeout=500"));
+}
+
+}  // namespace
+}  // namespace tenure::conformance
