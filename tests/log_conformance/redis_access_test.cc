@@ -17,7 +17,7 @@ const std::vector<std::string> kRule = {"resetkeys",     "~tenure:{default}:*",
                                         "+xread",        "+xtrim",
                                         "+rpush",        "+lindex",
                                         "+llen",         "+exists",
-                                        "+del",          "+unlink",
+                                        "+xrevrange",    "+unlink",
                                         "+persist",      "+pexpire"};
 
 void allow(const RedisServer& server, const std::string& user, const std::string& password) {

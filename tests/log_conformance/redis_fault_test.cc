@@ -1,5 +1,6 @@
 // Servers that die, freeze, run full, forget, and come back with less than they had.
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 #include <map>
@@ -91,6 +92,35 @@ TEST(RedisFaults, WithAppendfsyncAlwaysAcknowledgedEntriesSurviveKillingTheServe
     cursor = Cursor::at(run->back());
   }
   for (const auto& [position, data] : acknowledged) EXPECT_EQ(found[position], data);
+}
+
+// A crash cuts the append-only file anywhere. Redis drops what is not whole, takes new entries, and reads the file
+// again after the next crash; what it dropped must not come back then.
+TEST(RedisFaults, AnAppendOnlyFileThatWasCutAnywhereIsAWholeLog) {
+  for (const std::uintmax_t cut : {1U, 12U, 30U, 60U, 100U, 150U, 250U}) {
+    SCOPED_TRACE("cut " + std::to_string(cut));
+    RedisServer server(kDurable);
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(append(*open_at(server.url()), "before"));
+    server.kill();
+    for (const auto& file : std::filesystem::directory_iterator(server.directory() + "/appendonlydir")) {
+      if (file.path().string().ends_with("incr.aof")) {
+        std::filesystem::resize_file(file.path(), file.file_size() - cut);
+      }
+    }
+    server.restart();
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(append(*open_at(server.url()), "after"));
+    server.kill();
+    server.restart();
+    const auto log = open_at(server.url());
+    const auto last = append(*log, "last");
+    ASSERT_TRUE(last) << last.error().message();
+    Cursor cursor;
+    const auto entries = read_on(*log, cursor, *last);
+    ASSERT_TRUE(entries) << entries.error().message();
+    EXPECT_EQ(entries->back().data, "last");
+    EXPECT_EQ(std::count_if(entries->begin(), entries->end(), [](const Entry& entry) { return entry.data == "after"; }),
+              3);
+  }
 }
 
 // An older copy of the data, as from a backup or on a replica that was behind.

@@ -48,7 +48,7 @@ Greeting Core::greet(const std::vector<const Script*>& scripts) const {
 void Core::open(Done done) {
   ask_overview([this, done = std::move(done)](const Result<Overview>& overview) {
     if (!overview) return done(Failure(overview.error()));
-    history_ = {.id = overview->id};
+    history_ = {.id = overview->id, .seen = overview->last, .link = overview->link};
     done(Status());
   });
 }
@@ -79,7 +79,7 @@ void Core::try_load(SnapshotDone done, int tries) {
     if (overview->id != history_.id && !history_.lost) {
       lose({Errc::lost_history, "redis log", settings_.shown + ": the log was removed and created anew"});
     }
-    const auto take = [this, tries, done, log = overview->id](Result<std::optional<Snapshot>> snapshot) {
+    const auto take = [this, tries, done, found = *overview](Result<std::optional<Snapshot>> snapshot) {
       if (!snapshot) {
         Error error = snapshot.error();
         if (error.code == Errc::unknown) error.code = Errc::unavailable;
@@ -89,7 +89,7 @@ void Core::try_load(SnapshotDone done, int tries) {
         if (tries + 1 < kLoadTriesMax) return try_load(done, tries + 1);
         return done(fail(Errc::unavailable, "redis load snapshot", "it is replaced faster than it can be read"));
       }
-      loaded(log);
+      loaded(found);
       done(**std::move(snapshot));
     };
     std::make_shared<LoadChunks>(keys_, data_link_, *overview, take)->run();
@@ -97,9 +97,9 @@ void Core::try_load(SnapshotDone done, int tries) {
 }
 
 // The data connection has just shown what the log is. The others may lead to a server that was the master once.
-void Core::loaded(std::uint64_t log) {
+void Core::loaded(const Overview& overview) {
   if (!history_.lost) return;
-  history_ = {.id = log};
+  history_ = {.id = overview.id, .seen = overview.last, .link = overview.link};
   const Error anew{Errc::unavailable, "redis log", "the handle begins anew"};
   beat_link_.drop(anew);
   tail_link_.drop(anew);

@@ -47,7 +47,7 @@ class Core {
   Greeting greet(const std::vector<const Script*>& scripts) const;
   void ask_overview(std::function<void(Result<Overview>)> done);
   void try_load(SnapshotDone done, int tries);
-  void loaded(std::uint64_t log);
+  void loaded(const Overview& overview);
   void lose(const Error& error);
   Status check_history() const;
 

@@ -13,8 +13,13 @@
 //   meets the link it expects has its proof that nothing before it was exchanged, without any further question.
 //
 //   stream entry   POSITION-TIME  tenure DATA  link HEX  prev HEX
-//   meta           format pool id first last time link      first and last are positions, link is the last entry's
+//   meta           format pool id
 //   snapshot       position hash chunks tag before          tag names the list of chunks, before the one it replaced
+//
+// No script makes more than one write. Redis writes several as a transaction to its append-only file, and if a crash
+// cuts that file within one (seen with 7.0.15), the rest of it stays there and is carried out with the next transaction
+// after it, when the file is read a second time: an entry that nobody was told of would come back under another's
+// position. So the end of the log is not noted anywhere, but read from the last entry.
 //
 // What a script finds wrong it answers with an error whose first word begins with TENURE- (errors.cc).
 
@@ -35,11 +40,11 @@ struct Script {
 
 // All of them, made on first use.
 struct Scripts {
-  Script open;    // log meta head | pool new_id create        -> id first last position hash chunks tag
-  Script append;  // log meta      | id link seen data         -> position
-  Script probe;   // log meta      | id position link          -> ok; or trimmed first; or, without link, the entry
-  Script commit;  // log meta head chunks | id position hash count tag
-  Script trim;    // log meta head | id before                 -> 1 where nothing is left to trim
+  Script open;    // log meta head | pool new_id create  -> id last link position hash chunks tag
+  Script append;  // log meta      | id link seen data   -> position
+  Script probe;   // log meta      | id position link    -> ok; or trimmed first; or, without link, the entry
+  Script commit;  // log meta head chunks | id position hash count tag  -> the tag of chunks that nobody needs any more
+  Script trim;    // log meta head | id before           -> 1 where nothing is left to trim
   Script remove;  // log meta head | id
 
   static const Scripts& get();
@@ -50,6 +55,5 @@ Bytes call(const Script& script, std::span<const std::string_view> keys, std::sp
 Bytes load(const Script& script);
 
 constexpr std::string_view kEntryField = "tenure";
-constexpr std::string_view kRemovedField = "tenure-removed";
 
 }  // namespace tenure::redis

@@ -17,7 +17,11 @@ constexpr std::string_view kUncommittedMs = "600000";
 Result<Overview> parse_overview(Value reply, const std::string& place) {
   Overview overview;
   overview.id = parse_word(reply[0].text());
-  if (overview.id == 0) return fail(Errc::corrupt, "redis open", place + ": the pool's meta is damaged");
+  overview.last = reply[1].number();
+  overview.link = parse_word(reply[2].text());
+  if (overview.id == 0 || (overview.last != 0 && overview.link == 0)) {
+    return fail(Errc::corrupt, "redis open", place + ": the pool's keys are damaged: restore a backup, or delete them");
+  }
   if (reply[3].is_nil()) return overview;
   overview.snapshot = {reply[3].number(), parse_word(reply[4].text())};
   overview.chunks = reply[5].number();
@@ -55,10 +59,19 @@ void StoreSnapshot::commit() {
   const std::string count = std::to_string(snapshot_.chunks.size());
   const std::array<std::string_view, 4> keys = {keys_.log, keys_.meta, keys_.head, list_};
   const std::array<std::string_view, 5> arguments = {log_, position, hash, count, tag_};
+  link_.send("store snapshot", command({"PERSIST", list_}), [](const Result<Reply>&) {});  // the next one tells as well
   link_.send("store snapshot", call(Scripts::get().commit, keys, arguments),
              [self = shared_from_this()](const Result<Reply>& reply) {
-               self->done_(reply ? Status() : Status(Failure(reply.error())));
+               if (!reply) return self->done_(Failure(reply.error()));
+               self->drop(reply->value().text());
              });
+}
+
+// What is left of an older snapshot. The new one is stored, whether this succeeds or not.
+void StoreSnapshot::drop(std::string_view tag) {
+  if (tag.empty()) return done_(Status());
+  link_.send("store snapshot", command({"UNLINK", keys_.chunks(tag)}),
+             [self = shared_from_this()](const Result<Reply>&) { self->done_(Status()); });
 }
 
 LoadChunks::LoadChunks(const Keys& keys, Link& link, Overview overview, Done done)

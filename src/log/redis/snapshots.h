@@ -17,6 +17,8 @@ namespace tenure::redis {
 // What the log and its newest snapshot are, as Scripts::open says.
 struct Overview {
   std::uint64_t id = 0;
+  Position last = 0;  // entry, and its link
+  std::uint64_t link = 0;
   Cursor snapshot;
   std::size_t chunks = 0;
   std::string tag;
@@ -36,6 +38,7 @@ class StoreSnapshot : public std::enable_shared_from_this<StoreSnapshot> {
  private:
   void write_next();
   void commit();
+  void drop(std::string_view tag);
 
   const Keys& keys_;
   Link& link_;

@@ -23,9 +23,6 @@ std::uint64_t parse_word(std::string_view hex) {
 Result<StreamEntry> parse_entry(Value reply, const std::string& place) {
   const std::string_view id = reply[0].text();
   const Value fields = reply[1];
-  if (fields[0].text() == kRemovedField) {
-    return fail(Errc::lost_history, "redis read", place + ": the pool was removed");
-  }
   StreamEntry parsed;
   const std::size_t dash = id.find('-');
   const bool good = dash != std::string_view::npos && parse(id.substr(0, dash), parsed.entry.position) &&

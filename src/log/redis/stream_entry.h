@@ -13,8 +13,7 @@ struct StreamEntry {
   std::uint64_t prev = 0;
 };
 
-// `reply` is [id, [field, value, …]]. Errc::lost_history for the mark of a removed log, Errc::corrupt for an entry that
-// is none of ours.
+// `reply` is [id, [field, value, …]]. Errc::corrupt for an entry that is none of ours.
 Result<StreamEntry> parse_entry(Value reply, const std::string& place);
 
 // A link or a log's id as it stands in Redis: 16 hexadecimal digits. Zero where it is none.

@@ -10,7 +10,8 @@
 namespace tenure::redis {
 namespace {
 
-// How long the server holds a read that finds nothing. After that the proof is repeated.
+// How long the server holds a read that finds nothing. After that the proof is repeated: so long can a removed pool go
+// unnoticed by those who only wait.
 constexpr Nanos kBlock = std::chrono::seconds(1);
 
 // A run should have about so many bytes. Redis counts entries, so their number follows the sizes met; it begins small
@@ -111,8 +112,7 @@ void Tail::take_entries(Value entries) {
   for (std::size_t i = 0; i < entries.size(); ++i) {
     Result<StreamEntry> next = parse_entry(entries[i], settings_.shown);
     if (!next) {
-      if (!run.empty() && next.error().code == Errc::corrupt) break;
-      if (next.error().code == Errc::lost_history) return on_lost_(next.error());
+      if (!run.empty()) break;
       return finish(Failure(next.error()));
     }
     if (next->entry.position != last + 1) {
