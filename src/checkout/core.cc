@@ -97,12 +97,12 @@ CheckoutCore::Entry CheckoutCore::quick(bool force, std::source_location where, 
   }
   if ((attention & kGate) != 0) return Entry::queued;
   ThreadMark& mark = ThreadMark::mine();
-  claim.slot = mark.last_slot(id_);
+  claim.slot = ThreadMark::last_slot(id_);
   claim.generation = claim.slot != nullptr ? claim.slot->try_claim() : 0;
   if (claim.generation == 0) {
     const SlotTable::Claimed claimed = slots_.claim_any(mark.number());
     if (claimed.slot == nullptr) return Entry::queued;
-    mark.set_last_slot(id_, claimed.slot);
+    ThreadMark::set_last_slot(id_, claimed.slot);
     claim = {claimed.slot, claimed.generation};
   }
   claim.slot->where.store(where, std::memory_order_relaxed);

@@ -4,8 +4,6 @@
 
 namespace tenure {
 
-using detail::SlotPhase;
-
 CheckoutState CheckoutCore::state() const {
   const std::lock_guard lock(mutex_);
   CheckoutState state;

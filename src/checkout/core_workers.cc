@@ -50,14 +50,15 @@ void CheckoutCore::run_start(Slot& slot) {
   const std::lock_guard lock(mutex_);
   --starting_;
   slot.phase = SlotPhase::vacant;
-  if (made && (down_ || slot.died_young)) out.destroy(*std::move(made));
-  if (down_) return;
   if (!made) {
+    if (down_) return;
     start_failed(slot, made.error().context.empty() ? made.error().message() : made.error().context, out);
-  } else if (slot.died_young) {
-    start_failed(slot, slot.reason, out);
-  } else {
+  } else if (!down_ && !slot.died_young) {
     start_succeeded(slot, *std::move(made), out);
+  } else {
+    out.destroy(*std::move(made));
+    if (down_) return;
+    start_failed(slot, slot.reason, out);
   }
   reconcile();
   note_health();
