@@ -61,8 +61,9 @@ void Director::kill_one() {
   if (!victim) return chronicle_.say("nobody is there to be killed");
   const std::size_t held = picture_.copy().keys_of(victim->id);
   const bool alone = crew_.standing().size() == 1;
+  // Before the blow: the pool may act on it before this thread runs again.
+  picture_.down(victim->id, Picture::Down::killed, clock_.now());
   const Instant at = crew_.kill(victim->id);
-  picture_.down(victim->id, Picture::Down::killed, at);
   arrivals_.push_back({victim->slot, alone ? at : at + kAbsence});
   if (!moved_away(victim->id, 3 * lease_ + kJoin)) return;
   chronicle_.say(victim->id + " killed (-9): " + tenants(held) + " moved in " + human_ms(ms(clock_.now() - at)));

@@ -155,7 +155,8 @@ void PoolCore::fenced(std::uint64_t session, FenceReason reason) {
 
 void PoolCore::applied(const Machine& machine) {
   has_members_ = !machine.roster().sessions.empty();
-  saw_shutdown_ = machine.shutting_down();
+  // A state that is empty again is what the last member leaves behind.
+  saw_shutdown_ = machine.shutting_down() || (saw_shutdown_ && !has_members_ && machine.keys() == 0);
   if (listener_ != nullptr) listener_->applied(machine);
 }
 

@@ -92,7 +92,13 @@ class ProgramTest(unittest.TestCase):
         return ["sh", "-c", 'echo "$$" > "%s/$TENURE_KEY.$TENURE_EPOCH"; exec sleep 1000' % self.folder]
 
     def process_of(self, key, epoch):
-        return int((self.folder / f"{key}.{epoch}").read_text())
+        """The number that the program has written: it runs before it has."""
+        deadline = time.monotonic() + PATIENCE
+        file = self.folder / f"{key}.{epoch}"
+        while not (file.exists() and file.read_text().endswith("\n")):
+            self.assertLess(time.monotonic(), deadline, f"{file} was not written")
+            select.select([], [], [], 0.01)
+        return int(file.read_text())
 
 
 class Resident(ProgramTest):
