@@ -9,6 +9,7 @@ import pathlib
 import resource
 import select
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -87,6 +88,22 @@ class ProgramTest(unittest.TestCase):
             self.assertLess(time.monotonic(), deadline, f"process {process} lives on")
             select.select([], [], [], 0.01)
 
+    def freeze(self, process):
+        """Stops a process, but not in the middle of a commit, where it would hold up everybody."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            process.send_signal(signal.SIGSTOP)
+            database = sqlite3.connect(self.folder / "pool.db", timeout=0.2, isolation_level=None)
+            try:
+                database.execute("BEGIN IMMEDIATE")
+                database.execute("ROLLBACK")
+                return
+            except sqlite3.OperationalError:
+                process.send_signal(signal.SIGCONT)
+                self.assertLess(time.monotonic(), deadline)
+            finally:
+                database.close()
+
     def resident(self):
         """A program that says who it is, and stays."""
         return ["sh", "-c", 'echo "$$" > "%s/$TENURE_KEY.$TENURE_EPOCH"; exec sleep 1000' % self.folder]
@@ -155,27 +172,28 @@ class Resident(ProgramTest):
         self.assertGreaterEqual(history[1]["gap_ms"], 0)
 
     def test_kill_9_is_taken_over_at_once_and_leaves_no_program(self):
-        first = Worker(self, "--id", "w1", "--exec", *self.resident())
+        first = Worker(self, "--id", "w2", "--exec", *self.resident())  # of the two, the one that k belongs to
         first.wait("ready")
         self.ask("dispatch", "k", "--wait", "started")
         program = self.process_of("k", first.wait("started", "k")["epoch"])
-        second = Worker(self, "--id", "w2", "--exec", *self.resident())
+        second = Worker(self, "--id", "w1", "--exec", *self.resident())
         second.wait("ready")
         began = time.monotonic()
         first.process.kill()
         second.wait("started", "k")
         self.assertLess(time.monotonic() - began, 1.5, "a whole lease was waited for")
         self.wait_gone(program)
-        self.assertEqual(self.ask("explain", "k")["history"][0]["reason"], "crash")
+        history = self.ask("explain", "k")["history"]
+        self.assertEqual(history[0]["reason"], "crash", (history, first.events, second.events))
 
     def test_a_frozen_worker_loses_its_keys_and_its_programs(self):
-        first = Worker(self, "--id", "w1", "--exec", *self.resident())
+        first = Worker(self, "--id", "w2", "--exec", *self.resident())  # of the two, the one that k belongs to
         first.wait("ready")
         self.ask("dispatch", "k", "--wait", "started")
         program = self.process_of("k", first.wait("started", "k")["epoch"])
-        second = Worker(self, "--id", "w2", "--exec", *self.resident())
+        second = Worker(self, "--id", "w1", "--exec", *self.resident())
         second.wait("ready")
-        first.process.send_signal(signal.SIGSTOP)
+        self.freeze(first.process)
         second.wait("started", "k")
         self.wait_gone(program)
         first.process.send_signal(signal.SIGCONT)
@@ -268,7 +286,7 @@ class Stubborn(ProgramTest):
         self.line(process, "log joined")
         self.ask("dispatch", "k", "--task")
         old = int(self.line(process, "begin").split()[1])
-        process.send_signal(signal.SIGSTOP)
+        self.freeze(process)
         heir = Worker(self, "--exec", "sh", "-c", f"until [ -e {self.folder}/file ]; do sleep 0.01; done")
         new = heir.wait("started", "k")["epoch"]
         self.assertGreater(new, old)
