@@ -12,6 +12,7 @@
 //
 //     memory:NAME                        within this process
 //     sqlite:PATH[?sync=full|normal|off]  processes of one host, on a file
+//     redis://HOST[:PORT][/DB], rediss://, redis+sentinel://, redis+unix:  any number of hosts (docs/redis.md)
 //
 // Thread-safe. Handlers may call everything here except close() and shutdown(), and must not destroy the pool.
 // Nothing is ever called with a lock held.

@@ -237,7 +237,7 @@ const std::vector<Command>& commands() {
 const std::vector<Flag>& common_flags() {
   static const std::vector<Flag> flags = {
       {"engine", "URL",
-       "where the pool's log is: sqlite:PATH[?sync=full|normal|off] (TENURE_ENGINE; a file in the "
+       "where the pool's log is: sqlite:PATH[?sync=full|normal|off], redis://HOST:PORT (TENURE_ENGINE; a file in the "
        "user's data folder)"},
       {"pool", "NAME", "the pool (TENURE_POOL; default)"},
       {"json", "", "one JSON document on standard output, messages on standard error"},

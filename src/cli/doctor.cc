@@ -12,17 +12,13 @@
 #include "cli/failure.h"
 #include "cli/run.h"
 #include "cli/table.h"
+#include "log/inspect.h"
 #include "log/open.h"
 
 namespace tenure::cli {
 namespace {
 
-struct Check {
-  std::string name;
-  bool ok;
-  std::string message;
-  std::string hint;
-};
+using Check = Finding;
 
 constexpr std::uint64_t kFreeMin = 64U << 20;
 // From <linux/magic.h>: file systems on which locks or shared memory do not reach other hosts.
@@ -48,7 +44,7 @@ void check_file(const std::string& file, std::vector<Check>& checks) {
 void check_durability(const std::string& url, std::vector<Check>& checks) {
   if (url.starts_with("memory:")) {
     checks.push_back({"durability", false, "memory: keeps nothing, and is seen by one process only",
-                      "use sqlite:PATH for anything but tests"});
+                      "use sqlite:PATH or redis://HOST for anything but tests"});
   } else if (url.starts_with("sqlite:")) {
     const bool full = url.find("sync=normal") == std::string::npos && url.find("sync=off") == std::string::npos;
     checks.push_back({"durability", full,
@@ -94,6 +90,8 @@ int run_doctor(const Call& call) {
   if (!url) return report(call, url.error());
   check_durability(*url, checks);
   if (const std::optional<std::string> file = log_file(*url)) check_file(*file, checks);
+  for (Check& found : inspect_log(*url, {.pool = pool_name(call), .read_only = true}))
+    checks.push_back(std::move(found));
   const Result<std::unique_ptr<PoolCore>> core = follow(call, nullptr);
   if (core) {
     checks.insert(checks.begin(), {"open", true, "the engine opens as pool '" + pool_name(call) + "'", ""});

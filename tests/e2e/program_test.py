@@ -1,6 +1,7 @@
 """The program as a user runs it: workers in one process, everything else from others, on a file.
 
 Usage: program_test.py PATH_OF_TENURE PATH_OF_STUBBORN [unittest arguments]. Waits for events, never for time to pass.
+With E2E_ENGINE=redis each test has a redis-server of its own in place of the file.
 """
 
 import json
@@ -72,6 +73,20 @@ class ProgramTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         self.engine = f"sqlite:{self.folder}/pool.db?sync=off"
+        if os.environ.get("E2E_ENGINE") == "redis":
+            self.engine = self.start_redis()
+
+    def start_redis(self):
+        """Its URL. setpriv, so that no server outlives a test that is killed."""
+        socket = self.folder / "redis.sock"
+        server = subprocess.Popen(
+            ["setpriv", "--pdeathsig", "KILL", "redis-server", "--port", "0", "--unixsocket", socket,
+             "--dir", self.folder, "--save", "", "--appendonly", "no"], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(server.__exit__, None, None, None)
+        self.addCleanup(server.kill)
+        if not any("ready to accept connections at" in line for line in server.stdout):
+            self.fail("redis-server does not start")
+        return f"unix:{socket}"
 
     def run_tenure(self, *arguments, expect=0, text=None, engine=True):
         command = [TENURE, *arguments] + (["--engine", self.engine] if engine else [])

@@ -1,28 +1,25 @@
 // Who may come in, and by which door: ACL users, TLS, unix sockets, databases.
 
 #include <fstream>
+#include <sstream>
 
+#include "log/inspect.h"
+#include "log/redis/rights.h"
 #include "log_conformance/redis_place.h"
 
 namespace tenure::conformance {
 namespace {
 
-// The rule of docs/redis.md, and nothing else.
-const std::vector<std::string> kRule = {"resetkeys",     "~tenure:{default}:*",
-                                        "resetchannels", "-@all",
-                                        "+evalsha",      "+script|load",
-                                        "+time",         "+hget",
-                                        "+hmget",        "+hset",
-                                        "+xadd",         "+xrange",
-                                        "+xread",        "+xtrim",
-                                        "+rpush",        "+lindex",
-                                        "+llen",         "+exists",
-                                        "+xrevrange",    "+unlink",
-                                        "+persist",      "+pexpire"};
+// As docs/redis.md has it.
+std::vector<std::string> rule() {
+  std::vector<std::string> words = {"resetkeys", "~tenure:{default}:*", "resetchannels", "-@all"};
+  for (const std::string_view right : redis::kRights) words.push_back("+" + std::string(right));
+  return words;
+}
 
 void allow(const RedisServer& server, const std::string& user, const std::string& password) {
   std::vector<std::string> words = {"ACL", "SETUSER", user, "reset", "on", ">" + password};
-  words.insert(words.end(), kRule.begin(), kRule.end());
+  for (const std::string& word : rule()) words.push_back(word);
   ASSERT_EQ(server.command(words), "OK");
 }
 
@@ -74,15 +71,69 @@ void try_to_live(const std::string& url) {
 // One is taken away at a time, and the server's own log must show that it was missed.
 TEST(RedisAccess, EachOfTheRightsIsNeeded) {
   const RedisServer server;
-  for (const std::string& right : kRule) {
-    if (!right.starts_with('+')) continue;
+  for (const std::string_view right : redis::kRights) {
     server.command({"FLUSHALL"});
     allow(server, "worker", "s3cret");
-    server.command({"ACL", "SETUSER", "worker", "-" + right.substr(1)});
+    server.command({"ACL", "SETUSER", "worker", "-" + std::string(right)});
     server.command({"ACL", "LOG", "RESET"});
     try_to_live("redis://worker:s3cret@127.0.0.1:" + std::to_string(server.port()));
     EXPECT_NE(server.command({"ACL", "LOG"}), "") << right;
   }
+}
+
+// In the rule's order, so that the document cannot drift from the code.
+TEST(RedisAccess, TheDocumentHasTheRule) {
+  std::stringstream text;
+  text << std::ifstream(TENURE_DOCS "/redis.md").rdbuf();
+  std::string words = text.str();
+  for (char& c : words) c = c == '\n' || c == '\\' ? ' ' : c;
+  std::string wanted;
+  for (const std::string& word : rule()) wanted += (wanted.empty() ? "" : " ") + word;
+  std::string squeezed;
+  for (const char c : words) {
+    if (c != ' ' || squeezed.empty() || squeezed.back() != ' ') squeezed += c;
+  }
+  const std::size_t pool = wanted.find("{default}");
+  EXPECT_NE(squeezed.find(wanted.replace(pool, 9, "{mail}")), std::string::npos) << wanted;
+}
+
+const Finding* find(const std::vector<Finding>& findings, const std::string& name) {
+  for (const Finding& finding : findings) {
+    if (finding.name == name) return &finding;
+  }
+  return nullptr;
+}
+
+TEST(RedisAccess, ALookAtTheServerSaysWhatCouldBeLost) {
+  const RedisServer server;
+  std::vector<Finding> findings = inspect_log(server.url(), {});
+  ASSERT_NE(find(findings, "durability"), nullptr);
+  EXPECT_FALSE(find(findings, "durability")->ok);
+  EXPECT_TRUE(find(findings, "version")->ok);
+  EXPECT_TRUE(find(findings, "eviction")->ok);
+  EXPECT_TRUE(find(findings, "failover")->ok);
+  EXPECT_TRUE(find(findings, "rights")->ok) << find(findings, "rights")->message;
+  server.command({"CONFIG", "SET", "appendonly", "yes", "appendfsync", "always"});
+  server.command({"CONFIG", "SET", "maxmemory", "100mb", "maxmemory-policy", "allkeys-lru"});
+  findings = inspect_log(server.url(), {});
+  EXPECT_TRUE(find(findings, "durability")->ok);
+  EXPECT_FALSE(find(findings, "eviction")->ok);
+}
+
+// It may not ask, and is told so; nothing is made up.
+TEST(RedisAccess, ALookWithFewRightsSaysWhatItCouldNotSee) {
+  const RedisServer server;
+  allow(server, "worker", "s3cret");
+  const std::string url = "redis://worker:s3cret@127.0.0.1:" + std::to_string(server.port());
+  std::vector<Finding> findings = inspect_log(url, {});
+  ASSERT_NE(find(findings, "server"), nullptr);
+  EXPECT_NE(find(findings, "durability")->message.find("may not"), std::string::npos);
+  EXPECT_EQ(find(findings, "rights"), nullptr);
+  server.command({"ACL", "SETUSER", "worker", "+acl|whoami", "+acl|dryrun", "-xtrim", "-script|load"});
+  findings = inspect_log(url, {});
+  ASSERT_NE(find(findings, "rights"), nullptr);
+  EXPECT_EQ(find(findings, "rights")->message, "user 'worker' lacks +script|load +xtrim");
+  EXPECT_TRUE(inspect_log("redis://127.0.0.1:1", {}).empty());
 }
 
 TEST(RedisAccess, NoPasswordOrAWrongOneIsRefusedWithoutRepeatingIt) {

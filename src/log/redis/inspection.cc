@@ -1,0 +1,117 @@
+#include "log/redis/inspection.h"
+
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/entropy.h"
+#include "log/redis/command.h"
+#include "log/redis/keys.h"
+#include "log/redis/link.h"
+#include "log/redis/reactor.h"
+#include "log/redis/rights.h"
+
+namespace tenure::redis {
+namespace {
+
+// A connection that is asked one thing after another, and waited for.
+class Interview {
+ public:
+  Interview(const Settings& settings, std::unique_ptr<Reactor> reactor)
+      : reactor_(std::move(reactor)),
+        link_(
+            World{*reactor_, *reactor_, entropy_}, settings, [&settings] { return Greeting(settings, {}, {}); },
+            [](const Error&) {}) {}
+  ~Interview() { reactor_->close(); }
+  Interview(const Interview&) = delete;
+  Interview& operator=(const Interview&) = delete;
+
+  Result<Reply> ask(std::initializer_list<std::string_view> words) {
+    auto answer = std::make_shared<std::promise<Result<Reply>>>();
+    std::future<Result<Reply>> answered = answer->get_future();
+    reactor_->post([this, bytes = command(words), answer] {
+      link_.send("inspect", bytes, [answer](Result<Reply> reply) { answer->set_value(std::move(reply)); });
+    });
+    return answered.get();  // a link answers in any case
+  }
+
+ private:
+  SystemEntropy entropy_;
+  const std::unique_ptr<Reactor> reactor_;
+  Link link_;  // used on the reactor's thread, and after that has ended
+};
+
+// The value in INFO's lines of NAME:VALUE.
+std::string field(std::string_view info, const std::string& name) {
+  const std::size_t at = info.find("\n" + name + ":");
+  if (at == std::string_view::npos) return "";
+  const std::string_view value = info.substr(at + name.size() + 2);
+  return std::string(value.substr(0, value.find_first_of("\r\n")));
+}
+
+void take_info(std::string_view info, ServerFacts& facts) {
+  facts.version = field(info, "redis_version");
+  facts.role = field(info, "role");
+  facts.replicas = std::strtoull(field(info, "connected_slaves").c_str(), nullptr, 10);
+  facts.used_memory = std::strtoull(field(info, "used_memory").c_str(), nullptr, 10);
+  facts.cluster = field(info, "cluster_enabled") == "1";
+  facts.writes_fail = field(info, "rdb_last_bgsave_status") == "err" || field(info, "aof_last_write_status") == "err";
+}
+
+std::string setting(Interview& interview, std::string_view name) {
+  const Result<Reply> reply = interview.ask({"CONFIG", "GET", name});
+  return reply ? std::string(reply->value()[1].text()) : "";
+}
+
+// ACL DRYRUN tells without doing; where it is not allowed itself, nothing is said.
+std::optional<Finding> rights(Interview& interview, const Keys& keys) {
+  const Result<Reply> name = interview.ask({"ACL", "WHOAMI"});
+  if (!name) return std::nullopt;
+  const std::string user(name->value().text());
+  std::string missing;
+  for (const std::string_view right : kRights) {
+    const std::size_t bar = right.find('|');
+    const Result<Reply> verdict =
+        bar == std::string_view::npos
+            ? interview.ask({"ACL", "DRYRUN", user, right, keys.log, keys.log, keys.log, keys.log})
+            : interview.ask({"ACL", "DRYRUN", user, right.substr(0, bar), right.substr(bar + 1), "x"});
+    if (!verdict && verdict.error().code == Errc::refused) {
+      // Wrong arguments are none of our business; a missing right to ask is.
+      if (verdict.error().context.find("NOPERM") != std::string::npos) return std::nullopt;
+      continue;
+    }
+    if (verdict && verdict->value().text().find("permission") != std::string_view::npos) {
+      missing += (missing.empty() ? "+" : " +") + std::string(right);
+    }
+  }
+  return Finding{
+      "rights", missing.empty(),
+      missing.empty() ? "user '" + user + "' may do all that a pool needs" : "user '" + user + "' lacks " + missing,
+      "ACL SETUSER " + user + " " + missing};
+}
+
+}  // namespace
+
+std::vector<Finding> inspect(std::string_view url, const LogOptions& options) {
+  const auto settings = parse_settings(url);
+  if (!settings) return {};
+  auto reactor = Reactor::start(settings->tls);
+  if (!reactor) return {};
+  Interview interview(*settings, *std::move(reactor));
+  ServerFacts facts;
+  const Result<Reply> info = interview.ask({"INFO"});
+  if (!info && info.error().context.find("NOPERM") == std::string::npos) return {};
+  if (info) take_info(info->value().text(), facts);
+  facts.appendonly = setting(interview, "appendonly");
+  facts.appendfsync = setting(interview, "appendfsync");
+  facts.save = setting(interview, "save");
+  facts.maxmemory = setting(interview, "maxmemory");
+  facts.policy = setting(interview, "maxmemory-policy");
+  facts.min_replicas = setting(interview, "min-replicas-to-write");
+  std::vector<Finding> findings = judge_facts(facts, !settings->service.empty(), settings->wait_replicas);
+  if (auto found = rights(interview, Keys(options.pool))) findings.push_back(*std::move(found));
+  return findings;
+}
+
+}  // namespace tenure::redis
