@@ -120,7 +120,7 @@ void AppendLane::answered(std::size_t bytes) {
 
 // The answers of one turn of the loop are handed over together.
 void AppendLane::answer(Log::AppendDone done, Result<Position> result) {
-  answers_.push_back([done = std::move(done), result = std::move(result)] { done(result); });
+  answers_.emplace_back([done = std::move(done), result = std::move(result)] { done(result); });
   if (answering_) return;
   answering_ = true;
   world_.loop.post([this] {

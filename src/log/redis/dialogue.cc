@@ -31,7 +31,7 @@ Greeting::Greeting(const Settings& settings, const std::vector<const Script*>& s
   if (!proof.empty()) add(Step::proof, proof);
 }
 
-void Greeting::add(Step step, Bytes command) {
+void Greeting::add(Step step, const Bytes& command) {
   steps_.push_back(step);
   commands_ += command;
 }

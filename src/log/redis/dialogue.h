@@ -27,7 +27,7 @@ class Greeting {
  private:
   enum class Step { login, select, role, script, proof };
 
-  void add(Step step, Bytes command);
+  void add(Step step, const Bytes& command);
 
   const std::string place_;
   std::vector<Step> steps_;

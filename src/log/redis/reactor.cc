@@ -80,9 +80,11 @@ Status load_files(const Tls& tls, asio::ssl::context& security) {
     return fail(Errc::refused, "redis open", file + ": " + error.message() + "; it must be a readable PEM file");
   };
   error_code error;
-  security.set_verify_mode(tls.verify ? asio::ssl::verify_peer : asio::ssl::verify_none, error);
+  if (security.set_verify_mode(tls.verify ? asio::ssl::verify_peer : asio::ssl::verify_none, error); error) {
+    return bad("verify", error);
+  }
   if (tls.ca_file.empty()) {
-    security.set_default_verify_paths(error);
+    if (security.set_default_verify_paths(error); error) return bad("the system's authorities", error);
   } else if (security.load_verify_file(tls.ca_file, error); error) {
     return bad(tls.ca_file, error);
   }

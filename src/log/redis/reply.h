@@ -11,8 +11,8 @@
 #include "base/bytes.h"
 #include "base/result.h"
 
-struct redisReply;
-struct redisReader;
+struct redisReply;   // NOLINT(readability-identifier-naming): hiredis'
+struct redisReader;  // NOLINT(readability-identifier-naming)
 
 namespace tenure::redis {
 

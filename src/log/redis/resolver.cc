@@ -39,7 +39,7 @@ Result<std::vector<std::string>> resolve(const std::string& host) {
 
 }  // namespace
 
-void look_up(const std::string& host, LookedUp done) {
+void look_up(const std::string& host, const LookedUp& done) {
   if (under_way.fetch_add(1) >= kLookupsMax) {
     --under_way;
     return done(failed(host, "too many lookups are under way"));

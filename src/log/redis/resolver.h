@@ -18,6 +18,6 @@ constexpr int kLookupsMax = 16;
 
 // Numeric addresses, in the order in which they should be tried.
 using LookedUp = std::function<void(Result<std::vector<std::string>>)>;
-void look_up(const std::string& host, LookedUp done);
+void look_up(const std::string& host, const LookedUp& done);
 
 }  // namespace tenure::redis
