@@ -190,8 +190,9 @@ std::optional<Error> CheckoutCore::wait_for_answer(BlockingWaiter& waiter, Stead
   return Error{Errc::timed_out, "checkout", shortage()};
 }
 
-// The slot has not been made free.
-void CheckoutCore::checkin_slow(Claim claim) noexcept {
+// The slot has not been made free. A claim that is no longer the slot's changes nothing.
+template <class End>
+void CheckoutCore::end_hold(Claim claim, const End& end) {
   Outbox out;
   ThreadMark::mine().enter(this);
   {
@@ -201,11 +202,15 @@ void CheckoutCore::checkin_slow(Claim claim) noexcept {
       ++counts_.stale_checkins;
     } else {
       forget_watcher(slot, out);
-      give(slot, claim.generation, out);
+      end(slot, out);
     }
   }
   // Nothing of the pool's memory is touched after this: the outbox is this thread's own.
   ThreadMark::mine().leave();
+}
+
+void CheckoutCore::checkin_slow(Claim claim) noexcept {
+  end_hold(claim, [&](Slot& slot, Outbox& out) { give(slot, claim.generation, out); });
 }
 
 // The slot was made free, and then something was seen that wants attention. Who has claimed it meanwhile attends to it.
@@ -222,21 +227,11 @@ void CheckoutCore::checkin_late(Slot& slot) noexcept {
 }
 
 void CheckoutCore::discard(Claim claim, std::string_view reason) {
-  Outbox out;
-  ThreadMark::mine().enter(this);
-  {
-    const std::lock_guard lock(mutex_);
-    Slot& slot = *claim.slot;
-    if (slot.word.load(std::memory_order_relaxed) != Slot::held_word(claim.generation)) {
-      ++counts_.stale_checkins;
-    } else {
-      forget_watcher(slot, out);
-      ++counts_.discarded;
-      emit(EventKind::discarded, slot.number, std::string(reason));
-      retire(slot, out);
-    }
-  }
-  ThreadMark::mine().leave();
+  end_hold(claim, [&](Slot& slot, Outbox& out) {
+    ++counts_.discarded;
+    emit(EventKind::discarded, slot.number, std::string(reason));
+    retire(slot, out);
+  });
 }
 
 void CheckoutCore::watch(Claim claim, std::function<void(std::string)> on_death) {

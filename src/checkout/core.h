@@ -147,6 +147,8 @@ class CheckoutCore : public std::enable_shared_from_this<CheckoutCore> {
   std::optional<Error> wait_for_answer(BlockingWaiter& waiter, SteadyTime deadline);
   [[gnu::noinline]] void checkin_slow(Claim claim) noexcept;
   [[gnu::noinline]] void checkin_late(Slot& slot) noexcept;
+  template <class End>
+  void end_hold(Claim claim, const End& end);
 
   // All below with mutex_ held.
   // core_queue.cc
