@@ -178,7 +178,7 @@ class PoolCore final : private NodeEvents, private ClientEvents {
   bool turn_posted_ = false;         // something was heard of tickets in this turn of the loop
   bool shutting_down_ = false;       // this process asked for it
   bool has_members_ = false;         // as of the last entry
-  bool saw_shutdown_ = false;        // the same
+  bool saw_shutdown_ = false;        // the pool was ending as of the last entry, or has ended since
 
   ThreadLoop heart_loop_;
   ThreadLoop loop_;
