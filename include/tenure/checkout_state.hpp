@@ -51,7 +51,7 @@ struct CheckoutMetrics {
   std::uint64_t deaths = 0;           // reported by an alarm
   std::uint64_t discarded = 0;        // by their holders
   std::uint64_t invalid = 0;          // found so when they were borrowed
-  std::uint64_t expired = 0;          // by max_lifetime
+  std::uint64_t expired = 0;          // by max_lifetime, or retired by their alarms
   std::uint64_t idled_out = 0;        // by idle_timeout
   std::uint64_t shrunk = 0;           // extra workers that left
   std::uint64_t leaks = 0;            // held for longer than leak_after
@@ -70,7 +70,7 @@ struct CheckoutEvent {
     died,          // a worker; text: what its alarm said
     discarded,     // a worker, by its holder; text: what it said
     invalid,       // a worker, found so when it was borrowed
-    expired,       // a worker reached its lifetime
+    expired,       // a worker reached its lifetime, or was retired; text: why
     idled_out,     // a worker was free for too long
     shrunk,        // an extra worker left
     leaked,        // a worker is held for longer than leak_after; text: the place of the checkout

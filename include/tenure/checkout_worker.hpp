@@ -29,6 +29,8 @@ class WorkerAlarm {
 
   // A free worker is replaced at once; the holder of one that is held is told, and it is replaced when it comes back.
   void died(std::string_view reason = {}) const;
+  // Nothing is wrong with it, but it is to be replaced as soon as it is free: it has served its time, say.
+  void retire(std::string_view reason = {}) const;
 
  private:
   std::weak_ptr<CheckoutCore> core_;

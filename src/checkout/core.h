@@ -108,6 +108,7 @@ class CheckoutCore : public std::enable_shared_from_this<CheckoutCore> {
 
   // core_workers.cc.
   void died(Slot& slot, std::uint64_t number, std::string_view reason);
+  void wear_out(Slot& slot, std::uint64_t number, std::string_view reason);
 
   // core_control.cc.
   void suspend();

@@ -31,6 +31,7 @@ void CheckoutCore::begin_start() {
     slot.number = ++last_number_;
     slot.round = starts_.round();
     slot.died_young = false;
+    slot.reason.clear();
     ++starting_;
     set_attention(kOverloaded, false);  // whoever is next may wait for it
     crew_->run([this, &slot] { run_start(slot); });
@@ -146,12 +147,23 @@ void CheckoutCore::died(Slot& slot, std::uint64_t number, std::string_view reaso
   note_health();
 }
 
+void CheckoutCore::wear_out(Slot& slot, std::uint64_t number, std::string_view reason) {
+  Outbox out;
+  const std::lock_guard lock(mutex_);
+  if (slot.number != number || slot.phase != SlotPhase::live || slot.has(Slot::kDied | Slot::kExpired)) return;
+  slot.reason = reason;
+  slot.mark(Slot::kExpired);
+  retire_marked({&slot}, out);
+  reconcile();
+  note_health();
+}
+
 // Ends a worker whose slot the caller owns. It counts until it is destroyed, so that there are never more than
 // max_workers in the world.
 void CheckoutCore::retire(Slot& slot, Outbox& out) {
   if (slot.has(Slot::kExpired) && !slot.has(Slot::kDied)) {
     ++counts_.expired;
-    emit(EventKind::expired, slot.number, "");
+    emit(EventKind::expired, slot.number, slot.reason);
   }
   slot.unmark(Slot::kDied | Slot::kExpired | Slot::kWatched);
   slot.worker = nullptr;

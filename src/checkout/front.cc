@@ -13,6 +13,10 @@ void WorkerAlarm::died(std::string_view reason) const {
   if (const auto core = core_.lock()) core->died(*slot_, number_, reason);
 }
 
+void WorkerAlarm::retire(std::string_view reason) const {
+  if (const auto core = core_.lock()) core->wear_out(*slot_, number_, reason);
+}
+
 namespace detail {
 namespace {
 

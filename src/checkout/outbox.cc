@@ -1,8 +1,44 @@
 #include "checkout/outbox.h"
 
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "checkout/pending_checkout.h"
 
 namespace tenure {
+namespace {
+
+constexpr std::chrono::milliseconds kSlowEnd{5};
+constexpr std::size_t kEndThreadsMax = 16;
+
+// One after the other while that is quick. Workers that take their time, such as processes that are asked to end, must
+// not wait for each other: a pool of many would take minutes to close.
+void destroy_all(std::vector<detail::WorkerPtr>& workers) {
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < workers.size(); i = next++) workers[i].reset();
+  };
+  while (next < workers.size()) {
+    const auto begun = std::chrono::steady_clock::now();
+    workers[next++].reset();
+    if (std::chrono::steady_clock::now() - begun > kSlowEnd) break;
+  }
+  if (next >= workers.size()) return workers.clear();
+  std::vector<std::jthread> helpers;
+  for (std::size_t i = next; i < workers.size() && helpers.size() < kEndThreadsMax; ++i) {
+    try {
+      helpers.emplace_back(work);
+    } catch (const std::system_error&) {
+      break;  // no more threads: those there are do it, and this one
+    }
+  }
+  work();
+  helpers.clear();
+  workers.clear();
+}
+
+}  // namespace
 
 void Outbox::flush() {
   if (first_word_ != nullptr) unpark(std::exchange(first_word_, nullptr));
@@ -14,7 +50,7 @@ void Outbox::flush() {
   pending_.clear();
   for (const auto& call : calls_) call();
   calls_.clear();
-  workers_.clear();
+  if (!workers_.empty()) destroy_all(workers_);
   owners_.clear();
 }
 

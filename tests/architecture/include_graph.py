@@ -25,10 +25,11 @@ MAY_INCLUDE = {
     "node": {"machine", "assign", "log", "base", "proto", "public"},
     "exec": {"node", "machine", "log", "base", "proto", "public"},
     "checkout": {"base", "public"},
+    "process": {"checkout", "exec", "base", "public"},
     "pool": {"exec", "node", "machine", "assign", "log", "base", "proto", "public"},
     "http": {"pool", "exec", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
     "demo": {"pool", "exec", "node", "machine", "assign", "log", "base", "public"},
-    "cli": {"demo", "http", "pool", "exec", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
+    "cli": {"demo", "http", "pool", "process", "exec", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
 }
 
 PURE_MODULES = {"machine", "assign"}

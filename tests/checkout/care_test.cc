@@ -22,6 +22,29 @@ TEST(CheckoutValidation, replaces_what_is_not_fit_and_lends_the_next) {
   EXPECT_EQ(stage->count(Kind::invalid), 1);
 }
 
+// Nothing is wrong with it: it counts neither as a death nor as a failed start, however young it is.
+TEST(CheckoutRetirement, replaces_when_free_and_at_the_checkin) {
+  const auto stage = Stage::ready(sized(1, 1));
+  stage->world.alarm(0).retire("worn out");
+  stage->time->settle();
+  EXPECT_EQ(stage->take()->id, 1);
+  {
+    const Stage::Lease lease = stage->take();
+    stage->world.alarm(1).retire("worn out");
+    stage->world.alarm(1).retire("a second time");
+    stage->world.alarm(0).retire("of one that is gone");
+    stage->time->settle();
+    EXPECT_TRUE(lease.alive());
+    EXPECT_EQ(lease->id, 1);
+  }
+  stage->time->settle();
+  EXPECT_EQ(stage->take()->id, 2);
+  EXPECT_EQ(stage->pool->metrics().expired, 2U);
+  EXPECT_EQ(stage->pool->metrics().deaths, 0U);
+  EXPECT_EQ(stage->pool->metrics().start_failures, 0U);
+  EXPECT_EQ(stage->count(Kind::expired), 2);
+}
+
 TEST(CheckoutValidation, keeps_the_place_of_one_who_waits) {
   const auto stage = Stage::ready(sized(1, 1, -1), is_valid);
   Stage::Lease lease = stage->take();

@@ -1,0 +1,51 @@
+#pragma once
+
+// A stream of bytes to a peer, as a Channel uses it. Nothing here waits but wait().
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/bytes.h"
+
+namespace tenure::process {
+
+using Time = std::chrono::steady_clock::time_point;
+
+class Wire {
+ public:
+  static constexpr unsigned kReadable = 1;
+  static constexpr unsigned kWritable = 2;
+  // In place of a count. A stream that has ended says 0 when it is read.
+  static constexpr ssize_t kLater = -1;
+  static constexpr ssize_t kBroken = -2;
+
+  virtual ~Wire() = default;
+  virtual ssize_t send_some(BytesView bytes) = 0;
+  virtual ssize_t receive_some(char* into, std::size_t room) = 0;
+  // Until one of `wanted` may succeed; zero after the deadline.
+  virtual unsigned wait(unsigned wanted, Time deadline) = 0;
+  // To be polled for reading, after receive_some() has said kLater.
+  virtual int descriptor() const = 0;
+};
+
+// The moment `span` from now; any span is sound.
+Time after(std::chrono::nanoseconds span);
+
+// A stream socket, which belongs to somebody else.
+class SocketWire final : public Wire {
+ public:
+  explicit SocketWire(int socket) : socket_(socket) {}
+
+  ssize_t send_some(BytesView bytes) override;
+  ssize_t receive_some(char* into, std::size_t room) override;
+  unsigned wait(unsigned wanted, Time deadline) override;
+  int descriptor() const override { return socket_; }
+
+ private:
+  const int socket_;
+};
+
+}  // namespace tenure::process

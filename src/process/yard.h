@@ -1,0 +1,112 @@
+#pragma once
+
+// All child processes of this process's pools, with the guard that starts and ends them (exec/guard.h), and a thread
+// that hears of their ends and enforces their limits.
+//
+//     worker ── start, stop, kill ──▶ yard ── frames ──▶ guard ──▶ keepers ──▶ programs
+//        ▲                             │
+//        └──────── its socket ─────────┼────────────────────────────────────────▶ program
+//                                      └── died(), retire() ──▶ pool
+//
+// There is one yard, and it is never destroyed: a pool may end on any thread, also on the yard's own. Its guard ends
+// when the last user is gone, and is started again for the next.
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "exec/guard.h"
+#include "process/child.h"
+#include "process/wire.h"
+
+namespace tenure::process {
+
+// Thread-safe.
+class Yard {
+ public:
+  static Yard& of_process();
+  // The guard's command line, for the next that is started; a program that can be its own guard sets this first.
+  static void use_guard(std::vector<std::string> command);
+
+  // Who may start children. The guard stays while there is one.
+  class Use {
+   public:
+    Use() { of_process().enter(); }
+    ~Use() { of_process().leave(); }
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+  };
+
+  // Waits until it runs. Errc::unavailable says why it cannot.
+  Result<ChildPtr> start(const ProcessOptions& options, std::optional<WorkerAlarm> alarm, Time deadline);
+  // SIGTERM to its group, SIGKILL to its tree after the span.
+  void stop(Child& child, Nanos patience);
+  // SIGKILL to its tree. Who reads from it sees the end at once.
+  void kill(const ChildPtr& child, std::string_view reason);
+  // Waits until nothing of it is left; false after the deadline, and at once on the yard's own thread.
+  bool wait_ended(const Child& child, Time deadline);
+  // Why it ended, in words; waits a moment for its end to be known.
+  std::string fate(const Child& child);
+  bool runs(const Child& child);
+  pid_t process(const Child& child);
+
+ private:
+  using Lock = std::unique_lock<std::mutex>;
+  // The only session there is: as long as this process lives.
+  static constexpr std::uint64_t kSession = 1;
+  // What the pools are to hear once the mutex is free.
+  struct News {
+    std::vector<std::pair<WorkerAlarm, std::string>> dead;
+    std::vector<std::pair<WorkerAlarm, std::string>> worn_out;
+  };
+
+  Yard();
+  void enter();
+  void leave();
+  Status ready_guard(Lock& lock, Time deadline);
+  void wake() const;
+
+  // The yard's thread, with mutex_ held.
+  void serve();
+  void tend_guard();
+  void hear_guard(News& news);
+  void obey(const exec::Frame& frame, News& news);
+  void lose_guard();
+  void all_gone(News& news);
+  void ended(const ChildPtr& child, std::string why, News& news);
+  Nanos enforce(News& news);
+  void check_memory(const ChildPtr& child, News& news);
+  void end_now(const ChildPtr& child, std::string why, News& news);
+  static void tell(const News& news);  // without
+
+  exec::Descriptor wake_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_.
+  std::thread::id thread_;
+  std::unique_ptr<exec::Guard> guard_;  // made and destroyed by the yard's thread
+  bool guard_lost_ = false;             // it is gone, or about to be
+  std::optional<Error> guard_error_;    // why the last attempt to start it failed
+  std::uint64_t attempts_ = 0;          // to start it
+  bool guard_wanted_ = false;
+  std::vector<std::string> guard_command_;
+  std::uint64_t users_ = 0;
+  std::map<std::uint64_t, ChildPtr> children_;  // that have not ended
+  std::uint64_t last_number_ = 0;
+  Instant next_memory_look_{};
+};
+
+// "ended with exit code 3", "was killed by signal 9 (SIGKILL)"; `status` is as from waitpid.
+std::string describe_end(int status);
+// Resident, of a process and all below it; zero if it is gone.
+std::uint64_t tree_memory(pid_t process);
+
+}  // namespace tenure::process
