@@ -22,9 +22,15 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
 else()
   # g++ 12 sees overlapping copies in `"text" + std::string`, which are none (its bug 105329).
   target_compile_options(tenure_flags INTERFACE -Wno-restrict)
+  if(CMAKE_UNITY_BUILD)
+    # It takes a source that is compiled with others for a header, where an anonymous namespace would be a mistake.
+    target_compile_options(tenure_flags INTERFACE -Wno-subobject-linkage)
+  endif()
 endif()
 
 if(TENURE_SANITIZE)
+  # For tests that leave the breadth of their search to the other builds.
+  add_compile_definitions(TENURE_SANITIZED)
   add_compile_options(-fsanitize=${TENURE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${TENURE_SANITIZE})
 endif()

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "fuzz/exercise.h"
 #include "fuzz/snapshot_sum.h"
 #include "machine/pool.h"
@@ -60,6 +62,12 @@ bool restores_and_stands(const Parts& parts) {
   return true;
 }
 
+#ifdef TENURE_SANITIZED
+constexpr int kChangesAByte = 1;
+#else
+constexpr int kChangesAByte = 5;
+#endif
+
 TEST(SnapshotFlips, EveryChangedByteIsRefusedOrHarmless) {
   TestPool pool;
   fill(pool);
@@ -67,11 +75,13 @@ TEST(SnapshotFlips, EveryChangedByteIsRefusedOrHarmless) {
   ASSERT_TRUE(restores_and_stands(parts));
   int refused = 0;
   int restored = 0;
+  std::size_t turn = 0;
   const auto flip_all = [&](Bytes& bytes) {
+    constexpr std::array kChanges = {1, 2, 4, 0x40, 0x7f};
     for (char& byte : bytes) {
       const char before = byte;
-      for (const int change : {1, 2, 4, 0x40, 0x7f}) {
-        byte = static_cast<char>(before ^ change);
+      for (int i = 0; i < kChangesAByte; ++i) {
+        byte = static_cast<char>(before ^ kChanges[turn++ % kChanges.size()]);
         ++(restores_and_stands(parts) ? restored : refused);
       }
       byte = before;
@@ -79,8 +89,8 @@ TEST(SnapshotFlips, EveryChangedByteIsRefusedOrHarmless) {
   };
   flip_all(parts.rest);
   for (Bytes& item : parts.items) flip_all(item);
-  EXPECT_GT(refused, 1'000);
-  EXPECT_GT(restored, 500) << "changes of payloads, ids and the like";
+  EXPECT_GT(refused, 200 * kChangesAByte);
+  EXPECT_GT(restored, 100 * kChangesAByte) << "changes of payloads, ids and the like";
 }
 
 // Each item and each pair of neighbours may be missing, doubled or exchanged.
