@@ -36,6 +36,17 @@ if(TENURE_REDIS)
   target_link_libraries(tenure_hiredis INTERFACE ${TENURE_HIREDIS_LIBRARY})
 endif()
 
+# A job's memory is often freed by another thread than allocated it, for which the C library's allocator takes locks:
+# jemalloc is a quarter quicker. It is linked into the program; who links the library chooses for themselves. Sanitizers
+# bring an allocator of their own.
+find_library(TENURE_JEMALLOC_LIBRARY NAMES libjemalloc_pic.a)
+if(TENURE_JEMALLOC_LIBRARY AND NOT TENURE_SANITIZE)
+  set(TENURE_JEMALLOC_FOUND ON)
+else()
+  set(TENURE_JEMALLOC_FOUND OFF)
+endif()
+option(TENURE_JEMALLOC "Link the program with jemalloc" ${TENURE_JEMALLOC_FOUND})
+
 if(TENURE_TESTS)
   find_package(GTest REQUIRED)
   include(GoogleTest)

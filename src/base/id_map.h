@@ -36,7 +36,7 @@ class IdMap {
   Value& operator[](std::uint64_t id) {
     ASSERT(id != 0);
     if (Value* known = find(id)) return *known;
-    if ((size_ + 1) * 4 > cells_.size() * 3) grow();
+    if ((size_ + 1) * 2 > cells_.size()) grow();
     ++size_;
     return insert({id, Value{}}).value;
   }
@@ -76,7 +76,7 @@ class IdMap {
  private:
   static constexpr std::size_t kFirstCells = 16;
   static constexpr std::size_t kKeptCells = 4096;
-  static constexpr std::uint64_t kRun = 64;
+  static constexpr std::uint64_t kRun = 8;
 
   struct Cell {
     std::uint64_t id = 0;
