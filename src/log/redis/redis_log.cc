@@ -8,6 +8,7 @@
 #include "base/entropy.h"
 #include "log/redis/core.h"
 #include "log/redis/reactor.h"
+#include "log/snapshot_buffer.h"
 
 namespace tenure {
 namespace redis {
@@ -19,8 +20,6 @@ using Done = std::function<void(Status)>;
 // bound, so that a flood of data does not take the beats' room.
 constexpr std::size_t kLaneBytesMax = 64U << 20;
 constexpr std::size_t kLaneEntriesMax = 1U << 18;
-// What a snapshot may weigh: it is kept in memory until it is committed.
-constexpr std::size_t kSnapshotBytesMax = std::size_t{1} << 30;
 
 // What a handle consists of; shared with the snapshot writers that it gave out, which may outlive it.
 class Body : public std::enable_shared_from_this<Body> {
@@ -127,22 +126,15 @@ class Body : public std::enable_shared_from_this<Body> {
 
 class RedisSnapshotWriter final : public SnapshotWriter {
  public:
-  RedisSnapshotWriter(Cursor at, std::shared_ptr<Body> body) : body_(std::move(body)), log_(body_->log_id()) {
-    snapshot_.cursor = at;
-  }
+  RedisSnapshotWriter(Cursor at, std::shared_ptr<Body> body)
+      : body_(std::move(body)), log_(body_->log_id()), buffer_(at) {}
 
-  void add(Bytes chunk) override {
-    bytes_ += chunk.size();
-    oversized_ = oversized_ || chunk.size() > kEntryBytesMax || bytes_ > kSnapshotBytesMax;
-    if (!oversized_) snapshot_.chunks.push_back(std::move(chunk));
-  }
+  void add(Bytes chunk) override { buffer_.add(std::move(chunk)); }
 
   void commit(Done done) override {
-    if (oversized_) {
-      return body_->refuse(fail(Errc::invalid, "redis snapshot", "a chunk, or the whole, is too large"),
-                           std::move(done));
-    }
-    auto snapshot = std::make_shared<Snapshot>(std::move(snapshot_));
+    Result<Snapshot> taken = buffer_.take("redis snapshot");
+    if (!taken) return body_->refuse(Failure(taken.error()), std::move(done));
+    auto snapshot = std::make_shared<Snapshot>(*std::move(taken));
     body_->change(std::move(done), [log = log_, snapshot](Core& core, Done stored) {
       core.store_snapshot(log, std::move(*snapshot), std::move(stored));
     });
@@ -151,9 +143,7 @@ class RedisSnapshotWriter final : public SnapshotWriter {
  private:
   const std::shared_ptr<Body> body_;
   const std::uint64_t log_;
-  Snapshot snapshot_;
-  std::size_t bytes_ = 0;
-  bool oversized_ = false;
+  SnapshotBuffer buffer_;
 };
 
 class RedisLog final : public Log {

@@ -35,10 +35,14 @@ end
 return {m[3], e and string.match(e[1], '^%d+') or '0', e and e[2][4] or '', h[1], h[2], h[3], h[4]}
 )";
 
-constexpr std::string_view kAppend = R"(
+// What all others begin with: the log must be the one that the caller believes to be in.
+constexpr std::string_view kSameLog = R"(
 if redis.call('HGET', KEYS[2], 'id') ~= ARGV[1] then
   return redis.error_reply('TENURE-LOST the log was removed, flushed or replaced')
 end
+)";
+
+constexpr std::string_view kAppend = R"(
 local last, time, prev = 0, 0, ARGV[1]
 local e = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
 if e then
@@ -56,9 +60,6 @@ return last + 1
 )";
 
 constexpr std::string_view kProbe = R"(
-if redis.call('HGET', KEYS[2], 'id') ~= ARGV[1] then
-  return redis.error_reply('TENURE-LOST the log was removed, flushed or replaced')
-end
 if ARGV[2] ~= '0' then
   local e = redis.call('XRANGE', KEYS[1], ARGV[2], ARGV[2])[1]
   if e and ARGV[3] == '' then return {'entry', e} end
@@ -73,10 +74,7 @@ return redis.error_reply('TENURE-LOST the last entries are gone')
 )";
 
 constexpr std::string_view kCommit = R"(
-local meta, head, chunks = KEYS[2], KEYS[3], KEYS[4]
-if redis.call('HGET', meta, 'id') ~= ARGV[1] then
-  return redis.error_reply('TENURE-LOST the log was removed, flushed or replaced')
-end
+local head, chunks = KEYS[3], KEYS[4]
 local h = redis.call('HMGET', head, 'position', 'tag', 'before')
 if h[1] and tonumber(h[1]) > tonumber(ARGV[2]) then return ARGV[5] end
 if redis.call('LLEN', chunks) ~= tonumber(ARGV[4]) then
@@ -89,10 +87,7 @@ return h[3] or ''
 
 // A step drops a bounded number of entries: the server does nothing else meanwhile.
 constexpr std::string_view kTrim = R"(
-local log, meta, head = KEYS[1], KEYS[2], KEYS[3]
-if redis.call('HGET', meta, 'id') ~= ARGV[1] then
-  return redis.error_reply('TENURE-LOST the log was removed, flushed or replaced')
-end
+local log, head = KEYS[1], KEYS[3]
 local h = redis.call('HGET', head, 'position')
 local e = redis.call('XRANGE', log, '-', '+', 'COUNT', 1)[1]
 if not h or not e then return 1 end
@@ -104,9 +99,6 @@ return to >= stop and 1 or 0
 
 constexpr std::string_view kRemove = R"(
 local log, meta, head = KEYS[1], KEYS[2], KEYS[3]
-if redis.call('HGET', meta, 'id') ~= ARGV[1] then
-  return redis.error_reply('TENURE-LOST the log was removed, flushed or replaced')
-end
 local keys = {log, meta, head}
 for _, tag in ipairs(redis.call('HMGET', head, 'tag', 'before')) do
   if tag and tag ~= '' then table.insert(keys, head .. ':' .. tag) end
@@ -130,15 +122,16 @@ std::string sha1_hex(std::string_view text) {
 
 }  // namespace
 
-Script::Script(std::string_view text) : source(text), sha(sha1_hex(text)) {}
+Script::Script(std::string text) : source(std::move(text)), sha(sha1_hex(source)) {}
 
 const Scripts& Scripts::get() {
-  static const Scripts* const scripts = new Scripts{.open = Script(kOpen),
-                                                    .append = Script(kAppend),
-                                                    .probe = Script(kProbe),
-                                                    .commit = Script(kCommit),
-                                                    .trim = Script(kTrim),
-                                                    .remove = Script(kRemove)};
+  const auto in_same_log = [](std::string_view body) { return Script(std::string(kSameLog).append(body)); };
+  static const Scripts* const scripts = new Scripts{.open = Script(std::string(kOpen)),
+                                                    .append = in_same_log(kAppend),
+                                                    .probe = in_same_log(kProbe),
+                                                    .commit = in_same_log(kCommit),
+                                                    .trim = in_same_log(kTrim),
+                                                    .remove = in_same_log(kRemove)};
   return *scripts;
 }
 

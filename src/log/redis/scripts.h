@@ -32,10 +32,10 @@
 namespace tenure::redis {
 
 struct Script {
-  std::string_view source;
+  std::string source;
   std::string sha;  // of the source: its name on the server
 
-  explicit Script(std::string_view text);
+  explicit Script(std::string text);
 };
 
 // All of them, made on first use.

@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 
+#include "log/snapshot_buffer.h"
 #include "log/sqlite/access.h"
 #include "log/sqlite/pool_file.h"
 #include "log/sqlite/reader.h"
@@ -17,36 +18,23 @@ namespace {
 
 using Done = Access::Done;
 
-// What a snapshot may weigh: it is kept in memory until it is committed.
-constexpr std::size_t kSnapshotBytesMax = std::size_t{1} << 30;
-
 class SqliteSnapshotWriter final : public SnapshotWriter {
  public:
   SqliteSnapshotWriter(Cursor at, std::shared_ptr<Access> access)
-      : access_(std::move(access)), history_(access_->history()) {
-    snapshot_.cursor = at;
-  }
+      : access_(std::move(access)), history_(access_->history()), buffer_(at) {}
 
-  void add(Bytes chunk) override {
-    bytes_ += chunk.size();
-    oversized_ = oversized_ || chunk.size() > kEntryBytesMax || bytes_ > kSnapshotBytesMax;
-    if (!oversized_) snapshot_.chunks.push_back(std::move(chunk));
-  }
+  void add(Bytes chunk) override { buffer_.add(std::move(chunk)); }
 
   void commit(Done done) override {
-    if (oversized_) {
-      return access_->refuse(fail(Errc::invalid, "sqlite snapshot", "a chunk, or the whole, is too large"),
-                             std::move(done));
-    }
-    access_->run_in(history_, std::make_unique<StoreSnapshot>(std::move(snapshot_)), std::move(done));
+    Result<Snapshot> snapshot = buffer_.take("sqlite snapshot");
+    if (!snapshot) return access_->refuse(Failure(snapshot.error()), std::move(done));
+    access_->run_in(history_, std::make_unique<StoreSnapshot>(*std::move(snapshot)), std::move(done));
   }
 
  private:
   const std::shared_ptr<Access> access_;
   const Access::History history_;
-  Snapshot snapshot_;
-  std::size_t bytes_ = 0;
-  bool oversized_ = false;
+  SnapshotBuffer buffer_;
 };
 
 // Appends and chores go to the file's writer, reads to the handle's own reader. close() ends the callbacks; the file
