@@ -139,8 +139,8 @@ TEST(RedisAccess, ALookWithFewRightsSaysWhatItCouldNotSee) {
 TEST(RedisAccess, NoPasswordOrAWrongOneIsRefusedWithoutRepeatingIt) {
   const RedisServer server({"--requirepass", "right"});
   const std::string address = "127.0.0.1:" + std::to_string(server.port());
-  for (const std::string login : {"", ":wr0ng@", "nobody:wr0ng@"}) {
-    const auto log = try_open("redis://" + login + address);
+  for (const char* const login : {"", ":wr0ng@", "nobody:wr0ng@"}) {
+    const auto log = try_open(std::string("redis://") + login + address);
     ASSERT_FALSE(log);
     EXPECT_EQ(log.error().code, Errc::refused) << log.error().message();
     EXPECT_EQ(log.error().message().find("wr0ng"), std::string::npos) << log.error().message();

@@ -62,6 +62,29 @@ TEST(RedisFaults, AServerThatKeptNothingHasLostHistory) {
   ASSERT_TRUE(append(*reader, "anew"));
 }
 
+// The one connection that both wait for is about to prove what is gone.
+TEST(RedisFaults, LoadingIsNeverToldThatHistoryIsLost) {
+  RedisServer server;
+  const auto log = open_at(server.url());
+  ASSERT_TRUE(append(*log, "before"));
+  server.kill();
+  server.restart();
+  Result<Position> answer = fail(Errc::unknown, "", "");
+  Result<Snapshot> snapshot = fail(Errc::unavailable, "", "");
+  for (Errc code = Errc::unknown; code == Errc::unknown || code == Errc::unavailable; code = code_of(answer)) {
+    Answer<Result<Position>> append_answer;
+    Answer<Result<Snapshot>> load_answer;
+    log->append(Lane::data, "too early", append_answer.callback());
+    log->load_snapshot(load_answer.callback());
+    answer = append_answer.get();
+    snapshot = load_answer.get();
+    ASSERT_TRUE(snapshot || snapshot.error().code == Errc::unavailable) << snapshot.error().message();
+  }
+  EXPECT_EQ(code_of(answer), Errc::lost_history);
+  ASSERT_TRUE(insist([&] { return load_snapshot(*log); }));
+  EXPECT_TRUE(append(*log, "anew"));
+}
+
 // What was acknowledged before the kill is there afterwards, at its place.
 TEST(RedisFaults, WithAppendfsyncAlwaysAcknowledgedEntriesSurviveKillingTheServer) {
   const std::uint64_t seed = SystemEntropy().next();

@@ -132,7 +132,18 @@ TEST_F(RedisLink, AServerThatFallsSilentIsGivenUpAndPatienceIsCounted) {
   connect_by("redis://h:1?timeout=100");
   ask("BLOCKING", 1000ms);
   greet();
-  loop_.advance(1349ms);
+  loop_.advance(1499ms);
+  EXPECT_TRUE(answers_.empty());
+  loop_.advance(2ms);
+  EXPECT_EQ(answers_, (Answers{"unknown"}));
+}
+
+// What a server does on purpose comes on top of nothing: a dead connection is noticed in time by those who only wait.
+TEST_F(RedisLink, PatienceAndTimeoutAreNotAddedUp) {
+  connect_by("redis://h:1?timeout=2000");
+  ask("BLOCKING", 1000ms);
+  greet();
+  loop_.advance(1999ms);
   EXPECT_TRUE(answers_.empty());
   loop_.advance(2ms);
   EXPECT_EQ(answers_, (Answers{"unknown"}));
@@ -231,6 +242,96 @@ TEST_F(RedisLink, AServiceThatNoSentinelKnowsIsUnavailable) {
     server().say("*-1\r\n");
   }
   EXPECT_EQ(answers_, (Answers{"unavailable"}));
+}
+
+// A connection that is dead without a word takes what is sent for a long time. Who goes on asking must notice all the
+// same that nobody answers.
+TEST_F(RedisLink, ASilentServerIsLeftHoweverMuchIsStillSentToIt) {
+  connect_by("redis://h:1?timeout=1000");
+  ask("ONE");
+  greet();
+  server().swallow();
+  for (int i = 0; i < 9; ++i) {
+    loop_.advance(100ms);
+    server().take();
+    ask("MORE");
+    server().swallow();
+  }
+  EXPECT_TRUE(answers_.empty());
+  loop_.advance(200ms);
+  EXPECT_EQ(answers_.size(), 10U);
+  EXPECT_EQ(answers_.front(), to_string(Errc::unknown));
+}
+
+// A large request on a slow line is no silence.
+TEST_F(RedisLink, ARequestThatIsStillOnItsWayHasTime) {
+  connect_by("redis://h:1?timeout=1000");
+  ask(std::string(100'000, 'x'));
+  greet();
+  for (int i = 0; i < 20; ++i) {
+    loop_.advance(200ms);
+    transport_.last().events->progressed(4000);
+  }
+  EXPECT_TRUE(answers_.empty());
+  loop_.advance(1100ms);
+  EXPECT_EQ(answers_.size(), 1U);
+}
+
+// A cluster's server that does not keep the pool names the one that does.
+TEST_F(RedisLink, FollowsACluster) {
+  proof_ = command({"EXISTS", "k"});
+  connect_by("redis://h:1");
+  ask("ONE");
+  server().accept();
+  server().say("-MOVED 7 other:2\r\n");
+  ASSERT_EQ(transport_.peers.size(), 2U);
+  EXPECT_EQ(server().endpoint.address, (Address{"other", 2}));
+  server().accept();
+  server().say("-MOVED 7 :3\r\n");  // on the same host
+  EXPECT_EQ(server().endpoint.address, (Address{"other", 3}));
+  server().accept();
+  server().say(":0\r\n");
+  loop_.settle();
+  server().take();
+  server().say("+one\r\n");
+  EXPECT_EQ(answers_, (Answers{"one"}));
+}
+
+// The pool has moved on while the connection stood: the answer is in no doubt, and the next request goes after it.
+TEST_F(RedisLink, FollowsAPoolThatAClusterMoves) {
+  proof_ = command({"EXISTS", "k"});
+  connect_by("redis://h:1");
+  ask("ONE");
+  server().accept();
+  server().say(":0\r\n");
+  loop_.settle();
+  server().say("-MOVED 7 other:2\r\n");
+  EXPECT_EQ(answers_, (Answers{std::string(to_string(Errc::unavailable))}));
+  ask("TWO");
+  loop_.advance(1s);
+  EXPECT_EQ(server().endpoint.address, (Address{"h", 1}));
+  server().accept();
+  server().say("-MOVED 7 other:2\r\n");
+  EXPECT_EQ(server().endpoint.address, (Address{"other", 2}));
+  // And while that one cannot be reached, the first one is asked again.
+  server().hang_up();
+  EXPECT_EQ(answers_.size(), 2U);
+  ask("THREE");
+  loop_.advance(1s);
+  EXPECT_EQ(server().endpoint.address, (Address{"h", 1}));
+}
+
+TEST_F(RedisLink, ServersThatPointAtEachOtherAreUnavailable) {
+  proof_ = command({"EXISTS", "k"});
+  connect_by("redis://h:1");
+  ask("ONE");
+  for (int i = 0; i < 20 && answers_.empty(); ++i) {
+    server().accept();
+    server().say("-MOVED 7 h:" + std::to_string(2 + i % 2) + "\r\n");
+    loop_.settle();
+  }
+  EXPECT_EQ(answers_, (Answers{std::string(to_string(Errc::unavailable))}));
+  EXPECT_LT(transport_.peers.size(), 10U);
 }
 
 }  // namespace

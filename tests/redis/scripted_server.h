@@ -59,6 +59,8 @@ struct Peer {
 
   bool open() const { return events != nullptr; }
   void accept() const { events->opened(); }
+  // The client's system has taken all that it sent.
+  void swallow() const { events->progressed(heard.size()); }
   void say(std::string_view bytes) const { events->received(bytes); }
   void hang_up() { std::exchange(events, nullptr)->broken({Errc::unavailable, "connect", "hung up"}); }
   std::string take() { return std::exchange(heard, {}); }

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "log/redis/command.h"
 #include "log/redis/scripts.h"
 
 namespace tenure::redis {
@@ -13,6 +14,13 @@ constexpr int kLoadTriesMax = 8;
 std::vector<const Script*> all_scripts() {
   const Scripts& scripts = Scripts::get();
   return {&scripts.open, &scripts.append, &scripts.probe, &scripts.commit, &scripts.trim, &scripts.remove};
+}
+
+// To load has no effect to be in doubt of. And it begins anew with whatever there is: a connection that was about to
+// prove a history which is gone broke over that, and the next one has nothing to prove.
+Error not_loaded(Error error) {
+  if (error.code == Errc::unknown || error.code == Errc::lost_history) error.code = Errc::unavailable;
+  return error;
 }
 
 }  // namespace
@@ -36,7 +44,7 @@ Core::Core(const World& world, const Settings& settings, const LogOptions& optio
 
 // A lost history needs no proof: what comes next is a snapshot of whatever is there now.
 Greeting Core::greet(const std::vector<const Script*>& scripts) const {
-  if (history_.id == 0 || history_.lost) return {settings_, scripts, {}};
+  if (history_.id == 0 || history_.lost) return {settings_, scripts, command({"EXISTS", keys_.meta})};
   const std::string id = to_hex(history_.id);
   const std::string seen = std::to_string(history_.seen);
   const std::string link = to_hex(history_.link);
@@ -70,21 +78,13 @@ void Core::ask_overview(std::function<void(Result<Overview>)> done) {
 
 void Core::try_load(SnapshotDone done, int tries) {
   ask_overview([this, tries, done = std::move(done)](const Result<Overview>& overview) {
-    if (!overview) {
-      Error error = overview.error();
-      if (error.code == Errc::unknown) error.code = Errc::unavailable;
-      return done(Failure(std::move(error)));
-    }
+    if (!overview) return done(Failure(not_loaded(overview.error())));
     // Those who wait in the old log are told before the handle goes on in the new one.
     if (overview->id != history_.id && !history_.lost) {
       lose({Errc::lost_history, "redis log", settings_.shown + ": the log was removed and created anew"});
     }
     const auto take = [this, tries, done, found = *overview](Result<std::optional<Snapshot>> snapshot) {
-      if (!snapshot) {
-        Error error = snapshot.error();
-        if (error.code == Errc::unknown) error.code = Errc::unavailable;
-        return done(Failure(std::move(error)));
-      }
+      if (!snapshot) return done(Failure(not_loaded(snapshot.error())));
       if (!*snapshot) {
         if (tries + 1 < kLoadTriesMax) return try_load(done, tries + 1);
         return done(fail(Errc::unavailable, "redis load snapshot", "it is replaced faster than it can be read"));

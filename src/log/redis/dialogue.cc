@@ -1,5 +1,7 @@
 #include "log/redis/dialogue.h"
 
+#include <charconv>
+
 #include "log/redis/command.h"
 #include "log/redis/errors.h"
 
@@ -18,6 +20,19 @@ Error login_error(Value reply, const std::string& place) {
     if (text.starts_with(known)) return judge(text, "login", place).error;
   }
   return {Errc::refused, "redis login", place + ": the server does not take a login; check user and password"};
+}
+
+// MOVED SLOT HOST:PORT
+std::optional<Address> parse_moved(std::string_view reply) {
+  if (!reply.starts_with("MOVED ")) return std::nullopt;
+  const std::string_view address = reply.substr(reply.rfind(' ') + 1);
+  const std::size_t colon = address.rfind(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  const std::string_view port_text = address.substr(colon + 1);
+  std::uint16_t port = 0;
+  const auto [end, error] = std::from_chars(port_text.data(), port_text.data() + port_text.size(), port);
+  if (error != std::errc() || end != port_text.data() + port_text.size() || port == 0) return std::nullopt;
+  return Address{std::string(address.substr(0, colon)), port};
 }
 
 }  // namespace
@@ -49,6 +64,7 @@ Result<bool> Greeting::take(Value reply) {
   const Step step = steps_[taken_++];
   if (reply.is_error()) {
     if (step == Step::login) return Failure(login_error(reply, place_));
+    moved_to_ = parse_moved(reply.text());
     return Failure(judge(reply.text(), "connect", place_).error);
   }
   if (step == Step::role && reply[0].text() != "master") {

@@ -17,12 +17,15 @@ namespace tenure::redis {
 // that the log is still the one that was known.
 class Greeting {
  public:
-  // `proof` is a call of Scripts::probe; empty where there is nothing to prove yet.
+  // `proof` is a call of Scripts::probe, or where there is nothing to prove yet any question about the pool's keys,
+  // which a cluster's server answers only if it is the one that keeps them. Empty where it does not matter.
   Greeting(const Settings& settings, const std::vector<const Script*>& scripts, const Bytes& proof);
 
   Bytes commands() const;
   // True with the last reply. An error ends the connection; Errc::lost_history is the proof's.
   Result<bool> take(Value reply);
+  // Where the cluster keeps the pool, after an error that says so. The host is empty where it is the same.
+  const std::optional<Address>& moved_to() const { return moved_to_; }
 
  private:
   enum class Step { login, select, role, script, proof };
@@ -33,6 +36,7 @@ class Greeting {
   std::vector<Step> steps_;
   Bytes commands_;
   std::size_t taken_ = 0;
+  std::optional<Address> moved_to_;
 };
 
 // To a sentinel: log in, ask for the address of the service's master.

@@ -98,7 +98,7 @@ std::vector<Finding> judge_facts(const ServerFacts& facts, bool sentinel, std::u
     }
     if (facts.cluster) {
       findings.push_back(
-          {"cluster", true, "each pool lies on one server of the cluster: the URL must name that one", ""});
+          {"cluster", true, "each pool lies on one server of the cluster; the URL may name any of them", ""});
     }
   }
   if (facts.appendonly.empty()) {

@@ -94,7 +94,7 @@ class Flow : public std::enable_shared_from_this<Flow<Socket>> {
       if (error) return self->fail(unavailable(self->name_, error.message()));
       self->consume(size);
       if (!self->unsent_.empty()) self->transmit();
-      self->events_->progressed();
+      self->events_->progressed(size);
     });
   }
 

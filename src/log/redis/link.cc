@@ -1,5 +1,6 @@
 #include "log/redis/link.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "log/redis/errors.h"
@@ -11,8 +12,10 @@ using std::chrono::milliseconds;
 
 constexpr Nanos kRestBase = milliseconds(10);
 constexpr Nanos kRestCap = milliseconds(500);
-// Redis looks for waits that are over ten times a second.
-constexpr Nanos kServerTick = milliseconds(250);
+// How late the end of a wait on purpose may be: Redis looks for it ten times a second.
+constexpr Nanos kServerTick = milliseconds(500);
+// While a cluster is reshaped its servers may point at each other.
+constexpr std::size_t kRedirectionsMax = 5;
 constexpr std::size_t kCopiedMax = 16U << 10;
 constexpr std::size_t kTogetherMax = 256U << 10;
 
@@ -48,7 +51,9 @@ void Link::drop(const Error& why) {
 
 void Link::begin() {
   sentinels_asked_ = 0;
+  redirections_ = 0;
   if (!settings_.service.empty()) return ask_sentinel();
+  if (moved_to_) return connect_to(*moved_to_);
   if (settings_.socket_path.empty()) return connect_to(settings_.addresses.front());
   open_stream({.address = {}, .socket_path = settings_.socket_path, .tls = false}, State::connecting);
 }
@@ -60,6 +65,7 @@ void Link::ask_sentinel() {
 }
 
 void Link::connect_to(const Address& address) {
+  address_ = address;
   open_stream({.address = address, .socket_path = {}, .tls = settings_.tls.on}, State::connecting);
 }
 
@@ -85,6 +91,15 @@ void Link::opened() {
   state_ = State::greeting;
   greeting_.emplace(make_greeting_());
   stream_->send(greeting_->commands());
+}
+
+// A request that is on its way for long is no silence. But who owes an answer to a whole request is silent, whatever
+// else can still be sent to him: a connection that is dead takes a lot before it is full.
+void Link::progressed(std::size_t bytes) {
+  if (state_ != State::ready) return heard();
+  const bool on_its_way = !owed_.empty() && owed_.front().end > taken_bytes_;
+  taken_bytes_ += bytes;
+  if (on_its_way) heard();
 }
 
 void Link::received(BytesView bytes) {
@@ -129,11 +144,23 @@ void Link::take_question(Value reply) {
 
 void Link::take_greeting(Value reply) {
   const Result<bool> finished = greeting_->take(reply);
+  if (!finished && follow_redirection()) return;
   if (!finished) return broken(finished.error());
   if (!*finished) return;
   state_ = State::ready;
+  handed_bytes_ = taken_bytes_ = 0;
   backoff_.reset();
   flush();
+}
+
+bool Link::follow_redirection() {
+  std::optional<Address> to = greeting_->moved_to();
+  if (!to || !settings_.socket_path.empty() || ++redirections_ > kRedirectionsMax) return false;
+  if (to->host.empty()) to->host = address_.host;
+  moved_to_ = std::move(to);
+  close_stream(State::idle);
+  connect_to(*moved_to_);
+  return true;
 }
 
 void Link::flush() {
@@ -141,14 +168,17 @@ void Link::flush() {
   Bytes together;
   if (owed_.empty()) heard();
   for (Request& request : waiting_) {
+    const std::size_t size = request.command.size();
     // A large one is not copied once more.
-    if (request.command.size() >= kCopiedMax || together.size() + request.command.size() > kTogetherMax) {
+    if (size >= kCopiedMax || together.size() + size > kTogetherMax) {
       if (!together.empty()) stream_->send(std::exchange(together, {}));
     }
-    if (request.command.size() >= kCopiedMax)
+    if (size >= kCopiedMax)
       stream_->send(std::move(request.command));
     else
       together += request.command;
+    handed_bytes_ += size;
+    request.answer.end = handed_bytes_;
     owed_.push_back(std::move(request.answer));
   }
   waiting_.clear();
@@ -160,7 +190,7 @@ void Link::heard() { heard_at_ = world_.loop.now(); }
 
 Nanos Link::allowed_silence() const {
   const Nanos patience = state_ == State::ready && !owed_.empty() ? owed_.front().patience : Nanos(0);
-  return settings_.timeout + patience + (patience > Nanos(0) ? kServerTick : Nanos(0));
+  return patience == Nanos(0) ? settings_.timeout : std::max(settings_.timeout, patience + kServerTick);
 }
 
 void Link::watch() {
@@ -182,6 +212,7 @@ void Link::broken(const Error& error) {
     return ask_sentinel();
   }
   const bool was_ready = state_ == State::ready;
+  if (!was_ready) moved_to_.reset();
   close_stream(State::resting);
   rest_.arm(world_.loop.now() + backoff_.next(), [this] {
     state_ = State::idle;

@@ -10,6 +10,9 @@
 // Requests are pipelined and answered in order. What was sent when the connection breaks is answered Errc::unknown;
 // what waits when a connection cannot be made is answered with the reason. A server that owes an answer and is silent
 // for `timeout` counts as gone, and no attempt to connect lasts longer. Between attempts lies a pause that grows.
+//
+// A server of a cluster that does not keep the pool says in the greeting who does, and that one is connected to. It is
+// the first to be tried again while it answers; else the one of the URL knows better.
 
 #include <deque>
 #include <functional>
@@ -45,8 +48,9 @@ class Link final : private StreamEvents {
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
 
-  // `operation` names it in errors, and lives for ever. `patience` is how long the server may take on purpose, before
-  // `timeout` begins to count. An error reply is answered as what it means (errors.h).
+  // `operation` names it in errors, and lives for ever. `patience` is how long the server may take on purpose: it is
+  // not taken for silent before that is over, nor before `timeout` is. An error reply is answered as what it means
+  // (errors.h).
   void send(std::string_view operation, Bytes command, Done done, Nanos patience = Nanos(0));
   // Breaks the connection, if there is one: the next request goes by a new one, without a pause.
   void drop(const Error& why);
@@ -58,6 +62,7 @@ class Link final : private StreamEvents {
     std::string_view operation;
     Done done;
     Nanos patience;
+    std::uint64_t end = 0;  // in the bytes of the stream: where the request ends
   };
   struct Request {
     Bytes command;
@@ -66,7 +71,7 @@ class Link final : private StreamEvents {
 
   void opened() override;
   void received(BytesView bytes) override;
-  void progressed() override { heard(); }
+  void progressed(std::size_t bytes) override;
   void broken(const Error& error) override;
 
   void begin();
@@ -76,6 +81,7 @@ class Link final : private StreamEvents {
   void take(Reply reply);
   void take_question(Value reply);
   void take_greeting(Value reply);
+  bool follow_redirection();
   void answer_error(Value reply, const Owed& owed);
   void flush();
   void heard();
@@ -97,8 +103,13 @@ class Link final : private StreamEvents {
   std::optional<Question> question_;
   std::size_t sentinel_ = 0;         // the one to ask; stays with one that answers
   std::size_t sentinels_asked_ = 0;  // in this attempt
+  std::optional<Address> moved_to_;  // the server of a cluster that has the pool
+  Address address_;                  // of the stream
+  std::size_t redirections_ = 0;     // in this attempt
   std::deque<Request> waiting_;
   std::deque<Owed> owed_;
+  std::uint64_t handed_bytes_ = 0;  // to the stream, for requests
+  std::uint64_t taken_bytes_ = 0;   // of them, by the system
   Instant heard_at_;
   Backoff backoff_;
   Timer silence_;

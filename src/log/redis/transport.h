@@ -24,8 +24,8 @@ class StreamEvents {
   virtual ~StreamEvents() = default;
   virtual void opened() = 0;
   virtual void received(BytesView bytes) = 0;
-  // Some of what was sent has been taken by the system.
-  virtual void progressed() = 0;
+  // So many bytes of what was sent have been taken by the system. That says nothing of the other side.
+  virtual void progressed(std::size_t bytes) = 0;
   // The last event: it could not be opened, or broke. Errc::unavailable, or Errc::refused where TLS does not trust it.
   virtual void broken(const Error& error) = 0;
 };
