@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <mutex>
+#include <optional>
 #include <thread>
 
 #include "cli/connect.h"
@@ -90,9 +92,21 @@ class Told final : public NodeEvents {
   void fenced(std::uint64_t /*session*/, FenceReason reason) override {
     events_.write({"fenced", {}, 0, {}, to_string(reason)});
   }
+  void broken(const Error& error) override {
+    const std::lock_guard lock(mutex_);
+    failure_ = error;
+  }
+
+  // Why the node has given up; nothing if it has not.
+  std::optional<Error> failure() const {
+    const std::lock_guard lock(mutex_);
+    return failure_;
+  }
 
  private:
   WorkEvents& events_;
+  mutable std::mutex mutex_;
+  std::optional<Error> failure_;  // guarded by mutex_
 };
 
 // SIGTERM and SIGINT as something to wait for. Blocked before any thread is made, so that none of them gets one.
@@ -194,6 +208,7 @@ int run_work(const Call& call) {
   leave(*core, signals);
   for (const NodeWorker& worker : plan->workers) events.write({"left", {}, 0, worker.id, {}});
   core.reset();
+  if (const std::optional<Error> failure = told.failure()) return report(call, *failure);
   return kDone;
 }
 
