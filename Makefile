@@ -55,8 +55,9 @@ sim: release ## Run the simulator over SEEDS (10000)
 	@[ -x $(SIMULATOR) ] || { echo "make sim: $(SIMULATOR) is not built yet"; exit 1; }
 	@$(SIMULATOR) --seeds $(SEEDS)
 
-faults: release ## Kill, freeze and replace real worker processes for FAULT_ROUNDS (200); the checker judges their history
+faults: release ## Real processes and servers under faults for FAULT_ROUNDS (200) and more on Redis; the checker judges them
 	@python3 tests/faults/faults.py build/release --rounds $(FAULT_ROUNDS)
+	@tests/faults/long build/release
 
 coverage: ## Measure which lines the unit and conformance tests reach
 	@tools/bootstrap

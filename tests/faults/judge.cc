@@ -9,6 +9,7 @@
 // what the driver wrote, who knows requests by key and payload:
 //
 //   asked resident|task KEY PAYLOAD       answered STATE KEY PAYLOAD
+//   stalled SINCE                         the machine has stood still since then
 //   healed                                all faults are over
 //   closed                                what comes later is not judged
 //
@@ -17,6 +18,7 @@
 //   log.dispatch TICKET KEY PAYLOAD       log.leased SESSION UNTIL       log.fenced POSITION SESSION
 //   log.granted POSITION SESSION KEY EPOCH TICKET FIRST                  log.ended POSITION KEY EPOCH
 //   log.settled POSITION TICKET STATE CODE                               log.buried POSITION TICKET
+//   log.lost KEPT                         what lies behind that position is gone, whoever was told of it
 //
 // Lines of the log are in its order, and their times are the earliest possible: an engine's are in whole milliseconds.
 // The checker gets the latest that agrees with the handlers, who begin after they were granted a key, and with the
@@ -24,6 +26,8 @@
 //
 // A program that was killed says no end. Then its tenure lasted at least until its last sign of life, and that is when
 // it is taken to have ended, unless the log says that it goes on.
+//
+// For each job that was accepted and that the log has lost a line is printed: lost KEY PAYLOAD.
 
 #include <algorithm>
 #include <cstdio>
@@ -116,9 +120,16 @@ std::optional<Step> step_of(const std::string& text) {
 class Translation {
  public:
   explicit Translation(const std::vector<Line>& lines) : lines_(lines) {
+    std::map<std::uint64_t, std::vector<Tenure>> granted;  // by position, in the log as it stands
     for (const Line& line : lines_) {
       if (line.what == "log.dispatch") tickets_[{line.word(1), line.word(2)}] = line.number(0);
       if (line.what == "log.ended") over_.insert({line.word(1), line.number(2)});
+      if (line.what == "log.granted") granted[line.number(0)].emplace_back(line.word(2), line.number(3));
+      if (line.what == "log.lost") {
+        const auto lost = granted.upper_bound(line.number(0));
+        for (auto at = lost; at != granted.end(); ++at) over_.insert(at->second.begin(), at->second.end());
+        granted.erase(lost, granted.end());
+      }
       if (line.what == "begin" || line.what == "write" || line.what == "refused" || line.what == "end") {
         last_sign_[{line.word(0), line.number(1)}] = &line;
       }
@@ -132,6 +143,8 @@ class Translation {
         log(line);
       } else if (line.what == "asked" || line.what == "answered") {
         client(line);
+      } else if (line.what == "stalled") {
+        stalls_.push_back({std::stoll(line.words.at(0)), line.at});
       } else if (line.what == "healed") {
         add(Healed{});
       } else if (line.what == "closed") {
@@ -140,6 +153,7 @@ class Translation {
         handler(line);
       }
     }
+    add_stalls();
     return std::move(history_);
   }
 
@@ -154,6 +168,17 @@ class Translation {
     history_.push_back({at_, std::move(what)});
   }
 
+  // A machine that stands still is a pause of all processes. What they did in it did happen, in its order.
+  void add_stalls() {
+    for (const auto& [from, until] : stalls_) {
+      for (ProcessNumber i = 0; i < processes_.size(); ++i) {
+        history_.push_back({from, ProcessPaused{kWorkersFrom + i}});
+        history_.push_back({until, ProcessResumed{kWorkersFrom + i}});
+      }
+    }
+    std::stable_sort(history_.begin(), history_.end(), [](const Event& a, const Event& b) { return a.at < b.at; });
+  }
+
   ProcessNumber process_of(std::uint64_t session) {
     return processes_.try_emplace(session, kWorkersFrom + static_cast<ProcessNumber>(processes_.size())).first->second;
   }
@@ -163,6 +188,8 @@ class Translation {
       add(Leased{process_of(line.number(0)), line.number(0), std::stoll(line.words.at(1))});
     } else if (line.what == "log.fenced") {
       add(LogFenced{line.number(0), line.number(1)});
+    } else if (line.what == "log.lost") {
+      add(LogLost{line.number(0)});
     } else if (line.what == "log.granted") {
       granted_[{line.word(2), line.number(3)}] = {line.number(1), line.number(4)};
       add(LogGranted{line.number(0), line.word(2), line.number(3), line.number(4), line.word(5) == "1"});
@@ -203,9 +230,29 @@ class Translation {
   std::map<Tenure, const Line*> last_sign_;
   std::map<Tenure, Granted> granted_;
   std::map<std::uint64_t, ProcessNumber> processes_;  // by session
+  std::vector<std::pair<Time, Time>> stalls_;
   History history_;
   Time at_ = 0;
 };
+
+// Those that the log had accepted, and that it knows nothing of any more.
+void print_lost_jobs(const std::vector<Line>& lines) {
+  std::map<std::uint64_t, std::string> names;                    // by ticket
+  std::map<std::uint64_t, std::vector<std::uint64_t>> accepted;  // by position, in the log as it stands
+  std::set<std::uint64_t> lost;
+  for (const Line& line : lines) {
+    if (line.what == "log.dispatch") names[line.number(0)] = line.word(1) + " " + line.word(2);
+    if (line.what == "log.settled" && line.word(2) == "accepted") {
+      accepted[line.number(0)].push_back(line.number(1));
+      lost.erase(line.number(1));
+    }
+    if (line.what != "log.lost") continue;
+    const auto from = accepted.upper_bound(line.number(0));
+    for (auto at = from; at != accepted.end(); ++at) lost.insert(at->second.begin(), at->second.end());
+    accepted.erase(from, accepted.end());
+  }
+  for (const std::uint64_t ticket : lost) std::printf("lost %s\n", names[ticket].c_str());
+}
 
 int run(const char* path, const char* lease_ms, const char* recovery_ms) {
   const std::vector<Line> lines = read_lines(path);
@@ -220,10 +267,13 @@ int run(const char* path, const char* lease_ms, const char* recovery_ms) {
   for (const Violation& violation : found) {
     if (++shown <= 50) std::printf("  %s\n", to_string(violation).c_str());
   }
+  print_lost_jobs(lines);
   const auto grants = std::count_if(history.begin(), history.end(),
                                     [](const Event& event) { return std::holds_alternative<LogGranted>(event.what); });
-  std::printf("%zu events, %zu tenures granted, %zu violations\n", history.size(), static_cast<std::size_t>(grants),
-              found.size());
+  const auto losses =
+      std::count_if(lines.begin(), lines.end(), [](const Line& line) { return line.what == "log.lost"; });
+  std::printf("%zu events, %zu tenures granted, %zu losses of the log, %zu violations\n", history.size(),
+              static_cast<std::size_t>(grants), static_cast<std::size_t>(losses), found.size());
   return found.empty() ? 0 : 1;
 }
 

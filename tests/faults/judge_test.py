@@ -40,19 +40,59 @@ SOUND = """
 200 closed
 """
 
+# A log that loses its tail, and with it a task that was accepted and done; the resident's holder hears of it and stops.
+LOSS = """
+0 log.leased 7 {2000}
+0 log.leased 8 {2000}
+10 asked resident k
+11 log.dispatch 100 k
+11 log.settled 5 100 accepted 1
+11 log.granted 5 7 k 50 100 1
+12 answered accepted k
+13 begin k 50
+14 log.settled 6 100 started 1
+20 write k 50
+40 asked task t one
+41 log.dispatch 101 t one
+41 log.settled 7 101 accepted 1
+41 log.granted 7 7 t 70 101 1
+42 answered accepted t one
+43 begin t 70
+44 write t 70
+58 end k 50
+60 log.lost 6
+61 log.leased 7 {61}
+61 log.ended 7 k 50
+61 log.granted 7 8 k 80 100 0
+64 begin k 80
+66 write k 80
+100 healed
+1300 closed
+"""
 
-def verdict(story):
-    """The promises that the judge sees broken in the story."""
+
+def judge(story):
+    """What the judge says of the story."""
     with tempfile.NamedTemporaryFile("w", suffix=".history") as file:
         for line in story.strip().splitlines():
             at, what, *words = line.split()
             words = [str(int(word[1:-1]) * MS) if word.startswith("{") else word for word in words]
             file.write(" ".join([what, str(int(at) * MS), *words]) + "\n")
         file.flush()
-        judged = subprocess.run([JUDGE, file.name, "1000", "100"], capture_output=True, text=True, check=False)
+        return subprocess.run([JUDGE, file.name, "1000", "100"], capture_output=True, text=True, check=False)
+
+
+def verdict(story):
+    """The promises that the judge sees broken in the story."""
+    judged = judge(story)
     found = {line.strip()[0] for line in judged.stdout.splitlines() if " at " in line}
     assert judged.returncode == (1 if found else 0), judged
     return found
+
+
+def lost(story):
+    """The jobs that the judge calls lost by the engine."""
+    return [line[5:] for line in judge(story).stdout.splitlines() if line.startswith("lost ")]
 
 
 class JudgeTest(unittest.TestCase):
@@ -71,6 +111,13 @@ class JudgeTest(unittest.TestCase):
     def test_a_program_that_outlives_its_lease(self):
         self.assertIn("d", verdict(SOUND.replace("log.leased 8 {1000}", "log.leased 8 {60}")))
 
+    def test_a_machine_that_stands_still_excuses_those_who_stood_on_it(self):
+        late = SOUND.replace("log.leased 8 {1000}", "log.leased 8 {60}").replace("50 healed", "50 healed\n58 write k 60\n"
+                                                                                "90 end k 60\n91 log.ended 11 k 60")
+        self.assertIn("d", verdict(late))
+        self.assertNotIn("d", verdict(late + "89 stalled {55}\n"))
+        self.assertIn("d", verdict(late + "89 stalled {70}\n"))
+
     def test_a_task_that_was_accepted_and_never_done(self):
         self.assertIn("f", verdict(SOUND.replace("44 log.settled 10 101 done 1\n", "")))
 
@@ -79,6 +126,35 @@ class JudgeTest(unittest.TestCase):
 
     def test_a_resident_job_that_nobody_holds_in_the_end(self):
         self.assertIn("k", verdict(SOUND.replace("50 healed", "45 log.ended 11 k 60\n50 healed")))
+
+    def test_a_loss_that_was_noticed(self):
+        self.assertEqual(verdict(LOSS), set())
+        self.assertEqual(lost(LOSS), ["t one"])
+        self.assertEqual(lost(SOUND), [])
+
+    def test_a_job_that_came_again_after_the_loss_is_not_lost(self):
+        again = LOSS.replace("100 healed", "70 log.dispatch 101 t one\n70 log.settled 8 101 accepted 1\n100 healed")
+        self.assertEqual(lost(again), [])
+        self.assertIn("f", verdict(again))  # and so it has to be done
+
+    def test_an_epoch_that_comes_again_after_a_loss(self):
+        self.assertIn("b", verdict(LOSS.replace("k 80", "k 45")))
+
+    def test_a_stale_write_that_was_accepted_after_a_loss(self):
+        self.assertIn("c", verdict(LOSS + "90 write k 50\n"))
+
+    def test_a_holder_that_never_hears_of_the_loss(self):
+        self.assertIn("a", verdict(LOSS.replace("58 end k 50\n", "1200 write k 50\n1250 end k 50\n")
+                                   .replace("61 log.leased 7 {61}\n", "")
+                                   .replace("66 write k 80", "66 write k 80\n1200 end k 80\n1201 log.ended 8 k 80\n"
+                                            "1201 log.granted 8 8 k 90 100 0\n1202 begin k 90")))
+
+    def test_a_job_of_the_kept_part_is_not_excused(self):
+        self.assertIn("k", verdict(LOSS.replace("61 log.granted 7 8 k 80 100 0\n", "").replace("64 begin k 80\n", "")
+                                   .replace("66 write k 80\n", "")))
+
+    def test_a_client_that_was_told_what_no_log_ever_said(self):
+        self.assertIn("f", verdict(LOSS + "95 answered failed k\n"))
 
 
 if __name__ == "__main__":

@@ -1,168 +1,147 @@
 // Follows the log of a pool from its first entry, and writes down what it says, for the judge to compare with what the
-// handlers did. Ends when its input does.
+// handlers did (testimony.h). Ends when its input does.
 //
 //   faults_witness ENGINE POOL HISTORY
 //
-// Lines: log.dispatch, log.leased, log.granted, log.ended, log.settled, log.buried, log.fenced; see judge.cc. An
-// entry's time is the engine's, on the handlers' clock (CLOCK_BOOTTIME): the offset between the two is the smallest
-// that any entry was read with.
+// A log can lose its tail before the witness has read it, while a worker has. So whoever takes it away holds the
+// witness first, and shows it what is left of the old log elsewhere. Each line of its input is answered with `at
+// POSITION`, up to where it has read:
+//
+//   where
+//   hold          takes nothing from here on
+//   aside ENGINE  reads on in this log, to its end
+//   go
 
-#include <unistd.h>
-
-#include <algorithm>
-#include <array>
 #include <cstdio>
-#include <fstream>
+#include <future>
+#include <iostream>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "base/clock.h"
+#include "faults/testimony.h"
 #include "log/open.h"
-#include "machine/machine.h"
-#include "tenure/v1/record.pb.h"
 
-namespace tenure {
+namespace tenure::faults {
 namespace {
 
-// An engine's time is in whole milliseconds, and the quickest reader is a little late.
-constexpr std::int64_t kEarlyNs = 2'000'000;
+Result<Position> append_and_wait(Log& log, Bytes data) {
+  std::promise<Result<Position>> answered;
+  log.append(Lane::data, std::move(data), [&](Result<Position> position) { answered.set_value(std::move(position)); });
+  return answered.get_future().get();
+}
 
-class Witness final : private Effects {
- public:
-  void take(const Entry& entry, Instant now) {
-    const std::int64_t engine_ns = entry.time_ms * 1'000'000;
-    offset_ns_ = std::min(offset_ns_, now.since_boot.count() - engine_ns);
-    position_ = entry.position;
-    time_ns_ = engine_ns;
-    note_dispatches(entry);
-    heard_.clear();
-    machine_.apply({entry.position, entry.time_ms, entry.data}, *this);
-    for (const std::uint64_t session : heard_) {
-      if (const Session* found = machine_.roster().session(session); found != nullptr) {
-        lease(session, engine_ns + found->lease_ms * 1'000'000LL);
-      }
-    }
-  }
+Result<std::vector<Entry>> read_and_wait(Log& log, const Cursor& after) {
+  std::promise<Result<std::vector<Entry>>> came;
+  log.read(after, [&](Result<std::vector<Entry>> entries) { came.set_value(std::move(entries)); });
+  return came.get_future().get();
+}
 
-  void write(const std::string& path) const {
-    std::ofstream file(path, std::ios::app);
-    for (const Line& line : lines_) {
-      file << line.what << ' ' << line.at_ns + offset_ns_ - kEarlyNs << ' ' << line.more;
-      if (line.until_ns != 0) file << ' ' << line.until_ns + offset_ns_ + kEarlyNs;
-      file << '\n';
-    }
-  }
-
- private:
-  struct Line {
-    const char* what;
-    std::int64_t at_ns;
-    std::string more;
-    std::int64_t until_ns = 0;
-  };
-
-  template <class... Words>
-  void say(const char* what, const Words&... words) {
-    std::string more;
-    const auto add = [&](const auto& word) {
-      if (!more.empty()) more += ' ';
-      if constexpr (std::is_arithmetic_v<std::decay_t<decltype(word)>>) {
-        more += std::to_string(word);
-      } else {
-        more += word;
-      }
-    };
-    (add(words), ...);
-    lines_.push_back({what, time_ns_, std::move(more)});
-  }
-
-  void lease(std::uint64_t session, std::int64_t until_ns) {
-    lines_.push_back({"log.leased", time_ns_, std::to_string(session), until_ns});
-  }
-
-  // What was asked under which ticket stands in the records; the machine does not repeat it.
-  void note_dispatches(const Entry& entry) {
-    v1::Batch batch;
-    if (!batch.ParseFromString(entry.data)) return;
-    for (const v1::Record& record : batch.records()) {
-      if (!record.has_dispatch()) continue;
-      const v1::Dispatch& dispatch = record.dispatch();
-      say("log.dispatch", dispatch.ticket(), dispatch.key(), dispatch.payload());
-    }
-  }
-
-  void granted(const Grant& grant) override {
-    say("log.granted", position_, grant.tenure.session, Bytes(grant.tenure.key), grant.tenure.epoch, grant.ticket,
-        grant.first ? 1 : 0);
-  }
-  void ended(const TenureRef& tenure, TenureEnd /*why*/) override {
-    say("log.ended", position_, Bytes(tenure.key), tenure.epoch);
-  }
-  void settled(const Settlement& settlement) override {
-    static constexpr std::array<const char*, 6> kSteps{"accepted", "refused", "started", "done", "failed", "stopped"};
-    static_assert(static_cast<int>(TicketState::accepted) == 0 && static_cast<int>(TicketState::stopped) == 5);
-    if (settlement.state == TicketState::failed) failed_last_ = settlement.ticket;
-    say("log.settled", position_, settlement.ticket, kSteps[static_cast<std::size_t>(settlement.state)],
-        static_cast<int>(settlement.code));
-  }
-  // The job's ticket was told of its failure just before.
-  void buried(BytesView /*key*/, std::uint64_t /*dead_id*/, bool /*quarantined*/) override {
-    say("log.buried", position_, failed_last_);
-  }
-  void joined(std::uint64_t session) override { heard_.push_back(session); }
-  void beaten(std::uint64_t session, std::uint64_t /*number*/, std::uint64_t /*digest_position*/,
-              std::uint64_t /*digest*/) override {
-    heard_.push_back(session);
-  }
-  void session_ended(std::uint64_t session, SessionEnd how) override {
-    std::erase(heard_, session);
-    lease(session, time_ns_);
-    if (how != SessionEnd::left) say("log.fenced", position_, session);
-  }
-
-  Machine machine_;
-  std::vector<Line> lines_;
-  std::vector<std::uint64_t> heard_;  // in the entry that is being applied
-  std::int64_t offset_ns_ = INT64_MAX;
-  Position position_ = 0;
-  std::int64_t time_ns_ = 0;
-  std::uint64_t failed_last_ = 0;
-};
-
-// Reads on and on, until the log is closed or cannot be followed.
+// Reads on and on, until the log is closed or cannot be followed. What was lost is found by reading what there is.
 class Follower {
  public:
   explicit Follower(Log& log) : log_(log) { read({}); }
 
   // What was seen, or why it is not the whole log.
-  Result<const Witness*> result() {
+  Result<const Testimony*> finish() {
     const std::lock_guard lock(mutex_);
     if (failure_) return Failure(*failure_);
-    return &witness_;
+    testimony_.lose_after(read_.position);
+    return &testimony_;
+  }
+
+  Result<Position> where() {
+    const std::lock_guard lock(mutex_);
+    if (failure_) return Failure(*failure_);
+    return testimony_.last().position;
+  }
+
+  void hold() {
+    const std::lock_guard lock(mutex_);
+    held_ = true;
+  }
+
+  // Held, and so alone with the testimony.
+  Status read_aside(const std::string& engine, const std::string& pool) {
+    const Result<std::unique_ptr<Log>> log = open_log(engine, {.pool = pool, .read_only = false});
+    if (!log) return Failure(log.error());
+    const Result<Position> end = append_and_wait(**log, "the end");
+    if (!end) return Failure(end.error());
+    for (;;) {
+      const Result<std::vector<Entry>> entries = read_and_wait(**log, testimony_.last());
+      if (!entries) return Failure(entries.error());
+      for (const Entry& entry : *entries) {
+        if (entry.position == *end) return {};
+        testimony_.take(entry, BootClock().now());
+      }
+    }
+  }
+
+  void go() {
+    const std::lock_guard lock(mutex_);
+    held_ = false;
+    if (std::optional<Result<std::vector<Entry>>> waiting = std::exchange(waiting_, std::nullopt)) {
+      take(*std::move(waiting), BootClock().now());
+    }
   }
 
  private:
-  void read(Cursor after) {
-    log_.read(after, [this, after](Result<std::vector<Entry>> entries) {
+  void read(const Cursor& after) {
+    read_ = after;
+    log_.read(after, [this](Result<std::vector<Entry>> entries) {
       const Instant now = BootClock().now();
-      if (!entries && entries.error().code == Errc::unavailable) return read(after);
       const std::lock_guard lock(mutex_);
-      if (!entries) {
-        failure_ = entries.error();
-        return;
+      if (held_) {
+        waiting_ = std::move(entries);
+      } else {
+        take(std::move(entries), now);
       }
-      for (const Entry& entry : *entries) witness_.take(entry, now);
-      read(Cursor::at(entries->back()));
+    });
+  }
+
+  void take(const Result<std::vector<Entry>>& entries, Instant now) {
+    if (!entries && entries.error().code == Errc::unavailable) return read(read_);
+    if (!entries && entries.error().code == Errc::lost_history) return load();
+    if (!entries) {
+      failure_ = entries.error();
+      return;
+    }
+    for (const Entry& entry : *entries) testimony_.take(entry, now);
+    read(Cursor::at(entries->back()));
+  }
+
+  void load() {
+    log_.load_snapshot([this](const Result<Snapshot>& snapshot) {
+      const std::lock_guard lock(mutex_);
+      if (!snapshot && snapshot.error().code == Errc::unavailable) return load();
+      if (!snapshot) {
+        failure_ = snapshot.error();
+      } else if (!testimony_.knows(snapshot->cursor)) {
+        failure_ = Error{Errc::corrupt, "load snapshot", "it stands on an entry that was never seen"};
+      } else {
+        read(snapshot->cursor);
+      }
     });
   }
 
   Log& log_;
   std::mutex mutex_;  // everything below
-  Witness witness_;
+  Testimony testimony_;
+  Cursor read_;  // where the outstanding read begins
+  bool held_ = false;
+  std::optional<Result<std::vector<Entry>>> waiting_;  // came while held
   std::optional<Error> failure_;
 };
+
+Result<Position> obey(Follower& follower, const std::string& line, const std::string& pool) {
+  constexpr std::string_view kAside = "aside ";
+  if (line == "hold") follower.hold();
+  if (line == "go") follower.go();
+  if (line.starts_with(kAside)) {
+    if (const Status seen = follower.read_aside(line.substr(kAside.size()), pool); !seen) return Failure(seen.error());
+  }
+  return follower.where();
+}
 
 int run(const char* engine, const char* pool, const char* history) {
   const Result<std::unique_ptr<Log>> log = open_log(engine, {.pool = pool, .read_only = false});
@@ -171,21 +150,22 @@ int run(const char* engine, const char* pool, const char* history) {
     return 1;
   }
   Follower follower(**log);
-  std::puts("following");
-  std::fflush(stdout);
-  for (char byte = 0; ::read(STDIN_FILENO, &byte, 1) > 0;) {
+  std::cout << "following" << std::endl;
+  for (std::string line; std::getline(std::cin, line);) {
+    const Result<Position> at = obey(follower, line, pool);
+    std::cout << (at ? "at " + std::to_string(*at) : at.error().message()) << std::endl;
   }
   (*log)->close();
-  const Result<const Witness*> witness = follower.result();
-  if (!witness) {
-    std::fprintf(stderr, "the log could not be followed: %s\n", witness.error().message().c_str());
+  const Result<const Testimony*> testimony = follower.finish();
+  if (!testimony) {
+    std::fprintf(stderr, "the log could not be followed: %s\n", testimony.error().message().c_str());
     return 1;
   }
-  (*witness)->write(history);
+  (*testimony)->write(history);
   return 0;
 }
 
 }  // namespace
-}  // namespace tenure
+}  // namespace tenure::faults
 
-int main(int count, char** words) { return count == 4 ? tenure::run(words[1], words[2], words[3]) : 64; }
+int main(int count, char** words) { return count == 4 ? tenure::faults::run(words[1], words[2], words[3]) : 64; }

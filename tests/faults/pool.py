@@ -1,0 +1,235 @@
+"""The pool under faults: its worker processes, those who dispatch, the witness at its log, and the verdict."""
+
+import collections
+import glob
+import json
+import os
+import pathlib
+import sqlite3
+import subprocess
+import tempfile
+import threading
+import time
+
+LEASE_S = 1.0
+WORKERS = 3
+RESIDENTS = [f"resident-{i}" for i in range(12)]
+PATIENCE_S = 60
+HELD = ("accepted", "started", "done")
+
+
+class Stalls(threading.Thread):
+    """Notes when the machine stood still: then nobody can be late."""
+
+    TICK_S = 0.01
+    LATE_S = 0.1
+
+    def __init__(self, note):
+        super().__init__(daemon=True)
+        self.note = note
+        self.over = threading.Event()
+        self.longest_s = 0.0
+
+    def run(self):
+        before = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        while not self.over.wait(self.TICK_S):
+            now = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+            stood_s = (now - before) / 1e9
+            if stood_s > self.LATE_S:
+                self.longest_s = max(self.longest_s, stood_s)
+                self.note("stalled", str(before))
+            before = now
+
+
+class Witness:
+    """Follows the log (witness.cc). It can be held while history is lost, and shown aside what only the dead had."""
+
+    def __init__(self, program, engine, pool, history):
+        self.process = subprocess.Popen([program, engine, pool, history], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True)
+        self.process.stdout.readline()
+
+    def ask(self, *words):
+        """The position up to which it has read."""
+        self.process.stdin.write(" ".join(map(str, words)) + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline().split()
+        if len(answer) != 2 or answer[0] != "at":
+            raise AssertionError(f"the witness cannot follow: {' '.join(answer)}")
+        return int(answer[1])
+
+    def wait_for(self, position):
+        deadline = time.monotonic() + PATIENCE_S
+        while self.ask("where") < position:
+            if time.monotonic() > deadline:
+                raise AssertionError(f"the witness does not get to {position}")
+            time.sleep(0.005)
+
+
+class Dispatching:
+    """A process that sends jobs, while other things happen."""
+
+    def __init__(self, pool, jobs, kind):
+        self.pool, self.jobs, self.kind = pool, jobs, kind
+        for key, payload in jobs:
+            pool.note("asked", kind, key, payload)
+        self.lines = tempfile.TemporaryFile("w+")
+        for key, payload in jobs:
+            self.lines.write(json.dumps({"key": key, "payload": payload, "task": kind == "task"}) + "\n")
+        self.lines.seek(0)
+        self.process = subprocess.Popen(pool.command("dispatch", "--from", "-", "--timeout", "30s"), stdin=self.lines,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def finish(self):
+        """Remembers those that were accepted, and says how many those were."""
+        answers = self.process.communicate(timeout=PATIENCE_S)[0].splitlines()
+        self.lines.close()
+        accepted = 0
+        for (key, payload), answer in zip(self.jobs, answers):
+            state = json.loads(answer).get("state", "none")
+            self.pool.note("answered", state, key, payload)
+            if state in HELD:
+                accepted += 1
+                self.pool.accepted.append((key, payload, self.kind))
+        return accepted
+
+
+class Pool:
+    def __init__(self, arguments, folder, world):
+        build = pathlib.Path(arguments.build).absolute()
+        self.tenure = build / "tenure"
+        self.handler, witness, self.judge = (build / "tests/faults" / f"faults_{name}"
+                                             for name in ("handler", "witness", "judge"))
+        self.folder = pathlib.Path(folder)
+        self.name = f"faults-{os.getpid()}-{arguments.seed}"
+        self.world = world
+        self.history = self.folder / "history"
+        self.ledger = self.folder / "ledger.db"
+        ledger = sqlite3.connect(self.ledger)
+        ledger.executescript("PRAGMA journal_mode = WAL; CREATE TABLE held(key PRIMARY KEY, epoch, writes);"
+                             "CREATE TABLE done(key, epoch, payload);")
+        ledger.close()
+        self.workers = {}
+        self.lives = 0
+        self.accepted = []
+        self.residents = 0  # how often they were asked for
+        self.expected_losses = False  # the log was made to lose what it had acknowledged
+        self.witness = Witness(witness, world.engine("witness"), self.name, self.history)
+        self.stalls = Stalls(self.note)
+        self.stalls.start()
+
+    def note(self, *words):
+        """A line of the history."""
+        line = " ".join([words[0], str(time.clock_gettime_ns(time.CLOCK_BOOTTIME)), *words[1:]]) + "\n"
+        with open(self.history, "ab", buffering=0) as file:
+            file.write(line.encode())
+
+    def start_worker(self):
+        self.lives += 1
+        name = f"w{self.lives}"
+        log = open(self.folder / f"worker-{self.lives}.log", "w")
+        self.workers[self.lives] = subprocess.Popen(
+            [self.tenure, "work", "--json", "--engine", self.world.engine(name), "--pool", self.name, "--lease",
+             f"{LEASE_S}s", "--id", name, "--quarantine-after", "0", "--max-attempts", "1000", "--exec", self.handler,
+             self.ledger, self.history], stdout=log, stderr=log)
+        log.close()
+
+    def command(self, *arguments):
+        return [self.tenure, *arguments, "--json", "--engine", self.world.engine("client"), "--pool", self.name]
+
+    def ask(self, *arguments):
+        return subprocess.run(self.command(*arguments), capture_output=True, text=True, timeout=PATIENCE_S)
+
+    def dispatching(self, jobs, kind):
+        return Dispatching(self, jobs, kind)
+
+    def dispatch(self, jobs, kind):
+        return self.dispatching(jobs, kind).finish()
+
+    def dispatch_residents(self):
+        """At the beginning, and again where the log has lost them: then those that it still has are refused."""
+        self.residents += 1
+        jobs = [(key, f"life-{self.residents}") for key in RESIDENTS]
+        self.dispatch(jobs, "resident")
+
+    def missing(self):
+        """What the pool lacks to be whole: every worker a member, every resident running, no task waiting."""
+        workers, jobs = self.ask("workers"), self.ask("jobs", "--limit", "100000")
+        if workers.returncode != 0 or jobs.returncode != 0:
+            return workers.stderr + jobs.stderr + workers.stdout + jobs.stdout
+        members = {worker["id"] for worker in json.loads(workers.stdout)["workers"]}
+        states = collections.Counter((job["kind"], job["state"]) for job in json.loads(jobs.stdout)["jobs"])
+        absent = {f"w{number}" for number in self.workers} - members
+        if self.expected_losses and sum(count for (kind, _), count in states.items() if kind == "resident") < len(RESIDENTS):
+            self.dispatch_residents()  # the log has lost them after all
+        if not absent and states == {("resident", "running"): len(RESIDENTS)}:
+            return ""
+        return f"without {absent}, {dict(states)}"
+
+    def wait_whole(self, since):
+        """Until nothing is missing. How many seconds that took, and what was missing last."""
+        last = ""
+        while True:
+            asked = time.monotonic()
+            missing = self.missing()
+            if not missing:
+                return asked - since, last
+            last = missing
+            if asked - since > PATIENCE_S:
+                raise AssertionError(f"the pool does not heal: {missing}")
+            time.sleep(0.02)
+
+    def dead_workers(self):
+        return [number for number, process in self.workers.items() if process.poll() is not None]
+
+    def leave(self):
+        for process in self.workers.values():
+            process.terminate()
+        for process in self.workers.values():
+            process.wait(PATIENCE_S)
+
+    def kill_all(self):
+        for process in self.workers.values():
+            process.kill()
+        for process in self.workers.values():
+            process.wait()
+
+    def verdict(self, recovery_s):
+        """What is wrong with what happened, by the checker and by the ledger."""
+        self.stalls.over.set()
+        self.stalls.join()
+        if self.stalls.longest_s > 0:
+            print(f"the machine stood still for up to {self.stalls.longest_s:.2f} s")
+        self.witness.process.stdin.close()
+        if self.witness.process.wait(PATIENCE_S) != 0:
+            return ["the witness could not follow the log"]
+        judged = subprocess.run([self.judge, self.history, str(int(LEASE_S * 1000)), str(int(recovery_s * 1000))],
+                                capture_output=True, text=True, check=False)
+        lines = judged.stdout.splitlines()
+        lost = {tuple(line.split()[1:]) for line in lines if line.startswith("lost ")}
+        print("\n".join(line for line in lines if not line.startswith("lost ")) + judged.stderr)
+        found = [] if judged.returncode == 0 else ["the checker found violations"]
+        if lost:
+            print(f"the engine lost {len(lost)} jobs that it had accepted, and said so")
+        if lost and not self.expected_losses:
+            found.append(f"the engine lost {len(lost)} jobs that it had acknowledged: {sorted(lost)[:5]}")
+        return found + self.lost_tasks(lost)
+
+    def lost_tasks(self, by_engine):
+        ledger = sqlite3.connect(self.ledger)
+        done = {payload for (payload,) in ledger.execute("SELECT payload FROM done")}
+        ledger.close()
+        return [f"task {payload} of {key} was accepted and never done" for key, payload, kind in self.accepted
+                if kind == "task" and payload not in done and (key, payload) not in by_engine]
+
+    def left_behind(self):
+        """Processes of this pool, by a word of its own in their environment or on their command line."""
+        found = []
+        for path in glob.glob("/proc/[0-9]*"):
+            try:
+                words = pathlib.Path(path, "environ").read_bytes() + pathlib.Path(path, "cmdline").read_bytes()
+            except OSError:
+                continue
+            if self.name.encode() in words and int(path[6:]) not in (os.getpid(), self.witness.process.pid):
+                found.append(path[6:])
+        return found

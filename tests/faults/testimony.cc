@@ -1,0 +1,136 @@
+#include "faults/testimony.h"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <type_traits>
+
+#include "tenure/v1/record.pb.h"
+
+namespace tenure::faults {
+namespace {
+
+// An engine's time is in whole milliseconds, and the quickest reader is a little late.
+constexpr std::int64_t kEarlyNs = 2'000'000;
+
+}  // namespace
+
+void Testimony::take(const Entry& entry, Instant now) {
+  const auto known = entries_.find(entry.position);
+  if (known != entries_.end() && Cursor::at(known->second) == Cursor::at(entry)) return;
+  const std::int64_t engine_ns = entry.time_ms * 1'000'000;
+  offset_ns_ = std::min(offset_ns_, now.since_boot.count() - engine_ns);
+  time_ns_ = engine_ns;
+  if (entry.position <= last().position) lose_after(entry.position - 1);
+  entries_[entry.position] = entry;
+  apply(entry);
+}
+
+void Testimony::lose_after(Position kept) {
+  const auto lost = entries_.upper_bound(kept);
+  if (lost == entries_.end()) return;
+  say("log.lost", kept);
+  entries_.erase(lost, entries_.end());
+  machine_ = std::make_unique<Machine>();
+  const std::int64_t now_ns = time_ns_;
+  mute_ = true;
+  for (const auto& [position, entry] : entries_) apply(entry);
+  mute_ = false;
+  time_ns_ = now_ns;
+}
+
+void Testimony::apply(const Entry& entry) {
+  position_ = entry.position;
+  time_ns_ = entry.time_ms * 1'000'000;
+  note_dispatches(entry);
+  heard_.clear();
+  machine_->apply({entry.position, entry.time_ms, entry.data}, *this);
+  for (const std::uint64_t session : heard_) {
+    if (const Session* found = machine_->roster().session(session); found != nullptr) {
+      lease(session, time_ns_ + found->lease_ms * 1'000'000LL);
+    }
+  }
+}
+
+Cursor Testimony::last() const { return entries_.empty() ? Cursor{} : Cursor::at(entries_.rbegin()->second); }
+
+bool Testimony::knows(const Cursor& cursor) const {
+  if (cursor.position == 0) return true;
+  const auto found = entries_.find(cursor.position);
+  return found != entries_.end() && Cursor::at(found->second) == cursor;
+}
+
+void Testimony::write(const std::string& path) const {
+  std::ofstream file(path, std::ios::app);
+  for (const Line& line : lines_) {
+    file << line.what << ' ' << line.at_ns + offset_ns_ - kEarlyNs << ' ' << line.more;
+    if (line.until_ns != 0) file << ' ' << line.until_ns + offset_ns_ + kEarlyNs;
+    file << '\n';
+  }
+}
+
+template <class... Words>
+void Testimony::say(const char* what, const Words&... words) {
+  if (mute_) return;
+  std::string more;
+  const auto add = [&](const auto& word) {
+    if (!more.empty()) more += ' ';
+    if constexpr (std::is_arithmetic_v<std::decay_t<decltype(word)>>) {
+      more += std::to_string(word);
+    } else {
+      more += word;
+    }
+  };
+  (add(words), ...);
+  lines_.push_back({what, time_ns_, std::move(more)});
+}
+
+void Testimony::lease(std::uint64_t session, std::int64_t until_ns) {
+  if (!mute_) lines_.push_back({"log.leased", time_ns_, std::to_string(session), until_ns});
+}
+
+// What was asked under which ticket stands in the records; the machine does not repeat it.
+void Testimony::note_dispatches(const Entry& entry) {
+  v1::Batch batch;
+  if (mute_ || !batch.ParseFromString(entry.data)) return;
+  for (const v1::Record& record : batch.records()) {
+    if (!record.has_dispatch()) continue;
+    const v1::Dispatch& dispatch = record.dispatch();
+    say("log.dispatch", dispatch.ticket(), dispatch.key(), dispatch.payload());
+  }
+}
+
+void Testimony::granted(const Grant& grant) {
+  say("log.granted", position_, grant.tenure.session, Bytes(grant.tenure.key), grant.tenure.epoch, grant.ticket,
+      grant.first ? 1 : 0);
+}
+
+void Testimony::ended(const TenureRef& tenure, TenureEnd /*why*/) {
+  say("log.ended", position_, Bytes(tenure.key), tenure.epoch);
+}
+
+void Testimony::settled(const Settlement& settlement) {
+  static constexpr std::array<const char*, 6> kSteps{"accepted", "refused", "started", "done", "failed", "stopped"};
+  static_assert(static_cast<int>(TicketState::accepted) == 0 && static_cast<int>(TicketState::stopped) == 5);
+  if (settlement.state == TicketState::failed) failed_last_ = settlement.ticket;
+  say("log.settled", position_, settlement.ticket, kSteps[static_cast<std::size_t>(settlement.state)],
+      static_cast<int>(settlement.code));
+}
+
+// The job's ticket was told of its failure just before.
+void Testimony::buried(BytesView /*key*/, std::uint64_t /*dead_id*/, bool /*quarantined*/) {
+  say("log.buried", position_, failed_last_);
+}
+
+void Testimony::beaten(std::uint64_t session, std::uint64_t /*number*/, std::uint64_t /*digest_position*/,
+                       std::uint64_t /*digest*/) {
+  heard_.push_back(session);
+}
+
+void Testimony::session_ended(std::uint64_t session, SessionEnd how) {
+  std::erase(heard_, session);
+  lease(session, time_ns_);
+  if (how != SessionEnd::left) say("log.fenced", position_, session);
+}
+
+}  // namespace tenure::faults

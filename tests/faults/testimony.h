@@ -1,0 +1,65 @@
+#pragma once
+
+// What a log says, as lines of a history for the judge (judge.cc). An entry's time is the engine's, on the handlers'
+// clock (CLOCK_BOOTTIME): the offset between the two is the smallest that any entry was read with.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "log/log.h"
+#include "machine/machine.h"
+
+namespace tenure::faults {
+
+// Keeps every entry, so that it can go back to where a log has lost its tail. Belongs to one thread at a time.
+class Testimony final : private Effects {
+ public:
+  // The next entry, as it was read at `now`. One that is known already says nothing; one that differs from what is
+  // known at its position shows that the log has lost that, and all that followed.
+  void take(const Entry& entry, Instant now);
+  // Whatever lies behind the position is no longer in the log.
+  void lose_after(Position kept);
+
+  Cursor last() const;
+  bool knows(const Cursor& cursor) const;
+  void write(const std::string& path) const;
+
+ private:
+  struct Line {
+    const char* what;
+    std::int64_t at_ns;
+    std::string more;
+    std::int64_t until_ns = 0;
+  };
+
+  template <class... Words>
+  void say(const char* what, const Words&... words);
+  void lease(std::uint64_t session, std::int64_t until_ns);
+  void apply(const Entry& entry);
+  void note_dispatches(const Entry& entry);
+
+  void granted(const Grant& grant) override;
+  void ended(const TenureRef& tenure, TenureEnd why) override;
+  void settled(const Settlement& settlement) override;
+  void buried(BytesView key, std::uint64_t dead_id, bool quarantined) override;
+  void joined(std::uint64_t session) override { heard_.push_back(session); }
+  void beaten(std::uint64_t session, std::uint64_t number, std::uint64_t digest_position,
+              std::uint64_t digest) override;
+  void session_ended(std::uint64_t session, SessionEnd how) override;
+
+  std::unique_ptr<Machine> machine_ = std::make_unique<Machine>();
+  std::map<Position, Entry> entries_;
+  std::vector<Line> lines_;
+  std::vector<std::uint64_t> heard_;  // in the entry that is being applied
+  std::int64_t offset_ns_ = INT64_MAX;
+  Position position_ = 0;
+  std::int64_t time_ns_ = 0;
+  std::uint64_t failed_last_ = 0;
+  bool mute_ = false;  // while it goes through what it has said before
+};
+
+}  // namespace tenure::faults
