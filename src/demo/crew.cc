@@ -44,7 +44,8 @@ Result<Member> Crew::start(int slot, const std::string& replaced) {
   if (generation > 1) command.replaces = replaced.empty() ? first : replaced;
   std::vector<std::string> arguments = {program_, "demo-worker"};
   for (std::string& argument : to_arguments(command)) arguments.push_back(std::move(argument));
-  const Result<pid_t> process = spawn(arguments, {-1, false, folder_ + "/" + command.id + ".log"});
+  const Result<pid_t> process =
+      spawn(arguments, {-1, false, folder_ + "/" + command.id + ".log", to_environment(command)});
   if (!process) return Failure(process.error());
   const Member member{slot, command.id, *process, Member::State::up};
   std::lock_guard lock(mutex_);

@@ -4,10 +4,24 @@
 #include <spawn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <string_view>
 
 namespace tenure::demo {
+namespace {
+
+// As exec() wants them.
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> found;
+  found.reserve(texts.size() + 1);
+  for (const std::string& text : texts) found.push_back(const_cast<char*>(text.c_str()));
+  found.push_back(nullptr);
+  return found;
+}
+
+}  // namespace
 
 Result<pid_t> spawn(const std::vector<std::string>& arguments, const SpawnOptions& options) {
   posix_spawn_file_actions_t files;
@@ -34,12 +48,19 @@ Result<pid_t> spawn(const std::vector<std::string>& arguments, const SpawnOption
   const int grouping = options.session ? POSIX_SPAWN_SETSID : POSIX_SPAWN_SETPGROUP;
   posix_spawnattr_setflags(&attributes, static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | grouping));
 
-  std::vector<char*> words;
-  words.reserve(arguments.size() + 1);
-  for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
-  words.push_back(nullptr);
+  const std::vector<char*> words = pointers(arguments);
+  std::vector<std::string> variables = options.environment;
+  for (char** one = environ; *one != nullptr; ++one) {
+    const std::string_view variable = *one;
+    const std::string_view name = variable.substr(0, variable.find('=') + 1);
+    const auto& own = options.environment;
+    if (std::none_of(own.begin(), own.end(), [&](const std::string& other) { return other.starts_with(name); })) {
+      variables.emplace_back(variable);
+    }
+  }
+  const std::vector<char*> environment = pointers(variables);
   pid_t process = 0;
-  const int error = posix_spawn(&process, words[0], &files, &attributes, words.data(), environ);
+  const int error = posix_spawn(&process, words[0], &files, &attributes, words.data(), environment.data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
   if (error != 0) return fail(Errc::unavailable, "start " + arguments[0], std::strerror(error));

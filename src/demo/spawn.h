@@ -13,9 +13,10 @@
 namespace tenure::demo {
 
 struct SpawnOptions {
-  int input = -1;               // becomes standard input; -1: nothing to read
-  bool session = false;         // a session of its own, too
-  std::string error_path = {};  // where standard error goes; empty: nowhere
+  int input = -1;                             // becomes standard input; -1: nothing to read
+  bool session = false;                       // a session of its own, too
+  std::string error_path = {};                // where standard error goes; empty: nowhere
+  std::vector<std::string> environment = {};  // NAME=VALUE, in place of the demo's own of that name
 };
 
 // The first argument is the program's path. The process is a child of the calling thread, which is to live as long as

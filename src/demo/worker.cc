@@ -87,7 +87,7 @@ int work(const WorkerCommand& command) {
 int run_demo_worker(const std::vector<std::string>& arguments) {
   if (const std::optional<std::string> folder = sweeper_folder(arguments)) return sweep(*folder);
   if (const std::optional<WorkerCommand> command = worker_command(arguments)) return work(*command);
-  std::fputs("demo-worker: the arguments are those that 'tenure demo' gives\n", stderr);
+  std::fputs("demo-worker: arguments and environment are those that 'tenure demo' gives\n", stderr);
   return 2;
 }
 

@@ -1,9 +1,12 @@
 #include "demo/worker_command.h"
 
 #include <charconv>
+#include <cstdlib>
 
 namespace tenure::demo {
 namespace {
+
+constexpr const char* kEngineVariable = "TENURE_ENGINE";
 
 template <class Number>
 bool read(const std::string& text, Number& into) {
@@ -14,8 +17,7 @@ bool read(const std::string& text, Number& into) {
 }  // namespace
 
 std::vector<std::string> to_arguments(const WorkerCommand& command) {
-  return {command.url,
-          command.pool,
+  return {command.pool,
           command.ledger,
           command.id,
           command.replaces,
@@ -23,11 +25,16 @@ std::vector<std::string> to_arguments(const WorkerCommand& command) {
           std::to_string(command.parent)};
 }
 
+std::vector<std::string> to_environment(const WorkerCommand& command) {
+  return {std::string(kEngineVariable) + "=" + command.url};
+}
+
 std::optional<WorkerCommand> worker_command(const std::vector<std::string>& arguments) {
-  if (arguments.size() != 7) return std::nullopt;
-  WorkerCommand command{arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], {}, 0};
+  const char* const url = std::getenv(kEngineVariable);
+  if (arguments.size() != 6 || url == nullptr) return std::nullopt;
+  WorkerCommand command{url, arguments[0], arguments[1], arguments[2], arguments[3], {}, 0};
   std::int64_t lease_ms = 0;
-  if (!read(arguments[5], lease_ms) || !read(arguments[6], command.parent)) return std::nullopt;
+  if (!read(arguments[4], lease_ms) || !read(arguments[5], command.parent)) return std::nullopt;
   command.lease = std::chrono::milliseconds(lease_ms);
   return command;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
-// What the parent tells a worker process on its command line, in both directions.
+// What the parent tells a worker process, in both directions: on its command line, and in its environment where the
+// engine's URL may have a password in it, since anybody can read a command line.
 
 #include <sys/types.h>
 
@@ -22,6 +23,7 @@ struct WorkerCommand {
 };
 
 std::vector<std::string> to_arguments(const WorkerCommand& command);
+std::vector<std::string> to_environment(const WorkerCommand& command);
 std::optional<WorkerCommand> worker_command(const std::vector<std::string>& arguments);
 
 }  // namespace tenure::demo
