@@ -12,6 +12,7 @@
 #include <tenure/options.hpp>
 #include <tenure/outcome.hpp>
 #include <tenure/pool.hpp>
+#include <tenure/redis_fence.hpp>
 #include <tenure/result.hpp>
 #include <tenure/ticket.hpp>
 #include <tenure/worker.hpp>
