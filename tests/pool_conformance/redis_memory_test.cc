@@ -1,0 +1,90 @@
+// What a pool takes of a server's memory does not grow with what has gone through it. TENURE_MEMORY_JOBS says how many
+// jobs; an hour of a thousand a second is
+//
+//   TENURE_MEMORY_JOBS=3600000 build/release/tests/pool_conformance/redis_memory_test
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <tenure/tenure.hpp>
+#include <thread>
+
+#include "log_conformance/redis_server.h"
+
+namespace tenure::conformance {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kWave = 500;
+// So long a wave takes at least. The log keeps what is younger than the lease, so that a load without a bound would
+// have no bound to be checked against.
+constexpr std::chrono::milliseconds kWaveSpan{50};
+constexpr std::size_t kPayloadBytes = 1000;
+constexpr const char* kLog = "tenure:{memory}:log";
+
+std::size_t jobs_wanted() {
+  const char* const text = std::getenv("TENURE_MEMORY_JOBS");
+  return text == nullptr ? 50'000 : std::strtoull(text, nullptr, 10);
+}
+
+// What the server says of itself, in a line NAME:VALUE.
+std::uint64_t info(const RedisServer& server, const std::string& name) {
+  const std::string text = server.command({"INFO", "memory"});
+  return std::strtoull(text.c_str() + text.find(name + ":") + name.size() + 1, nullptr, 10);
+}
+
+void do_wave(Pool& pool, std::size_t from) {
+  std::vector<Ticket> tickets;
+  for (std::size_t i = 0; i < kWave; ++i) {
+    const std::string key = "key-" + std::to_string((from + i) % 500);
+    Result<Ticket> ticket = pool.dispatch_task(key, std::string(kPayloadBytes, 'x'));
+    ASSERT_TRUE(ticket) << ticket.error().message();
+    tickets.push_back(*std::move(ticket));
+  }
+  for (const Ticket& ticket : tickets) {
+    const auto done = ticket.wait_done(60s);
+    ASSERT_TRUE(done) << done.error().message();
+  }
+}
+
+// The log keeps what is younger than the lease, and some megabytes that were not worth a snapshot; what has to be
+// bounded is the whole of it, however long the pool lives.
+TEST(RedisMemory, IsBoundedUnderLoad) {
+  const RedisServer server;
+  const std::uint64_t at_first = info(server, "used_memory");
+  PoolOptions options;
+  options.worker_ttl = 1s;
+  options.max_queued_jobs = 2 * kWave;
+  Pool pool("memory", server.url(), options);
+  ASSERT_TRUE(pool.add_worker([](Job&) {}));
+  const std::size_t waves = std::max<std::size_t>(jobs_wanted() / kWave, 4);
+  std::uint64_t early = 0;  // the most in the first half
+  std::uint64_t late = 0;   // and in the second
+  std::uint64_t length = 0;
+  for (std::size_t wave = 0; wave < waves; ++wave) {
+    const auto next = std::chrono::steady_clock::now() + kWaveSpan;
+    do_wave(pool, wave * kWave);
+    std::this_thread::sleep_until(next);
+    const std::uint64_t used = info(server, "used_memory") - at_first;
+    std::uint64_t& most = wave < waves / 2 ? early : late;
+    most = std::max(most, used);
+    length = std::max(length, static_cast<std::uint64_t>(std::stoull(server.command({"XLEN", kLog}))));
+  }
+  const std::uint64_t through = waves * kWave * kPayloadBytes;
+  const std::string entries = server.command({"XREVRANGE", kLog, "+", "-", "COUNT", "1"});
+  std::printf(
+      "%zu jobs, %llu MB of payload in %s entries: at most %llu MB used, then %llu MB; at most %llu entries kept\n",
+      waves * kWave, static_cast<unsigned long long>(through >> 20), entries.substr(0, entries.find('-')).c_str(),
+      static_cast<unsigned long long>(early >> 20), static_cast<unsigned long long>(late >> 20),
+      static_cast<unsigned long long>(length));
+  EXPECT_LT(late, early + early / 2);
+  EXPECT_LT(late, 40U << 20);
+  ASSERT_TRUE(pool.shutdown());
+  EXPECT_EQ(server.command({"DBSIZE"}), "0");
+}
+
+}  // namespace
+}  // namespace tenure::conformance
