@@ -4,6 +4,7 @@
 #include <future>
 
 #include "base/entropy.h"
+#include "log/bare_hop.h"
 #include "log/open.h"
 #include "machine/decode.h"
 #include "node/appender.h"
@@ -53,8 +54,8 @@ std::uint64_t tasks_in(const v1::Batch* batch) {
 
 // Appends entries of these sizes one after the other, and reads them through the same handle as they come, as a node
 // does. From the first append until the last one is read.
-Result<double> seconds_for(const std::string& url, const std::vector<std::uint32_t>& sizes) {
-  Result<std::unique_ptr<Log>> log = open_log(url, {});
+Result<double> seconds_for(const BenchSpot& spot, const std::vector<std::uint32_t>& sizes) {
+  Result<std::unique_ptr<Log>> log = open_log(spot.url, {.pool = spot.pool});
   if (!log) return Failure(log.error());
   const Bytes data(*std::max_element(sizes.begin(), sizes.end()), 'x');
   const auto began = SteadyClock::now();
@@ -82,10 +83,10 @@ Result<double> seconds_for(const std::string& url, const std::vector<std::uint32
 }
 
 // From the moment an entry is handed to one handle to the moment another one has it.
-Status measure_hops(const std::string& url, Distribution& into) {
-  const Result<std::unique_ptr<Log>> writer = open_log(url, {});
+Status measure_hops(const BenchSpot& spot, Distribution& into) {
+  const Result<std::unique_ptr<Log>> writer = open_log(spot.url, {.pool = spot.pool});
   if (!writer) return Failure(writer.error());
-  const Result<std::unique_ptr<Log>> reader = open_log(url, {});
+  const Result<std::unique_ptr<Log>> reader = open_log(spot.url, {.pool = spot.pool});
   if (!reader) return Failure(reader.error());
   Cursor at;
   for (int i = 0; i < kHops; ++i) {
@@ -105,8 +106,8 @@ Status measure_hops(const std::string& url, Distribution& into) {
 
 }  // namespace
 
-Result<LogTap> LogTap::begin(const std::string& url) {
-  Result<std::unique_ptr<Log>> log = open_log(url, {});
+Result<LogTap> LogTap::begin(const BenchSpot& spot) {
+  Result<std::unique_ptr<Log>> log = open_log(spot.url, {.pool = spot.pool});
   if (!log) return Failure(log.error());
   const Result<Position> from = mark(**log);
   if (!from) return Failure(from.error());
@@ -144,14 +145,18 @@ Result<Baseline> measure_baseline(const BenchPlace& place, const RunLog& run) {
   Baseline baseline;
   baseline.entries = run.entry_bytes.size();
   baseline.bytes = run.bytes;
-  const Result<double> same = seconds_for(place.url("same"), run.entry_bytes);
+  const Result<double> same = seconds_for(place.spot("same"), run.entry_bytes);
   if (!same) return Failure(same.error());
   baseline.per_s = static_cast<double>(run.tasks) / *same;
   const std::vector<std::uint32_t> full(kFullBatches, kBatchBytes);
-  const Result<double> most = seconds_for(place.url("full"), full);
+  const Result<double> most = seconds_for(place.spot("full"), full);
   if (!most) return Failure(most.error());
   baseline.full_batches_bytes_per_s = static_cast<double>(kFullBatches * kBatchBytes) / *most;
-  if (Status hops = measure_hops(place.url("hops"), baseline.hop); !hops) return Failure(hops.error());
+  const BenchSpot hops = place.spot("hops");
+  if (Status measured = measure_hops(hops, baseline.hop); !measured) return Failure(measured.error());
+  const Result<std::vector<Nanos>> bare = measure_bare_hops(hops.url, kHops);
+  if (!bare) return Failure(bare.error());
+  for (const Nanos hop : *bare) baseline.bare_hop.add(hop);
   return baseline;
 }
 

@@ -30,7 +30,7 @@ struct RunLog {
 // Takes down what a run of the pool appends between begin() and end(). The pool is open meanwhile.
 class LogTap {
  public:
-  static Result<LogTap> begin(const std::string& url);
+  static Result<LogTap> begin(const BenchSpot& spot);
   // Of a run so long that the log was trimmed meanwhile, the rest.
   Result<RunLog> end();
 
@@ -46,7 +46,8 @@ struct Baseline {
   std::uint64_t bytes = 0;
   double per_s = 0;  // tasks, in the run's own entries
   double full_batches_bytes_per_s = 0;
-  Distribution hop;  // from an append to a reader in another handle
+  Distribution hop;       // from an append to a reader in another handle
+  Distribution bare_hop;  // the same by a server's own commands; nothing where there is no server
 
   std::string what() const;
 };

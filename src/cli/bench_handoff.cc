@@ -86,11 +86,11 @@ struct Member {
   std::string id;
 };
 
-Result<Member> join(const std::string& url, Holds& holds, const std::string& id, const std::string& replaces,
+Result<Member> join(const BenchSpot& spot, Holds& holds, const std::string& id, const std::string& replaces,
                     std::uint64_t keys) {
   PoolOptions options;
   options.max_queued_jobs = static_cast<std::uint32_t>(keys + 1);
-  Result<Pool> pool = Pool::open("default", url, options);
+  Result<Pool> pool = Pool::open(spot.pool, spot.url, options);
   if (!pool) return Failure(pool.error());
   WorkerOptions worker;
   worker.id = id;
@@ -100,10 +100,10 @@ Result<Member> join(const std::string& url, Holds& holds, const std::string& id,
   return Member{*std::move(pool), id};
 }
 
-Status run(const std::string& url, Holds& holds, std::uint64_t keys, std::uint64_t workers, bool replace) {
+Status run(const BenchSpot& spot, Holds& holds, std::uint64_t keys, std::uint64_t workers, bool replace) {
   std::vector<Member> members;
   for (std::uint64_t i = 0; i < workers; ++i) {
-    Result<Member> member = join(url, holds, "worker-" + std::to_string(i), "", keys);
+    Result<Member> member = join(spot, holds, "worker-" + std::to_string(i), "", keys);
     if (!member) return Failure(member.error());
     members.push_back(*std::move(member));
   }
@@ -121,7 +121,7 @@ Status run(const std::string& url, Holds& holds, std::uint64_t keys, std::uint64
     if (!replace) {
       if (Status left = members[i].pool.close(); !left) return left;
     }
-    Result<Member> next = join(url, holds, id, replace ? members[i].id : "", keys);
+    Result<Member> next = join(spot, holds, id, replace ? members[i].id : "", keys);
     if (!next) return Failure(next.error());
     if (replace) {
       if (Status left = members[i].pool.close(); !left) return left;
@@ -150,7 +150,7 @@ int run_bench_handoff(const Call& call) {
   const Result<BenchPlace> place = BenchPlace::of(call);
   if (!place) return report(call, place.error());
   Holds holds;
-  if (const Status ran = run(place->url("pool"), holds, *keys, *workers, call.has("replace")); !ran) {
+  if (const Status ran = run(place->spot("pool"), holds, *keys, *workers, call.has("replace")); !ran) {
     return report(call, ran.error());
   }
   if (call.json()) {

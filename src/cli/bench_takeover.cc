@@ -34,10 +34,10 @@ const std::string kKey = "key";
 // A `tenure work` of its own, and what it says.
 class WorkProcess {
  public:
-  WorkProcess(const std::string& url, const std::string& id, const std::string& lease, bool known_death, bool serves) {
+  WorkProcess(const BenchSpot& spot, const std::string& id, const std::string& lease, bool known_death, bool serves) {
     std::array<int, 2> pipe{};
     if (pipe2(pipe.data(), O_CLOEXEC) != 0) return;
-    std::vector<std::string> words = {"tenure", "work", "--json", "--engine", url, "--id", id, "--lease", lease};
+    std::vector<std::string> words = {"tenure", "work", "--json", "--pool", spot.pool, "--id", id, "--lease", lease};
     // So many deaths are not the job's fault here.
     words.insert(words.end(), {"--quarantine-after", "0"});
     if (!known_death) words.emplace_back("--no-known-death");
@@ -49,7 +49,16 @@ class WorkProcess {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, pipe[1], STDOUT_FILENO);
-    if (posix_spawn(&process_, "/proc/self/exe", &actions, nullptr, arguments.data(), environ) != 0) process_ = -1;
+    // Not on the command line: there may be a password in it.
+    std::string engine = "TENURE_ENGINE=" + spot.url;
+    std::vector<char*> environment = {engine.data()};
+    for (char** one = environ; *one != nullptr; ++one) {
+      if (!std::string_view(*one).starts_with("TENURE_ENGINE=")) environment.push_back(*one);
+    }
+    environment.push_back(nullptr);
+    const int failed =
+        posix_spawn(&process_, "/proc/self/exe", &actions, nullptr, arguments.data(), environment.data());
+    if (failed != 0) process_ = -1;
     posix_spawn_file_actions_destroy(&actions);
     close(pipe[1]);
     reader_ = std::thread([this, in = pipe[0]] { read(in); });
@@ -117,14 +126,15 @@ class WorkProcess {
 
 Failure silent(const char* what) { return fail(Errc::timed_out, "bench", std::string("no worker said ") + what); }
 
-Status run(const std::string& url, const std::string& lease, std::uint64_t rounds, bool known_death,
+Status run(const BenchSpot& spot, const std::string& lease, std::uint64_t rounds, bool known_death,
            Distribution& takeovers) {
   CoreOptions options;
-  options.url = url;
+  options.url = spot.url;
+  options.pool = spot.pool;
   options.client_only = true;
   const Result<std::unique_ptr<PoolCore>> client = PoolCore::open(options, nullptr);
   if (!client) return Failure(client.error());
-  WorkProcess heir(url, "heir", lease, known_death, false);
+  WorkProcess heir(spot, "heir", lease, known_death, false);
   if (!heir.wait("ready", 1)) return silent("that it is ready");
   Request request;
   request.key = kKey;
@@ -132,7 +142,7 @@ Status run(const std::string& url, const std::string& lease, std::uint64_t round
   if (!heir.wait("started", 1)) return silent("that the key is started");
   for (std::uint64_t round = 1; round <= rounds; ++round) {
     // It serves the key, and so gets it.
-    WorkProcess victim(url, "victim-" + std::to_string(round), lease, known_death, true);
+    WorkProcess victim(spot, "victim-" + std::to_string(round), lease, known_death, true);
     if (!victim.wait("started", 1)) return silent("that the key is started");
     const std::size_t before = heir.count("started");
     const auto killed = SteadyClock::now();
@@ -159,7 +169,7 @@ int run_bench_takeover(const Call& call) {
   const bool known_death = !call.has("no-known-death");
   Distribution takeovers;
   const std::string lease_text = std::to_string(lease->count()) + "ms";
-  if (const Status ran = run(place->url("pool"), lease_text, *rounds, known_death, takeovers); !ran) {
+  if (const Status ran = run(place->spot("pool"), lease_text, *rounds, known_death, takeovers); !ran) {
     return report(call, ran.error());
   }
   if (call.json()) {

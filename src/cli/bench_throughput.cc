@@ -108,7 +108,7 @@ Status run_all(Pool& pool, const Plan& plan, Times& times) {
   return {};
 }
 
-Result<Outcome> run(const std::string& url, const Plan& plan) {
+Result<Outcome> run(const BenchSpot& spot, const Plan& plan) {
   Times times(plan.jobs);
   std::vector<Pool> pools;
   PoolOptions options;
@@ -116,7 +116,7 @@ Result<Outcome> run(const std::string& url, const Plan& plan) {
   std::atomic<std::int64_t> idle_begun = 0;
   bool idle = true;
   for (std::uint64_t i = 0; i < plan.nodes; ++i) {
-    Result<Pool> pool = Pool::open("default", url, options);
+    Result<Pool> pool = Pool::open(spot.pool, spot.url, options);
     if (!pool) return Failure(pool.error());
     const Result<Worker> worker = pool->add_worker([&](Job& job) {
       if (idle) idle_begun = SteadyClock::now().time_since_epoch().count();
@@ -134,7 +134,7 @@ Result<Outcome> run(const std::string& url, const Plan& plan) {
     outcome.idle_start.add(std::chrono::nanoseconds(idle_begun) - began.time_since_epoch());
   }
   idle = false;
-  Result<LogTap> tap = LogTap::begin(url);
+  Result<LogTap> tap = LogTap::begin(spot);
   if (!tap) return Failure(tap.error());
   const auto began = SteadyClock::now();
   if (Status ran = run_all(pools[0], plan, times); !ran) return Failure(ran.error());
@@ -153,7 +153,7 @@ int run_bench_throughput(const Call& call) {
   if (!plan) return report_usage(call, plan.error());
   const Result<BenchPlace> place = BenchPlace::of(call);
   if (!place) return report(call, place.error());
-  Result<Outcome> outcome = run(place->url("pool"), *plan);
+  Result<Outcome> outcome = run(place->spot("pool"), *plan);
   if (!outcome) return report(call, outcome.error());
   Result<Baseline> baseline = measure_baseline(*place, outcome->log);
   if (!baseline) return report(call, baseline.error());
@@ -169,8 +169,12 @@ int run_bench_throughput(const Call& call) {
     json.object("baseline").field("what", baseline->what()).field("per_s", baseline->per_s);
     json.field("entries", baseline->entries).field("bytes", baseline->bytes);
     json.field("full_batches_bytes_per_s", baseline->full_batches_bytes_per_s);
-    baseline->hop.write(json, "hop_ms");
-    print(json.end().field("share_of_baseline", share).end().text());
+    const bool bare = baseline->bare_hop.count() != 0;
+    (bare ? baseline->bare_hop : baseline->hop).write(json, "hop_ms");
+    if (bare) baseline->hop.write(json, "log_hop_ms");
+    json.end().field("share_of_baseline", share);
+    if (bare) json.field("idle_start_in_hops", outcome->idle_start.at(0.5) / baseline->bare_hop.at(0.5));
+    print(json.end().text());
     return kDone;
   }
   print(place->engine() + ": " + std::to_string(plan->jobs) + " tasks, " +
@@ -183,6 +187,7 @@ int run_bench_throughput(const Call& call) {
         std::to_string(static_cast<int>(share * 100)) + " %; in full batches " +
         std::to_string(static_cast<std::uint64_t>(baseline->full_batches_bytes_per_s / (1 << 20))) + " MiB a second");
   print("  a hop of the log   " + baseline->hop.text());
+  if (baseline->bare_hop.count() != 0) print("  bare XADD to XREAD " + baseline->bare_hop.text());
   return kDone;
 }
 

@@ -1,0 +1,141 @@
+#include "log/redis/hops.h"
+
+#include <hiredis/hiredis.h>
+#include <sys/time.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "base/entropy.h"
+#include "log/redis/keys.h"
+#include "log/redis/reply.h"
+#include "log/redis/settings.h"
+
+namespace tenure::redis {
+namespace {
+
+constexpr timeval kPatience{.tv_sec = 10, .tv_usec = 0};
+
+class Plain {
+ public:
+  static Result<Plain> connect(const Settings& settings) {
+    redisContext* const context = settings.socket_path.empty()
+                                      ? redisConnectWithTimeout(settings.addresses.front().host.c_str(),
+                                                                settings.addresses.front().port, kPatience)
+                                      : redisConnectUnixWithTimeout(settings.socket_path.c_str(), kPatience);
+    Plain plain(context);
+    if (context == nullptr || context->err != 0) return plain.broken();
+    redisSetTimeout(context, kPatience);
+    const Login& login = settings.login;
+    if (!login.password.empty()) {
+      const auto in = plain.ask({"AUTH", login.user.empty() ? "default" : login.user, login.password});
+      if (!in) return Failure(in.error());
+    }
+    if (settings.database != 0) {
+      const auto chosen = plain.ask({"SELECT", std::to_string(settings.database)});
+      if (!chosen) return Failure(chosen.error());
+    }
+    return plain;
+  }
+
+  Result<Reply> ask(const std::vector<std::string>& words) {
+    std::vector<const char*> starts;
+    std::vector<std::size_t> sizes;
+    for (const std::string& word : words) {
+      starts.push_back(word.data());
+      sizes.push_back(word.size());
+    }
+    void* const reply = redisCommandArgv(context_.get(), static_cast<int>(words.size()), starts.data(), sizes.data());
+    if (reply == nullptr) return broken();
+    Reply answer(static_cast<redisReply*>(reply));
+    if (answer.value().is_error()) return fail(Errc::refused, "redis hop", "the server refused a plain command");
+    return answer;
+  }
+
+ private:
+  struct Free {
+    void operator()(redisContext* context) const { redisFree(context); }
+  };
+
+  explicit Plain(redisContext* context) : context_(context) {}
+  Failure broken() const {
+    return fail(Errc::unavailable, "redis hop", context_ ? &context_->errstr[0] : "no memory for a connection");
+  }
+
+  std::unique_ptr<redisContext, Free> context_;
+};
+
+using SteadyClock = std::chrono::steady_clock;
+
+// So long after the last entry the reader waits for the next, and the server has nothing else to do.
+constexpr std::chrono::microseconds kIdle{200};
+
+// Waits for one entry after the other, each time on its own thread.
+class Follower {
+ public:
+  Follower(Plain reader, std::string key, int count)
+      : reader_(std::move(reader)), key_(std::move(key)), times_(static_cast<std::size_t>(count)), thread_([this] {
+          for (SteadyClock::time_point& time : times_) {
+            const Result<Reply> came = reader_.ask({"XREAD", "COUNT", "1", "BLOCK", "5000", "STREAMS", key_, after_});
+            time = SteadyClock::now();
+            after_ = came ? std::string(came->value()[0][1][0][0].text()) : "";
+            read_ = after_.empty() ? kFailed : read_ + 1;
+            read_.notify_one();
+            if (after_.empty()) return;
+          }
+        }) {}
+  ~Follower() { thread_.join(); }
+  Follower(const Follower&) = delete;
+  Follower& operator=(const Follower&) = delete;
+
+  // When it came, once it has.
+  std::optional<SteadyClock::time_point> wait(int number) {
+    while (read_ != kFailed && read_ <= number) read_.wait(number);
+    if (read_ == kFailed) return std::nullopt;
+    return times_[static_cast<std::size_t>(number)];
+  }
+
+ private:
+  static constexpr int kFailed = -1;
+
+  Plain reader_;
+  const std::string key_;
+  std::string after_ = "0";
+  std::vector<SteadyClock::time_point> times_;
+  std::atomic<int> read_ = 0;
+  std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace
+
+Result<std::vector<Nanos>> measure_hops(std::string_view url, int count) {
+  const Result<Settings> settings = parse_settings(url);
+  if (!settings) return Failure(settings.error());
+  std::vector<Nanos> hops;
+  if (settings->tls.on || !settings->service.empty()) return hops;
+  Result<Plain> writer = Plain::connect(*settings);
+  if (!writer) return Failure(writer.error());
+  Result<Plain> reader = Plain::connect(*settings);
+  if (!reader) return Failure(reader.error());
+  const std::string key = Keys("bench-hop-" + to_hex(SystemEntropy().id())).log;
+  const std::string data(64, 'x');
+  {
+    Follower follower(*std::move(reader), key, count);
+    for (int i = 0; i < count; ++i) {
+      std::this_thread::sleep_for(kIdle);
+      const SteadyClock::time_point began = SteadyClock::now();
+      const Result<Reply> sent = writer->ask({"XADD", key, "*", "data", data});
+      if (!sent) return Failure(sent.error());
+      const std::optional<SteadyClock::time_point> came = follower.wait(i);
+      if (!came) return fail(Errc::unavailable, "redis hop", "an entry did not come");
+      hops.push_back(*came - began);
+    }
+  }
+  if (const Result<Reply> gone = writer->ask({"UNLINK", key}); !gone) return Failure(gone.error());
+  return hops;
+}
+
+}  // namespace tenure::redis
