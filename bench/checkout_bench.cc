@@ -9,8 +9,6 @@
 // range. The longest checkout includes the time for which its thread had no processor; the longest time in the queue is
 // the pool's own.
 
-#include <time.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -19,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <memory>
 #include <mutex>
 #include <string>

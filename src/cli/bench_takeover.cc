@@ -1,13 +1,13 @@
 // tenure bench takeover: real worker processes are killed, and the time is taken until their key is started elsewhere.
 
 #include <fcntl.h>
-#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <condition_variable>
+#include <csignal>
 #include <cstdio>
 #include <fstream>
 #include <map>
@@ -20,8 +20,6 @@
 #include "cli/failure.h"
 #include "cli/run.h"
 #include "pool/pool_core.h"
-
-extern char** environ;
 
 namespace tenure::cli {
 namespace {
@@ -44,6 +42,7 @@ class WorkProcess {
     if (serves) words.insert(words.end(), {"--serves", kKey});
     for (const char* word : {"--exec", "sleep", "1000000"}) words.emplace_back(word);
     std::vector<char*> arguments;
+    arguments.reserve(words.size() + 1);
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
     posix_spawn_file_actions_t actions;

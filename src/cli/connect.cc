@@ -56,7 +56,7 @@ CoreOptions core_options(const Call& call, std::string url) {
 }  // namespace
 
 Result<std::string> engine_url(const Call& call) {
-  const std::string url = call.value("engine").value_or(from_environment("TENURE_ENGINE"));
+  std::string url = call.value("engine").value_or(from_environment("TENURE_ENGINE"));
   if (url.empty()) return default_url(pool_name(call), "");
   if (url == "sqlite:" || url.starts_with("sqlite:?")) return default_url(pool_name(call), url.substr(7));
   return url;

@@ -113,7 +113,7 @@ class UnderWay {
   UnderWay(PoolCore& core, const DispatchPlan& plan) : core_(core), plan_(plan) {}
 
   // What is malformed is an answer like any other, and has its place among them.
-  void send(Request request) {
+  void send(const Request& request) {
     if (jobs_.size() >= kUnderWayMax) tell_oldest();
     const std::string key = request.key;
     Result<TicketPtr> ticket = core_.submit(request);

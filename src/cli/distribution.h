@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -33,7 +34,7 @@ class Distribution {
   double at(double share) {
     if (values_.empty()) return 0;
     std::sort(values_.begin(), values_.end());
-    const auto index = static_cast<std::size_t>(share * static_cast<double>(values_.size() - 1) + 0.5);
+    const auto index = static_cast<std::size_t>(std::lround(share * static_cast<double>(values_.size() - 1)));
     return values_[index];
   }
 

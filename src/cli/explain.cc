@@ -65,7 +65,7 @@ class Historian final : public NodeEvents, private Effects {
 
   void granted(const Grant& grant) override {
     if (grant.tenure.key != key_) return;
-    fresh_.push_back([this, epoch = grant.tenure.epoch, worker = Bytes(grant.tenure.worker)](std::int64_t now_ms) {
+    fresh_.emplace_back([this, epoch = grant.tenure.epoch, worker = Bytes(grant.tenure.worker)](std::int64_t now_ms) {
       Tenure tenure;
       tenure.epoch = epoch;
       tenure.worker = worker;
@@ -90,14 +90,14 @@ class Historian final : public NodeEvents, private Effects {
   }
   void buried(BytesView key, std::uint64_t /*dead_id*/, bool quarantined) override {
     if (key != key_ || !quarantined) return;
-    fresh_.push_back([this](std::int64_t) {
+    fresh_.emplace_back([this](std::int64_t) {
       if (!history_.empty()) history_.back().reason = "quarantine";
     });
   }
 
   void with(const TenureRef& ref, std::function<void(Tenure&, std::int64_t)> change) {
     if (ref.key != key_) return;
-    fresh_.push_back([this, epoch = ref.epoch, change = std::move(change)](std::int64_t now_ms) {
+    fresh_.emplace_back([this, epoch = ref.epoch, change = std::move(change)](std::int64_t now_ms) {
       for (Tenure& tenure : history_) {
         if (tenure.epoch == epoch) change(tenure, now_ms);
       }

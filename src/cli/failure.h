@@ -12,19 +12,18 @@
 namespace tenure::cli {
 
 // What scripts may rely on.
-enum Exit : int {
-  kDone = 0,
-  kOther = 1,
-  kUsage = 2,
-  kKeyExists = 3,
-  kNoSuchKey = 4,
-  kPoolFull = 5,
-  kTimedOut = 6,
-  kJobFailed = 7,
-  kEngine = 8,
-  kPoolGone = 9,
-  kRefusedInput = 10,
-};
+using Exit = int;
+constexpr Exit kDone = 0;
+constexpr Exit kOther = 1;
+constexpr Exit kUsage = 2;
+constexpr Exit kKeyExists = 3;
+constexpr Exit kNoSuchKey = 4;
+constexpr Exit kPoolFull = 5;
+constexpr Exit kTimedOut = 6;
+constexpr Exit kJobFailed = 7;
+constexpr Exit kEngine = 8;
+constexpr Exit kPoolGone = 9;
+constexpr Exit kRefusedInput = 10;
 
 Exit exit_code(Errc code);
 // What to do about it, in a sentence; empty where there is nothing to say.

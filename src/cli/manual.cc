@@ -113,7 +113,8 @@ std::string bash() {
     const std::string head(command.name.substr(0, command.name.find(' ')));
     if (first.find(" " + head) == std::string::npos) first += " " + head;
   }
-  for (const auto& [head, words] : groups()) out += "    " + head + ") flags+=\" " + words + "\" ;;\n";
+  for (const auto& [head, words] : groups())
+    out.append("    ").append(head).append(") flags+=\" ").append(words).append("\" ;;\n");
   out += "    '') flags+=\"" + first + " help\" ;;\n  esac\n";
   return out + "  COMPREPLY=($(compgen -W \"$flags\" -- \"$word\"))\n}\ncomplete -F _tenure tenure\n";
 }
@@ -124,7 +125,7 @@ std::string zsh() {
     if (command.hidden || command.name.find(' ') != std::string_view::npos) continue;
     out += "    " + shell_quoted(std::string(command.name) + ":" + std::string(command.summary)) + "\n";
   }
-  for (const auto& [head, words] : groups()) out += "    " + shell_quoted(head + ":" + words) + "\n";
+  for (const auto& [head, words] : groups()) out.append("    ").append(shell_quoted(head + ":" + words)).append("\n");
   out += "  )\n";
   const auto arguments = [](const std::vector<Flag>& flags) {
     std::string list;
@@ -149,7 +150,8 @@ std::string zsh() {
     out += "    " + std::string(command.name) + ") _arguments" + arguments(command.flags) + arguments(common_flags()) +
            (command.name == "completion" ? " '2:shell:(bash zsh fish)'" : "") + " ;;\n";
   }
-  for (const auto& [head, words] : groups()) out += "    " + head + ") _arguments '2:what:(" + words + ")' ;;\n";
+  for (const auto& [head, words] : groups())
+    out.append("    ").append(head).append(") _arguments '2:what:(").append(words).append(")' ;;\n");
   return out + "  esac\n}\n_tenure \"$@\"\n";
 }
 

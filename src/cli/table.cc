@@ -43,7 +43,7 @@ std::string show_ms(std::int64_t ms) {
   if (ms < 60'000) return std::to_string(ms / 1000) + "." + std::to_string(ms % 1000 / 100) + " s";
   const std::int64_t minutes = ms / 60'000;
   if (minutes < 60) return std::to_string(minutes) + " min " + std::to_string(ms / 1000 % 60) + " s";
-  if (minutes < 48 * 60) return std::to_string(minutes / 60) + " h " + std::to_string(minutes % 60) + " min";
+  if (minutes < 2880) return std::to_string(minutes / 60) + " h " + std::to_string(minutes % 60) + " min";
   return std::to_string(minutes / 60 / 24) + " d";
 }
 

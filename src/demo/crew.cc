@@ -47,7 +47,7 @@ Result<Member> Crew::start(int slot, const std::string& replaced) {
   const Result<pid_t> process =
       spawn(arguments, {-1, false, folder_ + "/" + command.id + ".log", to_environment(command)});
   if (!process) return Failure(process.error());
-  const Member member{slot, command.id, *process, Member::State::up};
+  Member member{slot, command.id, *process, Member::State::up};
   std::lock_guard lock(mutex_);
   const auto after = std::find_if(members_.begin(), members_.end(), [&](const Member& one) { return one.slot > slot; });
   members_.insert(after, member);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 
 #include "demo/stats.h"
@@ -88,7 +89,7 @@ std::vector<std::string> draw_workers(const Scene& scene, std::size_t width, boo
     row.to(51);
     if (worker.lease_left_ms) {
       const double share = std::clamp(*worker.lease_left_ms / std::max(scene.lease_ms, 1.0), 0.0, 1.0);
-      const auto full = static_cast<std::size_t>(share * kLease + 0.5);
+      const auto full = static_cast<std::size_t>(std::lround(share * kLease));
       const Style bar = share < 0.3 ? kBad : own;
       row.put("lease ", kQuiet).put(repeated("━", full), bar).put(repeated("─", kLease - full), {238, -1, false});
       row.put(right_aligned(human_ms(*worker.lease_left_ms), 8), share < 0.3 ? kBad : kQuiet);

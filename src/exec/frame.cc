@@ -21,7 +21,7 @@ void put(Bytes& into, Integer value) {
 template <class Integer>
 bool take(BytesView& from, Integer& value) {
   if (from.size() < sizeof(Integer)) return false;
-  std::memcpy(&value, from.data(), sizeof(Integer));
+  from.copy(reinterpret_cast<char*>(&value), sizeof(Integer));
   from.remove_prefix(sizeof(Integer));
   return true;
 }

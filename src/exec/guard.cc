@@ -80,6 +80,7 @@ class SpawnPlan {
   }
   int run(pid_t* process, std::vector<std::string> command) {
     std::vector<char*> arguments;
+    arguments.reserve(command.size() + 1);
     for (std::string& word : command) arguments.push_back(word.data());
     arguments.push_back(nullptr);
     return posix_spawnp(process, arguments[0], &actions_, &attributes_, arguments.data(), environ);

@@ -34,6 +34,7 @@ void close_all_but(std::vector<int> kept) {
 
 std::vector<char*> pointers(std::vector<std::string>& words) {
   std::vector<char*> found;
+  found.reserve(words.size() + 1);
   for (std::string& word : words) found.push_back(word.data());
   found.push_back(nullptr);
   return found;
