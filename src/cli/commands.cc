@@ -22,6 +22,9 @@ std::vector<Command> make_commands() {
        "run: once for each tenure of a resident job, once for each attempt of a task. It finds its key in TENURE_KEY, "
        "its epoch in TENURE_EPOCH and its payload in $TENURE_DIR/payload; exit code 0 is done, 75 try again later, 65 "
        "never again. SIGTERM asks it to stop. No program outlives its tenure, whatever becomes of this process.\n"
+       "With --warm, programs for tasks stay, and are given one task after the other as a JSON line "
+       "{\"type\":\"start\",\"key\",\"epoch\",\"attempt\",\"payload\"}; each answers with a line "
+       "{\"type\":\"result\",\"data\"} or {\"type\":\"fail\",\"error\",\"retry\"}.\n"
        "SIGTERM or SIGINT make the workers hand over what they hold and leave; a second one leaves at once.",
        {{"workers", "N", "how many workers this process is (1)"},
         {"concurrency", "N", "programs for tasks that run at a time (twice the cores, at least 4)"},
@@ -32,6 +35,7 @@ std::vector<Command> make_commands() {
         {"serves", "KEY…", "keys that only this worker is to hold", {}, true},
         {"task", "",
          "the program is for tasks; of no effect, since a worker is given jobs of both kinds (TENURE_KIND)"},
+        {"warm", "N", "run tasks through up to N programs that stay and are given one after the other (json lines)"},
         {"protocol", "plain|json", "how to talk with the program (plain)", "plain|json"},
         {"max-queued", "N", "jobs that may wait for their first holder; of a pool that this creates (1000)"},
         {"max-attempts", "N", "of a failing task; of a pool that this creates (10)"},
@@ -39,6 +43,7 @@ std::vector<Command> make_commands() {
         {"no-known-death", "", "let others wait for the lease, even if they could know of a crash"},
         {"exec", "CMD…", "the program and its arguments: the rest of the line", {}, false, true}},
        {{"tenure work --exec ./poller.sh", "one worker; each key runs poller.sh"},
+        {"tenure work --task --warm 2 --exec python3 warm.py", "tasks go through two interpreters that stay"},
         {"tenure work --workers 4 --lease 2s --json --exec python3 -u tenant.py", "four, with events as JSON lines"}},
        run_work},
       {"dispatch",

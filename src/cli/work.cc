@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -18,6 +19,7 @@
 #include "exec/death_watch.h"
 #include "exec/guard_main.h"
 #include "exec/program_host.h"
+#include "exec/warm_host.h"
 #include "log/open.h"
 
 namespace tenure::cli {
@@ -30,6 +32,7 @@ struct WorkPlan {
   exec::ProgramOptions programs;
   std::vector<NodeWorker> workers;
   bool known_death = true;
+  std::uint64_t warm = 0;  // programs that stay; none where zero
 };
 
 std::string host_and_process() {
@@ -72,6 +75,11 @@ Result<WorkPlan> work_plan(const Call& call) {
   plan.programs.lease = *lease;
   plan.programs.tasks_max = *concurrency;
   plan.known_death = !call.has("no-known-death");
+  const Result<std::uint64_t> warm = call.number("warm", 0, 1000);
+  if (!warm) return Failure(warm.error());
+  if (call.has("warm") && *warm == 0) return misused("--warm must be at least 1");
+  if (call.has("warm") && call.value("protocol") == "plain") return misused("--warm speaks --protocol json");
+  plan.warm = *warm;
   const std::string id = call.value("id").value_or(host_and_process());
   for (std::uint64_t i = 1; i <= *count; ++i) {
     NodeWorker worker;
@@ -84,6 +92,24 @@ Result<WorkPlan> work_plan(const Call& call) {
     plan.workers.push_back(std::move(worker));
   }
   return plan;
+}
+
+// What runs the programs: one for each job, or some that stay.
+struct Programs {
+  std::unique_ptr<Host> host;
+  std::function<void(HoldReports&)> attach;
+};
+
+template <class Made>
+Result<Programs> programs_from(Result<std::unique_ptr<Made>> made) {
+  if (!made) return Failure(made.error());
+  Made* host = made->get();
+  return Programs{*std::move(made), [host](HoldReports& reports) { host->attach(reports); }};
+}
+
+Result<Programs> programs_of(exec::Guard& guard, const WorkPlan& plan) {
+  if (plan.warm > 0) return programs_from(exec::WarmHost::create(guard, plan.programs, plan.warm));
+  return programs_from(exec::ProgramHost::create(guard, plan.programs));
 }
 
 class Told final : public NodeEvents {
@@ -187,14 +213,14 @@ int run_work(const Call& call) {
   std::unique_ptr<PoolCore> core;
   plan->programs.log = [](const Hold& hold, BytesView line) { say(hold.key + " | " + Bytes(line)); };
   plan->programs.guard_lost = [&core] { core->host_lost(); };
-  Result<std::unique_ptr<exec::ProgramHost>> programs = exec::ProgramHost::create(**guard, plan->programs);
+  Result<Programs> programs = programs_of(**guard, *plan);
   if (!programs) return report(call, programs.error());
-  ToldHost host(**programs);
+  ToldHost host(*programs->host);
   Result<std::unique_ptr<PoolCore>> opened = PoolCore::open(plan->core, &host, &told);
   if (!opened) return report(call, opened.error());
   core = *std::move(opened);
   ToldReports reports(events, core->reports());
-  (*programs)->attach(reports);
+  programs->attach(reports);
   host.attach(reports);
 
   for (const NodeWorker& worker : plan->workers) {

@@ -24,9 +24,36 @@ static_assert(kJsonLineBytesMax > 6 * kBlobBytesMax && kJsonLineBytesMax > 6 * k
 // Room is left for the sentence before it.
 constexpr std::size_t kTailBytes = kErrorBytesMax - 256;
 
+Bytes describe_exit(int status, BytesView error_tail) {
+  Bytes text = "the program ";
+  if (WIFEXITED(status)) {
+    text += "ended with exit code " + std::to_string(WEXITSTATUS(status));
+  } else {
+    const int number = WTERMSIG(status);
+    const char* name = sigabbrev_np(number);
+    text +=
+        "was killed by signal " + std::to_string(number) + (name == nullptr ? "" : std::string(" (SIG") + name + ")");
+  }
+  while (!error_tail.empty() && (error_tail.back() == '\n' || error_tail.back() == ' ')) error_tail.remove_suffix(1);
+  if (!error_tail.empty()) text += ": " + Bytes(error_tail);
+  return text;
+}
+
 void log(std::deque<Said>& into, BytesView line) { into.push_back({Said::What::log, Bytes(line)}); }
 
 }  // namespace
+
+Verdict verdict_of_exit(int status, BytesView error_tail) {
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  if (code == 0) return {.what = Verdict::What::finished};
+  Verdict verdict{.what = Verdict::What::failed, .result = {}, .error = describe_exit(status, error_tail)};
+  if (code == kExitTryLater) {
+    verdict.next = HoldReports::Next::requeue;
+    verdict.delay = kTryLater;
+  }
+  if (code == kExitNeverTry) verdict.next = HoldReports::Next::bury;
+  return verdict;
+}
 
 Dialogue::Dialogue(Protocol protocol, const HeldJob& job)
     : protocol_(protocol),
@@ -117,33 +144,12 @@ Verdict Dialogue::verdict(int status, Cause cause) const {
             .error = failure_->error,
             .delay = {}};
   }
-  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  Verdict verdict{.what = Verdict::What::finished, .result = result_.value_or(plain_result_)};
-  if (code == 0 || (cause == Cause::farewell && result_)) return verdict;
+  const bool done = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  if (done || (cause == Cause::farewell && result_)) {
+    return {.what = Verdict::What::finished, .result = result_.value_or(plain_result_)};
+  }
   if (cause == Cause::stop) return {};
-  verdict = {.what = Verdict::What::failed, .result = {}, .next = HoldReports::Next::retry, .error = describe(status)};
-  if (code == kExitTryLater) {
-    verdict.next = HoldReports::Next::requeue;
-    verdict.delay = kTryLater;
-  }
-  if (code == kExitNeverTry) verdict.next = HoldReports::Next::bury;
-  return verdict;
-}
-
-Bytes Dialogue::describe(int status) const {
-  Bytes text = "the program ";
-  if (WIFEXITED(status)) {
-    text += "ended with exit code " + std::to_string(WEXITSTATUS(status));
-  } else {
-    const int number = WTERMSIG(status);
-    const char* name = sigabbrev_np(number);
-    text +=
-        "was killed by signal " + std::to_string(number) + (name == nullptr ? "" : std::string(" (SIG") + name + ")");
-  }
-  BytesView tail = error_tail_;
-  while (!tail.empty() && (tail.back() == '\n' || tail.back() == ' ')) tail.remove_suffix(1);
-  if (!tail.empty()) text += ": " + Bytes(tail);
-  return text;
+  return verdict_of_exit(status, error_tail_);
 }
 
 }  // namespace tenure::exec

@@ -41,6 +41,10 @@ struct Verdict {
   Nanos delay{};
 };
 
+// What the end of a program means for its task, from its exit code alone: finished, without a result, for 0. The end of
+// its standard error is the error. `status` is as from waitpid.
+Verdict verdict_of_exit(int status, BytesView error_tail);
+
 class Dialogue {
  public:
   Dialogue(Protocol protocol, const HeldJob& job);
@@ -64,7 +68,6 @@ class Dialogue {
 
  private:
   void take_line(BytesView line, std::deque<Said>& into);
-  Bytes describe(int status) const;
 
   const Protocol protocol_;
   const JobKind kind_;

@@ -20,6 +20,21 @@ void put(json::object& into, const std::string& name, BytesView bytes) {
 
 Bytes line_of(const json::object& object) { return json::serialize(object) + "\n"; }
 
+json::object start_object(BytesView key, std::uint64_t epoch, BytesView payload,
+                          const std::optional<Bytes>& checkpoint) {
+  json::object object;
+  object["type"] = "start";
+  put(object, "key", key);
+  object["epoch"] = epoch;
+  put(object, "payload", payload);
+  if (checkpoint) {
+    put(object, "checkpoint", *checkpoint);
+  } else {
+    object["checkpoint"] = nullptr;
+  }
+  return object;
+}
+
 // A string is its bytes; any other value is its JSON text, so that a result may be an object.
 std::optional<Bytes> bytes_of(const json::object& object, const std::string& name) {
   if (const json::value* text = object.if_contains(name)) {
@@ -48,19 +63,24 @@ JsonLine read_data(const json::object& object, JsonLine::Type type) {
   return {.type = type, .data = *data};
 }
 
+JsonLine read_typed(const json::object& object, std::string_view type) {
+  if (type == "ready") return {.type = JsonLine::Type::ready};
+  if (type == "checkpoint") return read_data(object, JsonLine::Type::checkpoint);
+  if (type == "result") return read_data(object, JsonLine::Type::result);
+  if (type == "fail") return read_fail(object);
+  return {.type = JsonLine::Type::other};
+}
+
 }  // namespace
 
 Bytes json_start(BytesView key, std::uint64_t epoch, BytesView payload, const std::optional<Bytes>& checkpoint) {
-  json::object object;
-  object["type"] = "start";
-  put(object, "key", key);
-  object["epoch"] = epoch;
-  put(object, "payload", payload);
-  if (checkpoint) {
-    put(object, "checkpoint", *checkpoint);
-  } else {
-    object["checkpoint"] = nullptr;
-  }
+  return line_of(start_object(key, epoch, payload, checkpoint));
+}
+
+Bytes json_task(BytesView key, std::uint64_t epoch, std::uint32_t attempt, BytesView payload,
+                const std::optional<Bytes>& checkpoint) {
+  json::object object = start_object(key, epoch, payload, checkpoint);
+  object["attempt"] = attempt;
   return line_of(object);
 }
 
@@ -85,11 +105,13 @@ JsonLine read_json_line(BytesView line) {
   const json::value* type = object == nullptr ? nullptr : object->if_contains("type");
   const json::string* name = type == nullptr ? nullptr : type->if_string();
   if (name == nullptr) return {};
-  if (*name == "ready") return {.type = JsonLine::Type::ready};
-  if (*name == "checkpoint") return read_data(*object, JsonLine::Type::checkpoint);
-  if (*name == "result") return read_data(*object, JsonLine::Type::result);
-  if (*name == "fail") return read_fail(*object);
-  return {.type = JsonLine::Type::other};
+  JsonLine read = read_typed(*object, {name->data(), name->size()});
+  if (const json::value* epoch = object->if_contains("epoch")) {
+    boost::system::error_code not_one;
+    const auto number = epoch->to_number<std::uint64_t>(not_one);
+    if (!not_one) read.epoch = number;
+  }
+  return read;
 }
 
 }  // namespace tenure::exec

@@ -11,6 +11,9 @@ namespace tenure::exec {
 
 // To the program. Each ends with a line end. Bytes that are not UTF-8 come in a field NAME_base64 in place of NAME.
 Bytes json_start(BytesView key, std::uint64_t epoch, BytesView payload, const std::optional<Bytes>& checkpoint);
+// The same for a program that stays and is given one task after the other.
+Bytes json_task(BytesView key, std::uint64_t epoch, std::uint32_t attempt, BytesView payload,
+                const std::optional<Bytes>& checkpoint);
 Bytes json_notify(BytesView message);
 Bytes json_stop(std::int64_t deadline_ms);
 
@@ -28,6 +31,7 @@ struct JsonLine {
   Type type = Type::nothing;
   Bytes data{};  // of checkpoint and result; the error of fail
   bool retry = true;
+  std::optional<std::uint64_t> epoch{};  // where the line names one
 };
 JsonLine read_json_line(BytesView line);
 

@@ -12,19 +12,10 @@
 #include <csignal>
 
 #include "base/assert.h"
+#include "exec/host_margins.h"
 #include "exec/host_tags.h"
 
 namespace tenure::exec {
-namespace {
-
-using namespace std::chrono_literals;
-
-// How much before the heart's own deadline the guard ends what runs: enough for the kernel to have done it.
-Nanos guard_margin(Nanos lease) { return lease / 40; }
-Nanos kill_patience(Nanos lease) { return std::max<Nanos>(lease / 40, 20ms); }
-constexpr Nanos kGonePatience = 2s;
-
-}  // namespace
 
 Result<std::unique_ptr<ProgramHost>> ProgramHost::create(Guard& guard, ProgramOptions options) {
   if (options.command.empty()) return fail(Errc::invalid, "run programs", "no command was given");

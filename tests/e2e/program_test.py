@@ -256,6 +256,49 @@ class Task(ProgramTest):
         bad = self.run_tenure("dispatch", "--from", "-", "--task", "--json", text='{"key":""}\nnonsense\n', expect=10)
         self.assertEqual([json.loads(line)["state"] for line in bad.stdout.splitlines()], ["refused", "refused"])
 
+    def warm(self):
+        """A program that stays: says its process id, writes it down and hangs, or gives up for good."""
+        return [sys.executable, "-u", "-c", """
+import json, os, sys, time
+for line in sys.stdin:
+    task = json.loads(line)
+    if task["type"] != "start": continue
+    if task["payload"] == "hang":
+        open("%s/" + task["key"] + "." + str(task["epoch"]), "w").write(str(os.getpid()) + "\\n")
+        time.sleep(1000)
+    if task["payload"] == "never": print(json.dumps({"type": "fail", "error": "it broke", "retry": False}))
+    else: print(json.dumps({"type": "result", "data": str(os.getpid()) + " " + task["payload"]}))
+""" % self.folder]
+
+    def test_warm_programs_serve_one_task_after_the_other(self):
+        worker = Worker(self, "--task", "--warm", "2", "--exec", *self.warm())
+        worker.wait("ready")
+        lines = "".join(json.dumps({"key": f"k{i % 5}", "payload": str(i)}) + "\n" for i in range(200))
+        done = self.run_tenure("dispatch", "--from", "-", "--task", "--wait", "done", "--json", text=lines)
+        results = [json.loads(line)["result"].split() for line in done.stdout.splitlines()]
+        self.assertEqual([result[1] for result in results], [str(i) for i in range(200)])
+        self.assertLessEqual(len({result[0] for result in results}), 2)
+        answer = self.ask("dispatch", "k", "never", "--task", "--wait", "done", expect=7)
+        self.assertIn("it broke", answer["error"]["message"])
+        self.assertEqual([d["key"] for d in self.ask("dead", "list")["dead"]], ["k"])
+        self.run_tenure("work", "--warm", "0", "--exec", "true", expect=2)
+        self.run_tenure("work", "--warm", "2", "--protocol", "plain", "--exec", "true", expect=2)
+
+    def test_warm_programs_end_with_a_worker_that_is_frozen_or_killed(self):
+        first = Worker(self, "--id", "w1", "--task", "--warm", "1", "--exec", *self.warm())
+        first.wait("ready")
+        self.ask("dispatch", "k", "hang", "--task")
+        frozen = self.process_of("k", first.wait("granted", "k")["epoch"])
+        if "sqlite" in self.engine:
+            self.freeze(first.process)
+        else:
+            first.process.send_signal(signal.SIGSTOP)
+        self.wait_gone(frozen)
+        second = Worker(self, "--id", "w2", "--task", "--warm", "1", "--exec", *self.warm())
+        killed = self.process_of("k", second.wait("granted", "k")["epoch"])
+        second.process.kill()
+        self.wait_gone(killed)
+
     def test_jobs_wait_for_a_worker(self):
         self.assertEqual(self.ask("dispatch", "k", "x", "--task")["state"], "accepted")
         self.ask("dispatch", "k", "x", "--task", "--wait", "done", "--timeout", "200ms", expect=6)

@@ -9,7 +9,26 @@
 
 namespace tenure::exec {
 
-HostStage::HostStage(std::vector<std::string> command, Protocol protocol, ProgramOptions options) {
+namespace {
+
+template <class Made>
+std::unique_ptr<Host> attached(Result<std::unique_ptr<Made>> made, HoldReports& reports) {
+  if (!made) throw std::runtime_error(made.error().message());
+  (*made)->attach(reports);
+  return *std::move(made);
+}
+
+}  // namespace
+
+HostStage::HostStage(std::vector<std::string> command, Protocol protocol, ProgramOptions options)
+    : HostStage(std::move(command), protocol, std::move(options), 0) {}
+
+std::unique_ptr<HostStage> HostStage::warm(std::vector<std::string> command, std::size_t programs,
+                                           ProgramOptions options) {
+  return std::unique_ptr<HostStage>(new HostStage(std::move(command), Protocol::json, std::move(options), programs));
+}
+
+HostStage::HostStage(std::vector<std::string> command, Protocol protocol, ProgramOptions options, std::size_t warm) {
   auto guard = Guard::start({{TENURE_GUARD}});
   if (!guard) throw std::runtime_error(guard.error().message());
   guard_ = std::move(*guard);
@@ -26,10 +45,8 @@ HostStage::HostStage(std::vector<std::string> command, Protocol protocol, Progra
     guard_lost_ = true;
     changed_.notify_all();
   };
-  auto host = ProgramHost::create(*guard_, std::move(options));
-  if (!host) throw std::runtime_error(host.error().message());
-  host_ = std::move(*host);
-  host_->attach(*this);
+  host_ = warm > 0 ? attached(WarmHost::create(*guard_, std::move(options), warm), *this)
+                   : attached(ProgramHost::create(*guard_, std::move(options)), *this);
   renew(std::chrono::minutes(5));
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "exec/program_host.h"
+#include "exec/warm_host.h"
 #include "log_conformance/temporary_directory.h"
 
 namespace tenure::exec {
@@ -34,6 +35,9 @@ class HostStage final : private HoldReports {
 
   explicit HostStage(std::vector<std::string> command, Protocol protocol = Protocol::plain,
                      ProgramOptions options = {});
+  // A WarmHost with so many programs.
+  static std::unique_ptr<HostStage> warm(std::vector<std::string> command, std::size_t programs,
+                                         ProgramOptions options = {});
   // A shell script in place of a command.
   static std::vector<std::string> shell(const std::string& script) { return {"sh", "-c", script}; }
 
@@ -50,7 +54,7 @@ class HostStage final : private HoldReports {
   std::string logged(std::uint64_t epoch, const std::string& word);
   bool guard_was_lost();
 
-  ProgramHost& host() { return *host_; }
+  Host& host() { return *host_; }
   Guard& guard() { return *guard_; }
   const std::string& folder() const { return folder_.path(); }
   // Entries left in the worker's folder.
@@ -66,6 +70,7 @@ class HostStage final : private HoldReports {
   void checkpoint(const Hold& hold, Bytes data) override;
   void handled(const Hold& hold, std::uint64_t message_number) override;
 
+  HostStage(std::vector<std::string> command, Protocol protocol, ProgramOptions options, std::size_t warm);
   Hold hold(std::uint64_t epoch);
   void hear(const Hold& hold, const std::function<void(Heard&)>& how);
 
@@ -77,7 +82,7 @@ class HostStage final : private HoldReports {
   bool guard_lost_ = false;
   std::uint64_t last_epoch_ = 100;
   std::unique_ptr<Guard> guard_;
-  std::unique_ptr<ProgramHost> host_;
+  std::unique_ptr<Host> host_;
 };
 
 }  // namespace tenure::exec

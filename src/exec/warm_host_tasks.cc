@@ -1,0 +1,245 @@
+// Tasks on their way through warm programs, all on the host's thread.
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "exec/host_tags.h"
+#include "exec/warm_host.h"
+
+namespace tenure::exec {
+namespace {
+
+using namespace std::chrono_literals;
+
+// How long a program that has said what it should not may take to end.
+constexpr Nanos kBrokenPatience = 1s;
+// A pipe holds no more than this many reads.
+constexpr int kWarmDrainsMax = 64;
+
+Verdict warm_failure(Bytes error, HoldReports::Next next = HoldReports::Next::retry) {
+  return {.what = Verdict::What::failed, .result = {}, .next = next, .error = std::move(error)};
+}
+
+}  // namespace
+
+void WarmHost::begin(HeldJob job) {
+  if (job.kind != JobKind::task) {
+    return settle(job.hold, job.session,
+                  warm_failure("this worker's programs are for tasks (--warm); a resident needs one without",
+                               HoldReports::Next::bury));
+  }
+  if (is_fenced(job.session)) return settle(job.hold, job.session, {});
+  // In order: what waits came first.
+  if (!waiting_.empty() || !place(job)) waiting_.push_back(std::move(job));
+}
+
+bool WarmHost::place(const HeldJob& job) {
+  const auto fit = [&](const WarmProgram* program) { return program->session == job.session; };
+  const auto found = std::find_if(free_.rbegin(), free_.rend(), fit);
+  if (found == free_.rend()) {
+    if (programs_.size() >= programs_max_) {
+      // Whatever is free is of a session that is over, or nearly so: its place is wanted.
+      if (!free_.empty()) {
+        free_.back()->ending = true;
+        guard_.end_program(free_.back()->number);
+        free_.pop_back();
+      }
+      return false;
+    }
+    launch(job);
+    return true;
+  }
+  WarmProgram& program = **found;
+  free_.erase(std::next(found).base());
+  program.give(job);
+  numbers_[job.hold.epoch] = program.number;
+  write_on(program);
+  return true;
+}
+
+// A program is started for a task: if it cannot be, the task hears of it.
+void WarmHost::launch(const HeldJob& job) {
+  if (!guard_ready()) {
+    return settle(job.hold, job.session, warm_failure("the guard, which starts programs, cannot be started"));
+  }
+  const int slot = guard_.leases().acquire(job.session);
+  if (slot < 0) return settle(job.hold, job.session, {});  // its lease is over
+  auto made = std::make_unique<WarmProgram>(++last_number_, job.session, slot);
+  auto pipes = made->open_pipes();
+  if (!pipes) {
+    guard_.leases().release(slot);
+    return settle(job.hold, job.session, warm_failure(pipes.error().message()));
+  }
+  WarmProgram& program = *made;
+  programs_[program.number] = std::move(made);
+  count_live(program.session);
+  program.give(job);
+  numbers_[job.hold.epoch] = program.number;
+  const ProgramStart start{
+      program.number,
+      job.session,
+      slot,
+      options_.folder,
+      options_.command,
+      {"TENURE_POOL=" + options_.pool, "TENURE_WORKER=" + job.worker, "TENURE_KIND=task", "TENURE_WARM=1"}};
+  const int error_number = guard_.start_program(start, {(*pipes)[0].get(), (*pipes)[1].get(), (*pipes)[2].get()});
+  pipes->clear();
+  if (error_number == EPIPE || error_number == ECONNRESET) return;  // all_gone() concludes it
+  if (error_number != 0) {
+    return post([this, number = program.number, error_number] {
+      if (const auto found = programs_.find(number); found != programs_.end()) {
+        refused(*found->second, error_number, Stage::fork);
+      }
+    });
+  }
+  watch(program.descriptor(WarmProgram::output), tag_of(program.number, Program::output), EPOLLIN);
+  watch(program.descriptor(WarmProgram::errors), tag_of(program.number, Program::errors), EPOLLIN);
+  write_on(program);
+}
+
+void WarmHost::serve_waiting() {
+  while (!waiting_.empty()) {
+    if (is_fenced(waiting_.front().session)) {
+      const HeldJob job = std::move(waiting_.front());
+      waiting_.pop_front();
+      settle(job.hold, job.session, {});
+      continue;
+    }
+    if (!place(waiting_.front())) return;
+    waiting_.pop_front();
+  }
+}
+
+void WarmHost::exchange(WarmProgram& program) {
+  program.read(WarmProgram::output);
+  program.read(WarmProgram::errors);
+  tell(program);
+  write_on(program);
+}
+
+// The poller waits for room only while there is something to write.
+void WarmHost::write_on(WarmProgram& program) {
+  program.write();
+  const int input = program.descriptor(WarmProgram::input);
+  if (input < 0 || program.wants_to_write() == program.input_watched) return;
+  program.input_watched = program.wants_to_write();
+  if (program.input_watched) return watch(input, tag_of(program.number, Program::input), EPOLLOUT);
+  epoll_ctl(poll_.get(), EPOLL_CTL_DEL, input, nullptr);
+}
+
+void WarmHost::tell(WarmProgram& program) {
+  const Hold hold = program.job() ? program.job()->hold : Hold{};
+  for (const Bytes& line : program.said()) log(hold, line);
+  for (Bytes& checkpoint : std::exchange(program.checkpoints, {})) {
+    if (program.job()) reports_->checkpoint(hold, std::move(checkpoint));
+  }
+  std::optional<Verdict> answer = program.answer();
+  if (answer && program.job()) {
+    const HeldJob job = program.take_job();
+    numbers_.erase(job.hold.epoch);
+    settle(job.hold, job.session, *answer);
+    if (!program.ending) free_.push_back(&program);
+  }
+  if (program.ending) std::erase(free_, &program);
+  const bool silent = std::exchange(program.silent, false);
+  if (std::exchange(program.broken, false) || silent)
+    guard_.stop_program(program.number, BootClock().now() + kBrokenPatience);
+  if (answer && !waiting_.empty()) guard_lost_ ? post([this] { serve_waiting(); }) : serve_waiting();
+}
+
+void WarmHost::tell_started() {
+  for (const auto& [epoch, number] : numbers_) {
+    WarmProgram& program = *programs_.at(number);
+    if (program.starting || !program.job() || program.started_told) continue;
+    if (!std::exchange(program.seen_running, true)) continue;
+    program.started_told = true;
+    reports_->started(program.job()->hold);
+  }
+}
+
+void WarmHost::stop_one(WarmProgram& program, Instant deadline) {
+  program.cause = Cause::stop;
+  program.ending = true;
+  const Instant now = BootClock().now();
+  program.ask_stop(deadline - now);
+  write_on(program);
+  if (deadline > now) {
+    guard_.stop_program(program.number, deadline);
+  } else {
+    guard_.end_program(program.number);
+  }
+}
+
+// A fence: the guard has most likely heard of it already, from the heart.
+void WarmHost::stop_session(std::uint64_t session, bool at_once) {
+  if (!at_once) guard_.stop_all(session);
+  for (HeldJob& job : std::exchange(waiting_, {})) {
+    if (job.session == session) {
+      settle(job.hold, session, {});
+    } else {
+      waiting_.push_back(std::move(job));
+    }
+  }
+  for (const auto& [number, program] : programs_) {
+    if (program->session != session) continue;
+    program->cause = Cause::stop;
+    program->ending = true;
+    std::erase(free_, program.get());
+    if (at_once) guard_.end_program(number);
+  }
+}
+
+void WarmHost::ended(WarmProgram& program, int status) {
+  for (int i = 0; i < kWarmDrainsMax && program.read(WarmProgram::output); ++i) {
+  }
+  for (int i = 0; i < kWarmDrainsMax && program.read(WarmProgram::errors); ++i) {
+  }
+  program.ending = true;
+  tell(program);
+  if (program.job()) {
+    const HeldJob job = program.take_job();
+    numbers_.erase(job.hold.epoch);
+    settle(job.hold, job.session, program.verdict_at_end(status));
+  }
+  forget(program);
+}
+
+void WarmHost::refused(WarmProgram& program, int error_number, Stage stage) {
+  const std::string why = std::strerror(error_number);
+  Bytes error = "cannot run '" + options_.command[0] + "': " + why;
+  if (stage == Stage::folder) error = "cannot run programs in '" + options_.folder + "': " + why;
+  if (stage == Stage::fork) error = "cannot start a process for '" + options_.command[0] + "': " + why;
+  if (program.job()) {
+    const HeldJob job = program.take_job();
+    numbers_.erase(job.hold.epoch);
+    settle(job.hold, job.session, stage == Stage::lease ? Verdict{} : warm_failure(std::move(error)));
+  }
+  forget(program);
+}
+
+void WarmHost::forget(WarmProgram& program) {
+  std::erase(free_, &program);
+  guard_.leases().release(program.slot);
+  const std::uint64_t session = program.session;
+  programs_.erase(program.number);
+  count_done(session);
+  if (!waiting_.empty()) post([this] { serve_waiting(); });
+}
+
+void WarmHost::settle(const Hold& hold, std::uint64_t session, const Verdict& verdict) {
+  switch (verdict.what) {
+    case Verdict::What::finished: reports_->finished(hold, verdict.result); break;
+    case Verdict::What::failed: reports_->failed(hold, verdict.next, verdict.error, verdict.delay); break;
+    case Verdict::What::released: reports_->released(hold); break;
+  }
+  count_done(session);
+}
+
+void WarmHost::log(const Hold& hold, BytesView line) const {
+  if (options_.log) options_.log(hold, line);
+}
+
+}  // namespace tenure::exec

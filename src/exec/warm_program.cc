@@ -1,0 +1,149 @@
+#include "exec/warm_program.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "machine/limits.h"
+
+namespace tenure::exec {
+namespace {
+
+constexpr std::size_t kWarmReadBytes = 64U << 10;
+constexpr int kWarmReadsMax = 4;
+constexpr std::size_t kWarmLogBytesMax = 8U << 10;
+constexpr std::size_t kWarmLineBytesMax = 8U << 20;
+constexpr std::size_t kWarmTailBytes = kErrorBytesMax - 256;
+
+}  // namespace
+
+WarmProgram::WarmProgram(std::uint64_t own_number, std::uint64_t own_session, int own_slot)
+    : number(own_number),
+      session(own_session),
+      slot(own_slot),
+      lines_(kWarmLineBytesMax),
+      error_lines_(kWarmLogBytesMax) {}
+
+Result<std::vector<Descriptor>> WarmProgram::open_pipes() {
+  std::vector<Descriptor> theirs;
+  for (Descriptor* own : {&input_, &output_, &errors_}) {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) return fail(Errc::busy, "make the program's pipes", std::strerror(errno));
+    const bool reads = own != &input_;
+    *own = Descriptor(ends.at(reads ? 0 : 1));
+    theirs.emplace_back(ends.at(reads ? 1 : 0));
+    fcntl(own->get(), F_SETFL, O_NONBLOCK);
+  }
+  return theirs;
+}
+
+void WarmProgram::give(const HeldJob& job) {
+  unwritten_ += json_task(job.hold.key, job.hold.epoch, job.attempt, job.payload,
+                          job.has_checkpoint ? std::optional(job.checkpoint) : std::nullopt);
+  job_ = HeldJob{job.hold, job.session, job.worker, job.kind, job.attempt, {}, job.has_checkpoint, {}};
+  answer_.reset();
+  error_tail_.clear();
+  seen_running = false;
+  started_told = false;
+}
+
+HeldJob WarmProgram::take_job() {
+  HeldJob job = std::move(*job_);
+  job_.reset();
+  answer_.reset();
+  return job;
+}
+
+void WarmProgram::write() {
+  while (input_ && written_ < unwritten_.size()) {
+    const ssize_t size = ::write(input_.get(), unwritten_.data() + written_, unwritten_.size() - written_);
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0 && errno == EAGAIN) return;
+    if (size < 0) input_.close();  // it has closed its standard input, or is gone: its end says what that means
+    if (size > 0) written_ += static_cast<std::size_t>(size);
+  }
+  unwritten_.clear();
+  written_ = 0;
+}
+
+bool WarmProgram::read(Stream stream) {
+  Descriptor& from = stream == Stream::output ? output_ : errors_;
+  static thread_local std::array<char, kWarmReadBytes> buffer;
+  for (int i = 0; i < kWarmReadsMax && from; ++i) {
+    const ssize_t size = ::read(from.get(), buffer.data(), buffer.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0 && errno == EAGAIN) return false;
+    if (size <= 0) {
+      from.close();
+      // A program that can say nothing more is of no use. Most likely it is about to end, and its exit code says more.
+      if (stream == Stream::output) ending = silent = true;
+      return false;
+    }
+    const BytesView bytes(buffer.data(), static_cast<std::size_t>(size));
+    if (stream == Stream::output) {
+      lines_.feed(bytes, [this](BytesView line, bool whole) { hear(line, whole); });
+    } else {
+      error_tail_ += bytes.size() > kWarmTailBytes ? bytes.substr(bytes.size() - kWarmTailBytes) : bytes;
+      if (error_tail_.size() > kWarmTailBytes) error_tail_.erase(0, error_tail_.size() - kWarmTailBytes);
+      error_lines_.feed(bytes, [this](BytesView line, bool) { said_.emplace_back(line); });
+    }
+    if (bytes.size() < buffer.size()) return false;
+  }
+  return static_cast<bool>(from);
+}
+
+int WarmProgram::descriptor(Stream stream) const {
+  if (stream == Stream::input) return input_.get();
+  return stream == Stream::output ? output_.get() : errors_.get();
+}
+
+void WarmProgram::hear(BytesView line, bool whole) {
+  if (!whole) return break_off("the program wrote a line of more than " + std::to_string(kWarmLineBytesMax) + " bytes");
+  JsonLine read = read_json_line(line);
+  const bool answers = read.type == JsonLine::Type::result || read.type == JsonLine::Type::fail;
+  if (answers && (!job_ || answer_)) return break_off("the program answered what it was not asked");
+  if (read.epoch && job_ && *read.epoch != job_->hold.epoch) {
+    return break_off("the program answered for epoch " + std::to_string(*read.epoch) + ", which it was not given");
+  }
+  if (read.type == JsonLine::Type::result && read.data.size() > kResultBytesMax) {
+    return break_off("its \"data\" has " + std::to_string(read.data.size()) + " bytes");
+  }
+  switch (read.type) {
+    case JsonLine::Type::result:
+      answer_ = Verdict{.what = Verdict::What::finished, .result = std::move(read.data)};
+      return;
+    case JsonLine::Type::fail:
+      answer_ = Verdict{.what = Verdict::What::failed,
+                        .result = {},
+                        .next = read.retry ? HoldReports::Next::retry : HoldReports::Next::bury,
+                        .error = std::move(read.data)};
+      return;
+    case JsonLine::Type::checkpoint:
+      if (job_ && read.data.size() <= kBlobBytesMax) checkpoints.push_back(std::move(read.data));
+      return;
+    case JsonLine::Type::broken: return break_off("the program wrote a line that is not sound: " + read.data);
+    case JsonLine::Type::nothing: said_.emplace_back(line.substr(0, kWarmLogBytesMax)); return;
+    case JsonLine::Type::ready:
+    case JsonLine::Type::other: return;
+  }
+}
+
+void WarmProgram::break_off(Bytes error) {
+  broken = true;
+  ending = true;
+  if (job_ && !answer_) answer_ = Verdict{.what = Verdict::What::failed, .result = {}, .error = std::move(error)};
+}
+
+std::optional<Verdict> WarmProgram::answer() { return std::exchange(answer_, std::nullopt); }
+
+Verdict WarmProgram::verdict_at_end(int status) const {
+  if (cause == Cause::stop) return {};
+  Verdict verdict = verdict_of_exit(status, error_tail_);
+  if (verdict.what != Verdict::What::finished) return verdict;
+  return {.what = Verdict::What::failed, .result = {}, .error = "the program ended before it had answered"};
+}
+
+}  // namespace tenure::exec

@@ -1,0 +1,178 @@
+// Programs that stay: one task after the other goes through them, with the same rules for failures, stops and leases as
+// for a program that runs once.
+
+#include "exec/warm_host.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <set>
+
+#include "exec/host_stage.h"
+#include "exec/process.h"
+
+namespace tenure::exec {
+namespace {
+
+using namespace std::chrono_literals;
+using Heard = HostStage::Heard;
+using Next = HoldReports::Next;
+
+// A program in shell: answers with its process id, or does what the payload says.
+std::vector<std::string> warm_shell() {
+  return HostStage::shell(R"sh(
+say() { echo "{\"type\":\"result\",\"data\":\"$1\"}"; }
+while read -r line; do
+  case "$line" in
+    *'"type":"stop"'*) ;;
+    *'"payload":"fail"'*) echo '{"type":"fail","error":"not today"}' ;;
+    *'"payload":"never"'*) echo '{"type":"fail","error":"not ever","retry":false}' ;;
+    *'"payload":"exit '*) echo "last words" >&2; exit $(echo "$line" | sed 's/.*exit \([0-9]*\).*/\1/') ;;
+    *'"payload":"hang"'*) echo "pid $$" >&2; sleep 1000 ;;
+    *'"payload":"stubborn"'*) trap '' TERM; (setsid sh -c 'echo "hidden $$" >&2; exec sleep 1000' &)
+      echo "pid $$" >&2; sleep 1000; sleep 1000 ;;
+    *'"payload":"twice"'*) echo "$(say one; say two)" ;;
+    *'"payload":"stale"'*) echo '{"type":"result","epoch":7,"data":"x"}' ;;
+    *'"payload":"print"'*) echo "just a print"; say $$ ;;
+    *'"payload":"close"'*) exec >&-; sleep 1000 ;;
+    *) say $$ ;;
+  esac
+done)sh");
+}
+
+Heard run(HostStage& stage, const Bytes& payload, const Bytes& key = "key") {
+  return stage.end_of(stage.start(JobKind::task, payload, key));
+}
+
+TEST(Warm, OneProgramServesManyTasks) {
+  const auto stage = HostStage::warm(warm_shell(), 1);
+  const Heard first = run(*stage, "a");
+  EXPECT_EQ(first.end, "finished");
+  std::vector<std::uint64_t> epochs;
+  for (int i = 0; i < 100; ++i) epochs.push_back(stage->start(JobKind::task, "b"));
+  for (const std::uint64_t epoch : epochs) EXPECT_EQ(stage->end_of(epoch).text, first.text);
+  EXPECT_EQ(run(*stage, "print").text, first.text);
+}
+
+TEST(Warm, FailuresAreThoseOfAnyProgram) {
+  const auto stage = HostStage::warm(warm_shell(), 1);
+  const Bytes process = run(*stage, "a").text;
+  const Heard failed = run(*stage, "fail");
+  EXPECT_EQ(failed.text, "not today");
+  EXPECT_EQ(failed.next, Next::retry);
+  EXPECT_EQ(run(*stage, "never").next, Next::bury);
+  EXPECT_EQ(run(*stage, "a").text, process);  // a failed task is no failed program
+  const Heard ended = run(*stage, "exit 3");
+  EXPECT_EQ(ended.text, "the program ended with exit code 3: last words");
+  EXPECT_EQ(ended.next, Next::retry);
+  EXPECT_EQ(run(*stage, "exit 75").next, Next::requeue);
+  EXPECT_EQ(run(*stage, "exit 65").next, Next::bury);
+  const Heard early = run(*stage, "exit 0");
+  EXPECT_EQ(early.end, "failed");
+  EXPECT_EQ(early.text, "the program ended before it had answered");
+  EXPECT_NE(run(*stage, "a").text, process);
+}
+
+// What nobody asked for must not be taken for the next task's answer.
+TEST(Warm, AnswersForNobodyEndTheProgram) {
+  const auto stage = HostStage::warm(warm_shell(), 1);
+  const Bytes process = run(*stage, "a").text;
+  EXPECT_EQ(run(*stage, "twice").text, "one");
+  const Bytes next = run(*stage, "a").text;
+  EXPECT_NE(next, process);
+  const Heard stale = run(*stage, "stale");
+  EXPECT_EQ(stale.text, "the program answered for epoch 7, which it was not given");
+  EXPECT_NE(run(*stage, "a").text, next);
+  EXPECT_EQ(run(*stage, "close").end, "failed");
+}
+
+TEST(Warm, AStopEndsTheTaskAndItsProgramOnly) {
+  const auto stage = HostStage::warm(warm_shell(), 2);
+  const Bytes other = run(*stage, "a").text;
+  const std::uint64_t hangs = stage->start(JobKind::task, "hang");
+  const Watched program(std::stoi(stage->logged(hangs, "pid")));
+  ASSERT_TRUE(stage->started(hangs));  // one that takes its time is told started
+  std::set<Bytes> seen;
+  seen.insert(run(*stage, "b").text);
+  stage->stop(hangs);
+  EXPECT_EQ(stage->end_of(hangs).end, "released");
+  EXPECT_TRUE(program.dies_within(kDeadline));
+  EXPECT_EQ(run(*stage, "c").end, "finished");
+}
+
+TEST(Warm, WhatWaitsIsGivenBack) {
+  const auto stage = HostStage::warm(warm_shell(), 1);
+  const std::uint64_t hangs = stage->start(JobKind::task, "hang");
+  const std::uint64_t waits = stage->start(JobKind::task, "a");
+  const std::uint64_t stopped = stage->start(JobKind::task, "a");
+  stage->stop(stopped);
+  EXPECT_EQ(stage->end_of(stopped).end, "released");
+  stage->host().give_back_waiting();
+  EXPECT_EQ(stage->end_of(waits).end, "released");
+  stage->stop(hangs, 0s);
+  EXPECT_EQ(stage->end_of(hangs).end, "released");
+  EXPECT_EQ(stage->end_of(hangs).ends, 1);
+}
+
+// The lease runs out and nobody renews it, as if the worker were frozen: the guard ends program and daemons.
+TEST(Warm, NothingOutlivesTheLease) {
+  const auto stage = HostStage::warm(warm_shell(), 2);
+  stage->renew(4s);
+  const Bytes free = run(*stage, "a").text;
+  const std::uint64_t epoch = stage->start(JobKind::task, "stubborn");
+  const Watched program(std::stoi(stage->logged(epoch, "pid")));
+  const Watched hidden(std::stoi(stage->logged(epoch, "hidden")));
+  const Watched idle(std::stoi(free));
+  EXPECT_TRUE(program.dies_within(kDeadline));
+  EXPECT_TRUE(hidden.dies_within(kDeadline));
+  EXPECT_TRUE(idle.dies_within(kDeadline));
+  EXPECT_EQ(stage->end_of(epoch).ends, 1);
+}
+
+TEST(Warm, AFenceAndAKillEndEverythingOfTheSession) {
+  const auto stage = HostStage::warm(warm_shell(), 1);
+  const std::uint64_t epoch = stage->start(JobKind::task, "stubborn");
+  const std::uint64_t waits = stage->start(JobKind::task, "a");
+  const Watched program(std::stoi(stage->logged(epoch, "pid")));
+  stage->host().fence(HostStage::kSession);
+  EXPECT_EQ(stage->end_of(waits).end, "released");
+  EXPECT_EQ(stage->end_of(stage->start(JobKind::task, "late")).end, "released");
+  EXPECT_FALSE(program.dies_within(0s));
+  stage->host().kill(HostStage::kSession);
+  EXPECT_TRUE(program.dies_within(0s));
+  EXPECT_EQ(stage->end_of(epoch).end, "released");
+}
+
+TEST(Warm, AKilledGuardTakesProgramsWithItAndIsReplaced) {
+  const auto stage = HostStage::warm(warm_shell(), 2);
+  const std::uint64_t epoch = stage->start(JobKind::task, "hang");
+  const Watched program(std::stoi(stage->logged(epoch, "pid")));
+  ::kill(stage->guard().process(), SIGKILL);
+  EXPECT_TRUE(stage->guard_was_lost());
+  EXPECT_EQ(stage->end_of(epoch).end, "released");
+  EXPECT_TRUE(program.dies_within(0s));
+  EXPECT_EQ(run(*stage, "a").end, "finished");
+}
+
+TEST(Warm, BadInputIsSaid) {
+  const auto stage = HostStage::warm({"/nowhere/program"}, 1);
+  EXPECT_EQ(run(*stage, "a").text, "cannot run '/nowhere/program': No such file or directory");
+  const Heard resident = stage->end_of(stage->start(JobKind::resident));
+  EXPECT_EQ(resident.end, "failed");
+  EXPECT_EQ(resident.next, Next::bury);
+  EXPECT_FALSE(WarmHost::create(stage->guard(), {}, 1));
+}
+
+TEST(Warm, PythonExample) {
+  const auto stage = HostStage::warm({std::string(TENURE_EXAMPLES) + "/warm.py"}, 1);
+  EXPECT_EQ(run(*stage, "one two three").text, "3 words for key");
+  EXPECT_EQ(run(*stage, "one", "other").text, "1 words for other");
+  const Heard failed = run(*stage, "");
+  EXPECT_EQ(failed.text, "there are no words to count");
+  EXPECT_EQ(failed.next, Next::retry);
+  const Bytes large(1U << 20, 'x');
+  EXPECT_EQ(run(*stage, large).text, "1 words for key");
+}
+
+}  // namespace
+}  // namespace tenure::exec
