@@ -4,7 +4,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-set(modules proto base assign machine log_port log_memory log node boost_json exec pool checkout process)
+set(modules proto base assign machine log_port log_memory log node boost_json exec pool checkout process remote)
 if(TENURE_SQLITE)
   list(APPEND modules log_sqlite)
 endif()

@@ -102,6 +102,9 @@ class ProcessWorker {
   // The next answer, or part of one. Errc::invalid where none is due.
   Result<ProcessAnswer> receive(Timeout timeout = kDefaultTimeout);
   std::uint64_t unanswered() const;
+  // For event loops: what has come, without waiting, or nothing; and what to poll for reading once there is nothing.
+  Result<std::optional<ProcessAnswer>> try_receive();
+  int descriptor() const;
 
   // Whether the next holder may have it: alive, with nothing under way. The pool asks this of every worker it hands out.
   bool fit();

@@ -39,6 +39,8 @@ struct Command {
 };
 
 const std::vector<Command>& commands();
+// Those of the checkout pools, which the table has too.
+std::vector<Command> checkout_commands();
 const std::vector<Flag>& common_flags();
 std::string_view exit_codes_text();
 

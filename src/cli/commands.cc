@@ -1,5 +1,7 @@
 // The table of what the program can be asked to do, with the texts that people read.
 
+#include <algorithm>
+
 #include "cli/command.h"
 #include "cli/run.h"
 
@@ -235,7 +237,15 @@ std::vector<Command> make_commands() {
 }  // namespace
 
 const std::vector<Command>& commands() {
-  static const std::vector<Command> all = make_commands();
+  static const std::vector<Command> all = [] {
+    std::vector<Command> made = make_commands();
+    const std::vector<Command> checkout = checkout_commands();
+    // Before what is hidden, and what is about the program itself.
+    const auto last =
+        std::find_if(made.begin(), made.end(), [](const Command& each) { return each.name == "completion"; });
+    made.insert(last, checkout.begin(), checkout.end());
+    return made;
+  }();
   return all;
 }
 

@@ -10,8 +10,10 @@ Exit exit_code(Errc code) {
   switch (code) {
     case Errc::key_exists: return kKeyExists;
     case Errc::no_such_key: return kNoSuchKey;
+    case Errc::overloaded:
     case Errc::pool_full: return kPoolFull;
     case Errc::timed_out: return kTimedOut;
+    case Errc::worker_died:
     case Errc::job_failed: return kJobFailed;
     case Errc::unavailable:
     case Errc::refused:
@@ -20,6 +22,7 @@ Exit exit_code(Errc code) {
     case Errc::version:
     case Errc::lost_history: return kEngine;
     case Errc::shutting_down:
+    case Errc::pool_down:
     case Errc::closed: return kPoolGone;
     case Errc::invalid: return kRefusedInput;
     default: return kOther;
@@ -40,6 +43,7 @@ std::string hint(Errc code) {
     case Errc::corrupt: return "the data is damaged: restore a copy, or begin anew under another path";
     case Errc::version: return "use the version of tenure that wrote it, or a newer one";
     case Errc::shutting_down: return "the pool takes nothing new; when it is gone, the name can be used again";
+    case Errc::overloaded: return "wait with --force-enqueue, or serve more with --workers and --max-queue";
     case Errc::busy: return "try again shortly";
     default: return "";
   }

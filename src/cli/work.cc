@@ -1,12 +1,9 @@
 // tenure work: workers whose handlers are programs.
 
-#include <poll.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -15,6 +12,7 @@
 #include "cli/connect.h"
 #include "cli/failure.h"
 #include "cli/run.h"
+#include "cli/signals.h"
 #include "cli/work_events.h"
 #include "exec/death_watch.h"
 #include "exec/guard_main.h"
@@ -133,29 +131,6 @@ class Told final : public NodeEvents {
   WorkEvents& events_;
   mutable std::mutex mutex_;
   std::optional<Error> failure_;  // guarded by mutex_
-};
-
-// SIGTERM and SIGINT as something to wait for. Blocked before any thread is made, so that none of them gets one.
-class Signals {
- public:
-  Signals() {
-    sigset_t both;
-    sigemptyset(&both);
-    sigaddset(&both, SIGTERM);
-    sigaddset(&both, SIGINT);
-    pthread_sigmask(SIG_BLOCK, &both, nullptr);
-    descriptor_ = exec::Descriptor(signalfd(-1, &both, SFD_CLOEXEC));
-  }
-  // True if one came within the time; a negative one waits on.
-  bool wait(int timeout_ms) const {
-    pollfd ready{descriptor_.get(), POLLIN, 0};
-    if (::poll(&ready, 1, timeout_ms) <= 0) return false;
-    signalfd_siginfo info{};
-    return ::read(descriptor_.get(), &info, sizeof info) == sizeof info;
-  }
-
- private:
-  exec::Descriptor descriptor_;
 };
 
 // Until a signal, or until the pool ends by itself.

@@ -73,11 +73,18 @@ Result<Channel::Frame> Channel::receive(Time deadline) {
     const bool open = push();
     Result<Frame> frame = parse();
     if (!frame || frame->kind != 0) return frame;
-    const unsigned ready = wire_.wait(Wire::kReadable | (open && unsent() ? Wire::kWritable : 0), deadline);
-    if (ready == 0) return fail(Errc::timed_out, "receive");
-    if ((ready & Wire::kReadable) != 0 && pull() == Pulled::ended) {
-      return fail(Errc::closed, "receive", "the other side has closed");
+    Pulled pulled = Pulled::some;
+    if (open && unsent()) {
+      const unsigned ready = wire_.wait(Wire::kReadable | Wire::kWritable, deadline);
+      if (ready == 0) return fail(Errc::timed_out, "receive");
+      if ((ready & Wire::kReadable) != 0) pulled = pull();
+    } else {
+      pulled = pull(deadline);
+      if (pulled == Pulled::nothing && std::chrono::steady_clock::now() >= deadline) {
+        return fail(Errc::timed_out, "receive");
+      }
     }
+    if (pulled == Pulled::ended) return fail(Errc::closed, "receive", "the other side has closed");
   }
 }
 
@@ -93,10 +100,12 @@ Result<Channel::Frame> Channel::take() {
 
 bool Channel::stirs() { return taken_ < filled_ || pull() != Pulled::nothing; }
 
-Channel::Pulled Channel::pull() {
+Channel::Pulled Channel::pull(std::optional<Time> deadline) {
   compact();
   if (in_.size() - filled_ < kReadBytes) in_.resize(filled_ + kReadBytes);
-  const ssize_t size = wire_.receive_some(in_.data() + filled_, in_.size() - filled_);
+  char* into = in_.data() + filled_;
+  const std::size_t room = in_.size() - filled_;
+  const ssize_t size = deadline ? wire_.receive_within(into, room, *deadline) : wire_.receive_some(into, room);
   if (size == Wire::kLater) return Pulled::nothing;
   if (size <= 0) return Pulled::ended;
   filled_ += static_cast<std::size_t>(size);
@@ -112,10 +121,8 @@ Result<Channel::Frame> Channel::parse() {
         Errc::corrupt, "receive",
         "a frame of " + std::to_string(size) + " bytes; at most " + std::to_string(bytes_max_ + 1) + " are one");
   }
-  if (filled_ - taken_ < size + kFrameHead - 1) {
-    if (in_.size() < taken_ + size + kFrameHead) in_.resize(taken_ + size + kFrameHead + kReadBytes);
-    return Frame{};
-  }
+  // What is announced and does not come takes no memory.
+  if (filled_ - taken_ < size + kFrameHead - 1) return Frame{};
   const char kind = head[4];
   if (kind == 0) return fail(Errc::corrupt, "receive", "a frame of no kind");
   const BytesView bytes(in_.data() + taken_ + kFrameHead, size - 1);

@@ -7,6 +7,7 @@
 // Which kinds there are is for those who use it. One thread at a time.
 
 #include <cstdint>
+#include <optional>
 
 #include "base/bytes.h"
 #include "base/result.h"
@@ -39,19 +40,22 @@ class Channel {
   bool unsent() const { return sent_ < out_.size(); }
   // Whether anything has come that was not taken; also true at the end of the stream. Reads what is there.
   bool stirs();
+  // From now on, frames of up to so many bytes.
+  void allow(std::size_t bytes_max) { bytes_max_ = bytes_max; }
   bool fits(std::size_t bytes) const { return bytes <= bytes_max_; }
 
  private:
   // Sends what the wire takes; false if it is broken.
   bool push();
   enum class Pulled : std::uint8_t { some, nothing, ended };
-  Pulled pull();
+  // With a deadline it waits.
+  Pulled pull(std::optional<Time> deadline = std::nullopt);
   // A whole frame that has been received, or Errc::corrupt, or nothing yet: a kind of zero.
   Result<Frame> parse();
   void compact();
 
   Wire& wire_;
-  const std::size_t bytes_max_;
+  std::size_t bytes_max_;
   Bytes out_;
   std::size_t sent_ = 0;  // of out_
   Bytes in_;

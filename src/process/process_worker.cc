@@ -51,12 +51,13 @@ struct ProcessState {
   }
 
   Failure give_up(const Error& error);
+  Result<ProcessAnswer> answer_of(const Result<Channel::Frame>& frame);
   Status wait_ready(Time deadline);
 
   const Yard::Use use{};
   const ProcessOptions options;
   const process::ChildPtr child;
-  process::SocketWire wire;
+  process::BlockingSocketWire wire;
   Channel channel;
   const std::uint64_t calls_max;
   std::uint64_t unanswered = 0;
@@ -82,7 +83,19 @@ Failure ProcessState::give_up(const Error& error) {
     said.context = error.context + "; the program was killed";
     yard.kill(child, "was killed: it sent what is no answer: " + error.context);
   }
+  // The yard may be about to say the same; but whoever gives the worker back now must not give back one that is alive.
+  if (child->alarm) child->alarm->died(said.context);
   return Failure(std::move(said));
+}
+
+Result<ProcessAnswer> ProcessState::answer_of(const Result<Channel::Frame>& frame) {
+  if (!frame) return give_up(frame.error());
+  switch (frame->kind) {
+    case 'P': return ProcessAnswer{std::string(frame->bytes), false};
+    case 'M': note_answered(); return ProcessAnswer{std::string(frame->bytes), true};
+    case 'E': note_answered(); return fail(Errc::job_failed, "call", std::string(frame->bytes));
+    default: return give_up({Errc::corrupt, "receive", "a frame of kind " + std::to_string(frame->kind)});
+  }
 }
 
 Status ProcessState::wait_ready(Time deadline) {
@@ -165,15 +178,23 @@ Result<ProcessAnswer> ProcessWorker::receive(Timeout timeout) {
   detail::ProcessState& state = *state_;
   if (state.dead) return fail(Errc::worker_died, "receive", "the program is dead");
   if (state.unanswered == 0) return fail(Errc::invalid, "receive", "no answer is due");
-  const Result<Channel::Frame> frame = state.channel.receive(state.deadline_of(timeout));
-  if (!frame) return state.give_up(frame.error());
-  switch (frame->kind) {
-    case 'P': return ProcessAnswer{std::string(frame->bytes), false};
-    case 'M': state.note_answered(); return ProcessAnswer{std::string(frame->bytes), true};
-    case 'E': state.note_answered(); return fail(Errc::job_failed, "call", std::string(frame->bytes));
-    default: return state.give_up({Errc::corrupt, "receive", "a frame of kind " + std::to_string(frame->kind)});
-  }
+  return state.answer_of(state.channel.receive(state.deadline_of(timeout)));
 }
+
+Result<std::optional<ProcessAnswer>> ProcessWorker::try_receive() {
+  detail::ProcessState& state = *state_;
+  if (state.dead) return fail(Errc::worker_died, "receive", "the program is dead");
+  const Result<Channel::Frame> frame = state.channel.take();
+  if (!frame && frame.error().code == Errc::timed_out) return std::optional<ProcessAnswer>();
+  if (frame && state.unanswered == 0) {
+    return state.give_up({Errc::corrupt, "receive", "an answer that nobody asked for"});
+  }
+  auto answer = state.answer_of(frame);
+  if (!answer) return Failure(std::move(answer).error());
+  return std::optional(*std::move(answer));
+}
+
+int ProcessWorker::descriptor() const { return state_->child->socket.get(); }
 
 Status ProcessWorker::call_streaming(std::string_view request, const std::function<void(std::string_view)>& take,
                                      Timeout timeout) {

@@ -7,6 +7,11 @@
 #include <cerrno>
 
 namespace tenure::process {
+namespace {
+
+constexpr std::chrono::hours kPatienceMax{1};
+
+}  // namespace
 
 Time after(std::chrono::nanoseconds span) {
   const Time now = std::chrono::steady_clock::now();
@@ -29,6 +34,23 @@ ssize_t SocketWire::receive_some(char* into, std::size_t room) {
     if (size >= 0) return size;
     if (errno == EINTR) continue;
     return errno == EAGAIN ? kLater : kBroken;
+  }
+}
+
+ssize_t BlockingSocketWire::receive_within(char* into, std::size_t room, Time deadline) {
+  for (;;) {
+    const auto left = std::min<std::chrono::nanoseconds>(deadline - std::chrono::steady_clock::now(), kPatienceMax);
+    if (left <= std::chrono::nanoseconds(0)) return receive_some(into, room);
+    // The socket's own patience is at most what is left, and is changed seldom: who is woken early waits again.
+    if (patience_ > left || patience_ < left / 2) {
+      patience_ = std::max<std::chrono::nanoseconds>(left * 3 / 4, std::chrono::microseconds(1));
+      const timeval span{.tv_sec = static_cast<time_t>(patience_.count() / 1'000'000'000),
+                         .tv_usec = static_cast<suseconds_t>(patience_.count() % 1'000'000'000 / 1000)};
+      setsockopt(descriptor(), SOL_SOCKET, SO_RCVTIMEO, &span, sizeof span);
+    }
+    const ssize_t size = ::recv(descriptor(), into, room, 0);
+    if (size >= 0) return size;
+    if (errno != EINTR && errno != EAGAIN) return kBroken;
   }
 }
 

@@ -25,6 +25,10 @@ class Wire {
   virtual ~Wire() = default;
   virtual ssize_t send_some(BytesView bytes) = 0;
   virtual ssize_t receive_some(char* into, std::size_t room) = 0;
+  // The same, but waits; kLater after the deadline.
+  virtual ssize_t receive_within(char* into, std::size_t room, Time deadline) {
+    return wait(kReadable, deadline) == 0 ? kLater : receive_some(into, room);
+  }
   // Until one of `wanted` may succeed; zero after the deadline.
   virtual unsigned wait(unsigned wanted, Time deadline) = 0;
   // To be polled for reading, after receive_some() has said kLater.
@@ -35,7 +39,7 @@ class Wire {
 Time after(std::chrono::nanoseconds span);
 
 // A stream socket, which belongs to somebody else.
-class SocketWire final : public Wire {
+class SocketWire : public Wire {
  public:
   explicit SocketWire(int socket) : socket_(socket) {}
 
@@ -46,6 +50,17 @@ class SocketWire final : public Wire {
 
  private:
   const int socket_;
+};
+
+// One that blocks (no O_NONBLOCK): waiting and receiving are then one call to the system, which is a tenth of a round
+// trip.
+class BlockingSocketWire final : public SocketWire {
+ public:
+  explicit BlockingSocketWire(int socket) : SocketWire(socket) {}
+  ssize_t receive_within(char* into, std::size_t room, Time deadline) override;
+
+ private:
+  std::chrono::nanoseconds patience_{0};  // as the socket has it
 };
 
 }  // namespace tenure::process

@@ -26,10 +26,11 @@ MAY_INCLUDE = {
     "exec": {"node", "machine", "log", "base", "proto", "public"},
     "checkout": {"base", "public"},
     "process": {"checkout", "exec", "base", "public"},
+    "remote": {"process", "checkout", "exec", "base", "public"},
     "pool": {"exec", "node", "machine", "assign", "log", "base", "proto", "public"},
     "http": {"pool", "exec", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
     "demo": {"pool", "exec", "node", "machine", "assign", "log", "base", "public"},
-    "cli": {"demo", "http", "pool", "process", "exec", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
+    "cli": {"demo", "http", "pool", "remote", "process", "exec", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
 }
 
 PURE_MODULES = {"machine", "assign"}

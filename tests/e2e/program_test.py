@@ -369,6 +369,75 @@ class Stubborn(ProgramTest):
         self.assertEqual(process.wait(PATIENCE), 0)
 
 
+class Checkout(ProgramTest):
+    """Programs that are lent over a socket."""
+
+    def setUp(self):
+        super().setUp()
+        self.address = f"unix:{self.folder}/pool.sock"
+        workers = pathlib.Path(__file__).resolve().parents[2] / "examples/workers"
+        self.python = [sys.executable, workers / "python_worker.py"]
+
+    def serve(self, *flags, address=None):
+        server = subprocess.Popen(
+            [TENURE, "checkout", "serve", "--json", "--listen", address or self.address, "--says-ready", *flags,
+             "--exec", *self.python], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.addCleanup(server.__exit__, None, None, None)
+        self.addCleanup(server.kill)
+        ready = json.loads(server.stdout.readline())
+        self.assertEqual(ready["event"], "ready")
+        self.address = ready["listen"]
+        return server
+
+    def run_one(self, *words, expect=0, text=None):
+        done = self.run_tenure("checkout", "run", "--json", "--connect", self.address, *words, expect=expect, text=text,
+                               engine=False)
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def stats(self):
+        return json.loads(self.run_tenure("checkout", "stats", "--connect", self.address, engine=False).stdout)
+
+    def test_a_worker_answers_and_goes_back(self):
+        server = self.serve("--workers", "1")
+        self.assertEqual(self.run_one("6 * 7")[0]["answer"], "42")
+        self.assertEqual(self.run_one("-", text="1 + 1")[0]["answer"], "2")
+        lines = self.run_one("--lines", text="1\nnonsense\n3\n", expect=7)
+        self.assertEqual([line.get("answer") for line in lines], ["1", None, "3"])
+        self.assertIn("NameError", lines[1]["error"]["message"])
+        late = self.run_one("[0 for _ in iter(int, 1)]", "--timeout", "300ms", expect=6)
+        self.assertEqual(late[0]["error"]["code"], "timed_out")
+        self.assertEqual(self.run_one("7", "--wait", "20s")[0]["answer"], "7")
+        self.assertEqual(self.stats()["starts"], 2)
+        process = self.run_one("8")[0]["process"]
+        server.send_signal(signal.SIGTERM)
+        self.assertEqual(server.wait(PATIENCE), 0)
+        self.wait_gone(process)
+        self.assertEqual(self.run_one("7", expect=8)[0]["error"]["code"], "unavailable")
+
+    def test_leases_end_with_clients_and_servers_that_are_killed(self):
+        server = self.serve("--workers", "1", "--max-queue", "0", address="tcp:127.0.0.1:0")
+        client = subprocess.Popen([TENURE, "checkout", "run", "--connect", self.address, "--lines"],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(client.__exit__, None, None, None)
+        client.stdin.write("__import__('os').getpid()\n")
+        client.stdin.flush()
+        process = int(client.stdout.readline())
+        self.run_one("1", expect=5)  # the only one is held
+        client.kill()
+        self.assertEqual(self.run_one("__import__('os').getpid()", "--force-enqueue")[0]["answer"], str(process))
+        server.kill()
+        self.wait_gone(process)
+
+    def test_bad_input(self):
+        for flags in ([], ["--listen", "unix:x"], ["--listen", "unix:x", "--workers", "many", "--exec", "true"]):
+            self.run_tenure("checkout", "serve", *flags, expect=2, engine=False)
+        for flags in (["--listen", "nowhere"], ["--listen", "tcp:0.0.0.0:0"], ["--listen", "tcp:h"],
+                      ["--listen", self.address, "--token-file", "/nowhere"]):
+            self.run_tenure("checkout", "serve", *flags, "--exec", "true", expect=10, engine=False)
+        self.run_tenure("checkout", "run", "x", expect=2, engine=False)
+        self.run_tenure("checkout", "stats", "--connect", self.address, expect=8, engine=False)
+
+
 class BadInput(ProgramTest):
     def test_wrong_usage(self):
         for arguments in (["frobnicate"], ["dispatch"], ["jobs", "--nonsense"], ["stop"], ["work"], ["jobs", "--limit", "x"],

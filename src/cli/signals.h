@@ -1,0 +1,38 @@
+#pragma once
+
+// SIGTERM and SIGINT as something to wait for.
+
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "exec/descriptor.h"
+
+namespace tenure::cli {
+
+// Made before any thread is, so that none of them gets one.
+class Signals {
+ public:
+  Signals() {
+    sigset_t both;
+    sigemptyset(&both);
+    sigaddset(&both, SIGTERM);
+    sigaddset(&both, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &both, nullptr);
+    descriptor_ = exec::Descriptor(signalfd(-1, &both, SFD_CLOEXEC));
+  }
+  // True if one came within the time; a negative one waits on.
+  bool wait(int timeout_ms) const {
+    pollfd ready{descriptor_.get(), POLLIN, 0};
+    if (::poll(&ready, 1, timeout_ms) <= 0) return false;
+    signalfd_siginfo info{};
+    return ::read(descriptor_.get(), &info, sizeof info) == sizeof info;
+  }
+
+ private:
+  exec::Descriptor descriptor_;
+};
+
+}  // namespace tenure::cli

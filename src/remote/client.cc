@@ -1,0 +1,195 @@
+// The other end: checks a worker out over a connection, and calls it.
+
+#include <algorithm>
+#include <charconv>
+#include <tenure/checkout_remote.hpp>
+
+#include "process/channel.h"
+#include "remote/address.h"
+#include "remote/tls.h"
+#include "remote/words.h"
+
+namespace tenure {
+
+using process::after;
+using process::Channel;
+using process::Time;
+namespace word = remote::word;
+
+class RemoteWorker::Body {
+ public:
+  // Up to the server's hello.
+  static Result<std::unique_ptr<Body>> connect(const RemoteOptions& options);
+
+  // A frame of that kind, or what went wrong.
+  Result<std::string> expect(char kind, Time deadline) {
+    const auto frame = channel->receive(deadline);
+    if (!frame) return lost(frame.error());
+    if (frame->kind == word::refusal) return Failure(remote::decode_refusal(frame->bytes));
+    if (frame->kind != kind) return fail(Errc::version, "checkout", "the server says what is not understood");
+    return std::string(frame->bytes);
+  }
+  Status say(char kind, BytesView bytes, Time deadline) const {
+    if (Status sent = channel->send(kind, bytes, deadline); !sent) return sent;
+    return channel->flush(deadline);
+  }
+  static Failure lost(const Error& error) {
+    if (error.code != Errc::closed) return Failure(error);
+    return fail(Errc::unavailable, error.operation, "the connection was closed");
+  }
+  // The connection, and with it the worker, is gone.
+  Failure end(Error error) {
+    over = true;
+    channel.reset();
+    wire.reset();
+    socket.close();
+    if (error.code == Errc::timed_out) error.context = "no answer in time; the worker is given up";
+    return lost(error);
+  }
+
+  exec::Descriptor socket;
+  std::unique_ptr<process::Wire> wire;
+  std::unique_ptr<Channel> channel;
+  std::int64_t process = 0;
+  std::uint64_t unanswered = 0;
+  std::size_t bytes_max = 0;
+  bool open_request = false;
+  bool over = false;
+};
+
+Result<std::unique_ptr<RemoteWorker::Body>> RemoteWorker::Body::connect(const RemoteOptions& options) {
+  const auto place = remote::read_place(options.address);
+  if (!place) return Failure(place.error());
+  if (options.token.size() > remote::kTokenBytesMax) return fail(Errc::invalid, "checkout", "the token is too long");
+  if (options.frame_bytes_max == 0 || options.frame_bytes_max > ProcessOptions::kFrameBytesMax) {
+    return fail(Errc::invalid, "checkout", "frame_bytes_max must lie between 1 and 2^30");
+  }
+  const Time deadline = after(options.connect_timeout);
+  auto connected = remote::connect_to(*place, deadline);
+  if (!connected) return Failure(connected.error());
+  if (connected->off_host && (!options.tls || options.token.empty())) {
+    return fail(Errc::invalid, "checkout", options.address + " is on another host: TLS and a token are needed");
+  }
+  auto body = std::make_unique<Body>();
+  body->socket = std::move(connected->socket);
+  body->bytes_max = options.frame_bytes_max;
+  if (options.tls && !place->unix_socket) {
+    auto context = remote::TlsContext::client(options.tls_authorities);
+    if (!context) return Failure(context.error());
+    auto secured = (*context)->open(body->socket.get(), place->host, deadline);
+    if (!secured) return Failure(secured.error());
+    body->wire = *std::move(secured);
+  } else {
+    body->wire = std::make_unique<process::SocketWire>(body->socket.get());
+  }
+  body->channel = std::make_unique<Channel>(*body->wire, options.frame_bytes_max);
+  Status said = body->say(word::hello, Bytes(remote::kGreeting) + "\n" + options.token, deadline);
+  // A server that refuses may have closed before it has read everything: what it said comes first.
+  if (!said && said.error().code != Errc::closed) return Failure(said.error());
+  auto heard = body->expect(word::hello, deadline);
+  if (!heard) return Failure(heard.error());
+  if (*heard != remote::kGreeting) return fail(Errc::version, "checkout", "the server speaks another version");
+  return body;
+}
+
+Result<RemoteWorker> RemoteWorker::checkout(RemoteOptions options, Timeout timeout, bool force_enqueue) {
+  auto body = Body::connect(options);
+  if (!body) return Failure(body.error());
+  const auto ms =
+      std::clamp<std::int64_t>(std::chrono::ceil<std::chrono::milliseconds>(timeout).count(), 0, 1'000'000'000);
+  // The server counts the time; it is given some more to say so.
+  const Time deadline = after(std::chrono::milliseconds(ms) + options.connect_timeout);
+  const Bytes request = std::to_string(ms) + (force_enqueue ? " 1" : " 0");
+  if (Status said = (*body)->say(word::checkout, request, deadline); !said) return Body::lost(said.error());
+  auto granted = (*body)->expect(word::worker, deadline);
+  if (!granted) return Failure(granted.error());
+  std::from_chars(granted->data(), granted->data() + granted->size(), (*body)->process);
+  return RemoteWorker(*std::move(body));
+}
+
+RemoteWorker::RemoteWorker(std::unique_ptr<Body> body) : body_(std::move(body)) {}
+RemoteWorker::RemoteWorker(RemoteWorker&&) noexcept = default;
+RemoteWorker& RemoteWorker::operator=(RemoteWorker&& other) noexcept {
+  if (this != &other) {
+    checkin();
+    body_ = std::move(other.body_);
+  }
+  return *this;
+}
+RemoteWorker::~RemoteWorker() { checkin(); }
+
+void RemoteWorker::checkin() {
+  if (!body_) return;
+  // What cannot be sent at once need not be: the end of the connection says the same.
+  if (!body_->over) (void)body_->say(word::bye, "", after({}));
+  body_.reset();
+}
+
+std::int64_t RemoteWorker::process_id() const { return body_ ? body_->process : 0; }
+
+Status RemoteWorker::send(std::string_view request, bool more, Timeout timeout) {
+  if (!body_ || body_->over) return fail(Errc::closed, "send", "the worker is not held any more");
+  const Time deadline = after(timeout);
+  Status sent = body_->channel->send(more ? word::part : word::message, request, deadline);
+  if (sent) sent = body_->channel->flush(deadline);
+  if (!sent) {
+    if (sent.error().code == Errc::invalid || sent.error().code == Errc::busy) return sent;
+    if (sent.error().code != Errc::closed) return body_->end(sent.error());
+    // Why it closed may have been said.
+    const auto why = body_->expect(word::refusal, deadline);
+    return body_->end(why.error());
+  }
+  if (!std::exchange(body_->open_request, more)) ++body_->unanswered;
+  return {};
+}
+
+Result<ProcessAnswer> RemoteWorker::receive(Timeout timeout) {
+  if (!body_ || body_->over) return fail(Errc::closed, "receive", "the worker is not held any more");
+  if (body_->unanswered == 0) return fail(Errc::invalid, "receive", "no answer is due");
+  const auto frame = body_->channel->receive(after(timeout));
+  if (!frame) return body_->end(frame.error());
+  switch (frame->kind) {
+    case word::part: return ProcessAnswer{std::string(frame->bytes), false};
+    case word::message: --body_->unanswered; return ProcessAnswer{std::string(frame->bytes), true};
+    case word::error: --body_->unanswered; return fail(Errc::job_failed, "call", std::string(frame->bytes));
+    case word::refusal: return body_->end(remote::decode_refusal(frame->bytes));
+    default: return body_->end({Errc::corrupt, "receive", "a frame of kind " + std::to_string(frame->kind)});
+  }
+}
+
+Status RemoteWorker::call_streaming(std::string_view request, const std::function<void(std::string_view)>& take,
+                                    Timeout timeout) {
+  if (body_ && !body_->over && body_->unanswered != 0)
+    return fail(Errc::invalid, "call", "answers to earlier requests are due");
+  const Time deadline = after(timeout);
+  if (Status sent = send(request, false, timeout); !sent) return sent;
+  for (;;) {
+    auto answer = receive(deadline - std::chrono::steady_clock::now());
+    if (!answer) return Failure(answer.error());
+    take(answer->bytes);
+    if (answer->last) return {};
+  }
+}
+
+Result<std::string> RemoteWorker::call(std::string_view request, Timeout timeout) {
+  std::string whole;
+  bool too_long = false;
+  const std::size_t most = body_ ? body_->bytes_max : 0;
+  const auto gather = [&](std::string_view part) {
+    too_long = too_long || whole.size() + part.size() > most;
+    if (!too_long) whole += part;
+  };
+  if (Status called = call_streaming(request, gather, timeout); !called) return Failure(called.error());
+  if (too_long) return fail(Errc::job_failed, "call", "an answer of more than " + std::to_string(most) + " bytes");
+  return whole;
+}
+
+Result<std::string> remote_checkout_stats(RemoteOptions options) {
+  auto body = RemoteWorker::Body::connect(options);
+  if (!body) return Failure(body.error());
+  const Time deadline = after(options.connect_timeout);
+  if (Status said = (*body)->say(word::stats, "", deadline); !said) return RemoteWorker::Body::lost(said.error());
+  return (*body)->expect(word::stats, deadline);
+}
+
+}  // namespace tenure

@@ -1,0 +1,230 @@
+#include "remote/session.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "remote/words.h"
+
+namespace tenure::remote {
+namespace {
+
+using namespace std::chrono_literals;
+using process::after;
+using process::Time;
+using Lease = CheckoutLease<ProcessWorker>;
+
+// For a client to take what it is sent.
+constexpr std::chrono::nanoseconds kSendPatience = 30s;
+constexpr std::uint64_t kUnderWayMax = 64;
+constexpr std::size_t kUnderWayBytesMax = 64U << 10;
+
+int poll_ms(Time deadline) {
+  if (deadline == Time::max()) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+  return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1'000'000'000));
+}
+
+bool is(const Result<process::Channel::Frame>& frame, Errc code) { return !frame && frame.error().code == code; }
+
+}  // namespace
+
+Session::Session(exec::Descriptor socket, Pool pool, const ServeOptions& options, std::shared_ptr<TlsContext> tls)
+    : socket_(std::move(socket)), pool_(std::move(pool)), options_(options), tls_(std::move(tls)) {}
+
+void Session::end() const { ::shutdown(socket_.get(), SHUT_RDWR); }
+
+void Session::run() {
+  if (!open() || !greet()) return;
+  const auto frame = channel_->receive(after(options_.hello_timeout));
+  if (frame) return obey(*frame);
+  if (is(frame, Errc::corrupt)) refuse(frame.error());
+}
+
+void Session::turn_away() {
+  if (open()) refuse({Errc::busy, "connect", "there are " + std::to_string(options_.connections_max) + " already"});
+}
+
+bool Session::open() {
+  if (tls_) {
+    auto secured = tls_->open(socket_.get(), "", after(options_.hello_timeout));
+    if (!secured) return false;
+    wire_ = *std::move(secured);
+  } else {
+    wire_ = std::make_unique<process::SocketWire>(socket_.get());
+  }
+  channel_ = std::make_unique<process::Channel>(*wire_, kHelloBytesMax);
+  return true;
+}
+
+bool Session::greet() {
+  const auto frame = channel_->receive(after(options_.hello_timeout));
+  if (!frame) return false;
+  const BytesView said = frame->bytes;
+  const bool ours =
+      frame->kind == word::hello && said.starts_with(kGreeting) && said.substr(kGreeting.size()).starts_with('\n');
+  if (!ours) return refuse({Errc::version, "hello", "this server speaks " + Bytes(kGreeting)}), false;
+  if (!options_.token.empty() && !same_secret(said.substr(kGreeting.size() + 1), options_.token)) {
+    return refuse({Errc::refused, "hello", "the token is not the server's"}), false;
+  }
+  channel_->allow(options_.frame_bytes_max);
+  return say(word::hello, kGreeting);
+}
+
+void Session::obey(const Frame& frame) {
+  if (frame.kind == word::stats) return void(say(word::stats, stats_of(pool_)));
+  if (frame.kind == word::checkout) return lend(frame.bytes);
+  refuse({Errc::invalid, "serve", "a checkout was expected"});
+}
+
+void Session::lend(BytesView request) {
+  std::int64_t patience_ms = 0;
+  const char* end = request.data() + request.size();
+  const auto [stop, error] = std::from_chars(request.data(), end, patience_ms);
+  const BytesView force = BytesView(stop, static_cast<std::size_t>(end - stop));
+  if (error != std::errc() || patience_ms < 0 || patience_ms > 1'000'000'000 || (force != " 0" && force != " 1")) {
+    return refuse({Errc::invalid, "checkout", "the request cannot be read"});
+  }
+  auto lease = wait_for_worker(std::chrono::milliseconds(patience_ms), force == " 1");
+  if (!lease) return refuse(lease.error());
+  if (!*lease) return;
+  const bool told = say(word::worker, std::to_string((*lease)->process_id()));
+  if (told && relay(**lease)) return lease->checkin();
+  if ((*lease)->unanswered() == 0 && (*lease)->fit()) return lease->checkin();
+  (*lease)->kill("its client went away");
+  lease->discard("its client went away");
+}
+
+Result<Lease> Session::wait_for_worker(std::chrono::nanoseconds patience, bool force) {
+  const exec::Descriptor news(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!news) return fail(Errc::busy, "checkout", "no descriptor is free");
+  std::atomic<int> last{-1};
+  AsyncCheckoutOptions options;
+  options.force_enqueue = force;
+  auto request = pool_.checkout_async(
+      [&](const CheckoutNews<ProcessWorker>& told) {
+        last = static_cast<int>(told.kind());
+        const std::uint64_t one = 1;
+        (void)!::write(news.get(), &one, sizeof one);
+      },
+      options);
+  const Time deadline = after(patience);
+  for (;;) {
+    if (last == static_cast<int>(CheckoutNewsKind::worker)) {
+      auto lease = request.confirm();
+      if (lease || (lease.error().code != Errc::worker_died && lease.error().code != Errc::busy)) return lease;
+    }
+    if (last == static_cast<int>(CheckoutNewsKind::overloaded)) return fail(Errc::overloaded, "checkout");
+    if (last == static_cast<int>(CheckoutNewsKind::pool_down)) {
+      return fail(Errc::pool_down, "checkout", pool_.state().reason);
+    }
+    std::array<pollfd, 2> waited{{{news.get(), POLLIN, 0}, {socket_.get(), POLLIN, 0}}};
+    const int ready = ::poll(waited.data(), waited.size(), poll_ms(deadline));
+    if (ready == 0) return fail(Errc::timed_out, "checkout", "no worker became free");
+    std::uint64_t ignored = 0;
+    if (waited[0].revents != 0) (void)!::read(news.get(), &ignored, sizeof ignored);
+    // A client that speaks now has nothing to say but that it gives up.
+    if (waited[1].revents != 0 && channel_->stirs()) return Lease();
+  }
+}
+
+// A program that owes answers may not be reading. What it is sent meanwhile must fit into its socket: the thread would
+// wait there, and not notice that the client is gone.
+bool Session::may_ask(const ProcessWorker& worker) const {
+  return worker.unanswered() == 0 ||
+         (worker.unanswered() < kUnderWayMax && under_way_bytes_ + request_->bytes.size() < kUnderWayBytesMax);
+}
+
+bool Session::relay(ProcessWorker& worker) {
+  const Time deadline = options_.max_hold.count() > 0 ? after(options_.max_hold) : Time::max();
+  bool clean = false;
+  for (;;) {
+    // Sending to one may take in what the other has to say: the poller knows nothing of that.
+    do {
+      moved_ = false;
+      if (!from_client(worker, clean)) return clean;
+      if (!from_worker(worker)) return false;
+    } while (moved_);
+    const bool asks = !request_;
+    std::array<pollfd, 2> waited{
+        {{socket_.get(), static_cast<short>(asks ? POLLIN : POLLRDHUP), 0}, {worker.descriptor(), POLLIN, 0}}};
+    const int ready = ::poll(waited.data(), waited.size(), poll_ms(deadline));
+    if (!asks && waited[0].revents != 0) return false;  // it has gone, and answers are due
+    if (ready == 0) {
+      refuse({Errc::timed_out, "hold",
+              "a lease lasts no longer than " + std::to_string(options_.max_hold.count()) + " ms"});
+      return false;
+    }
+  }
+}
+
+bool Session::from_client(ProcessWorker& worker, bool& clean) {
+  for (;;) {
+    if (!request_ && !hear(worker, clean)) return false;
+    if (!request_ || !may_ask(worker)) return true;
+    under_way_bytes_ = (worker.unanswered() == 0 ? 0 : under_way_bytes_) + request_->bytes.size();
+    Status sent = worker.send(request_->bytes, !request_->last);
+    while (!sent && sent.error().code == Errc::busy) {
+      if (!from_worker(worker)) return false;
+      sent = worker.send(request_->bytes, !request_->last);
+    }
+    request_.reset();
+    if (sent) sent = worker.flush();
+    if (!sent && sent.error().code != Errc::busy) {
+      refuse(sent.error());
+      return false;
+    }
+  }
+}
+
+// The client's next frame, if there is one.
+bool Session::hear(const ProcessWorker& worker, bool& clean) {
+  const auto frame = channel_->take();
+  if (is(frame, Errc::timed_out)) return true;
+  if (!frame) {
+    if (frame.error().code == Errc::corrupt) refuse(frame.error());
+    return false;
+  }
+  moved_ = true;
+  if (frame->kind == word::bye) {
+    clean = worker.unanswered() == 0;
+    return false;
+  }
+  if (frame->kind != word::message && frame->kind != word::part) {
+    refuse({Errc::invalid, "serve", "a frame of kind " + std::to_string(frame->kind)});
+    return false;
+  }
+  request_ = ProcessAnswer{std::string(frame->bytes), frame->kind == word::message};
+  return true;
+}
+
+bool Session::from_worker(ProcessWorker& worker) {
+  for (;;) {
+    const auto answer = worker.try_receive();
+    if (!answer) {
+      if (answer.error().code == Errc::job_failed) {
+        moved_ = true;
+        if (!say(word::error, answer.error().context)) return false;
+        continue;
+      }
+      refuse(answer.error());
+      return false;
+    }
+    if (!*answer) return true;
+    moved_ = true;
+    if (!say((*answer)->last ? word::message : word::part, (*answer)->bytes)) return false;
+  }
+}
+
+bool Session::say(char kind, BytesView bytes) {
+  const Time deadline = after(kSendPatience);
+  return channel_->send(kind, bytes, deadline).has_value() && channel_->flush(deadline).has_value();
+}
+
+void Session::refuse(const Error& error) { say(word::refusal, encode_refusal(error)); }
+
+}  // namespace tenure::remote

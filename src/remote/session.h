@@ -1,0 +1,62 @@
+#pragma once
+
+// One client's connection, from its hello to its end. Runs on a thread of its own; end() may be called from any.
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tenure/checkout_remote.hpp>
+
+#include "exec/descriptor.h"
+#include "process/channel.h"
+#include "remote/tls.h"
+
+namespace tenure::remote {
+
+class Session {
+ public:
+  using Pool = CheckoutRef<ProcessWorker>;
+
+  Session(exec::Descriptor socket, Pool pool, const ServeOptions& options, std::shared_ptr<TlsContext> tls);
+
+  void run();
+  // Tells the client that it is one too many, and nothing else.
+  void turn_away();
+  // run() returns soon: a lease that is out is ended.
+  void end() const;
+
+ private:
+  using Frame = process::Channel::Frame;
+
+  bool open();
+  bool greet();
+  void obey(const Frame& frame);
+  void lend(BytesView request);
+  // Waits for a worker, or for the client to lose patience. An empty lease: nothing more is to be said.
+  Result<CheckoutLease<ProcessWorker>> wait_for_worker(std::chrono::nanoseconds patience, bool force);
+  bool may_ask(const ProcessWorker& worker) const;
+  // Carries frames between client and worker. True if the worker may go back to the pool.
+  bool relay(ProcessWorker& worker);
+  // Each says whether to go on.
+  bool from_client(ProcessWorker& worker, bool& clean);
+  bool hear(const ProcessWorker& worker, bool& clean);
+  bool from_worker(ProcessWorker& worker);
+  bool say(char kind, BytesView bytes);
+  void refuse(const Error& error);
+
+  const exec::Descriptor socket_;
+  const Pool pool_;
+  const ServeOptions& options_;
+  const std::shared_ptr<TlsContext> tls_;
+  std::unique_ptr<process::Wire> wire_;
+  std::unique_ptr<process::Channel> channel_;
+  bool moved_ = false;                      // something was carried over
+  std::optional<ProcessAnswer> request_{};  // the client's, that the worker has not been sent yet
+  std::size_t under_way_bytes_ = 0;         // to the worker, since it owed nothing
+};
+
+// As a JSON object.
+std::string stats_of(const CheckoutRef<ProcessWorker>& pool);
+
+}  // namespace tenure::remote
