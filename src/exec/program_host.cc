@@ -88,13 +88,17 @@ void ProgramHost::give_back_waiting() {
 }
 
 void ProgramHost::lease_until(std::uint64_t session, Instant until) {
-  guard_.renew(session, until - guard_margin(options_.lease), log_number_);
+  const Instant guarded = until - guard_margin(options_.lease);
+  guard_.renew(session, guarded, log_number_);
+  const std::lock_guard lock(mutex_);
+  guarded_until_[session] = guarded;
 }
 
 void ProgramHost::lease_over(std::uint64_t session) {
   guard_.over(session);
   const std::lock_guard lock(mutex_);
   fenced_.erase(session);
+  guarded_until_.erase(session);
 }
 
 void ProgramHost::fence(std::uint64_t session) {
@@ -129,6 +133,12 @@ void ProgramHost::post(std::function<void()> work) {
 bool ProgramHost::is_fenced(std::uint64_t session) {
   const std::lock_guard lock(mutex_);
   return fenced_.contains(session);
+}
+
+bool ProgramHost::is_ending(std::uint64_t session) {
+  const std::lock_guard lock(mutex_);
+  const auto until = guarded_until_.find(session);
+  return fenced_.contains(session) || (until != guarded_until_.end() && BootClock().now() >= until->second);
 }
 
 void ProgramHost::serve() {

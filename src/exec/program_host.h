@@ -105,6 +105,8 @@ class ProgramHost final : public Host {
   // Any thread.
   void post(std::function<void()> work);
   bool is_fenced(std::uint64_t session);
+  // Fenced, or the guard has ended what it runs because the lease was not renewed.
+  bool is_ending(std::uint64_t session);
 
   Guard& guard_;
   const ProgramOptions options_;
@@ -131,6 +133,7 @@ class ProgramHost final : public Host {
   std::deque<std::function<void()>> posted_;
   std::map<std::uint64_t, std::size_t> live_;  // session -> jobs that were started and not concluded
   std::set<std::uint64_t> fenced_;
+  std::map<std::uint64_t, Instant> guarded_until_;  // session -> when the guard ends what it runs
 
   std::thread thread_;  // last: it uses all of the above
 };

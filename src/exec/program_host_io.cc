@@ -269,6 +269,8 @@ void ProgramHost::ended(Program& program, int status) {
   for (Said& one : program.dialogue.output_end()) said.push_back(std::move(one));
   tell(program, said);
   take_checkpoint(program);
+  // Heart and guard end programs without asking this thread, which may hear of the end first.
+  if (program.cause == Cause::itself && is_ending(program.job.session)) program.cause = Cause::stop;
   conclude(program, program.dialogue.verdict(status, program.cause));
 }
 

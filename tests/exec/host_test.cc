@@ -228,6 +228,27 @@ TEST(Lease, FenceAsksAndKillEnds) {
   EXPECT_EQ(stage.end_of(epoch).end, "released");
 }
 
+// A resident that ends in good order because its lease does has not finished: the next holder goes on with it. The
+// heart's word reaches the program before it reaches the thread that hears of its end.
+TEST(Lease, WhoIsEndedByAFenceHasNotFinished) {
+  for (int i = 0; i < 10; ++i) {
+    HostStage stage(HostStage::shell("trap 'exit 0' TERM; echo pid $$; while :; do sleep 1000 & wait; done"));
+    const std::uint64_t epoch = stage.start(JobKind::resident);
+    stage.logged(epoch, "pid");
+    stage.host().fence(HostStage::kSession);
+    EXPECT_EQ(stage.end_of(epoch).end, "released");
+  }
+}
+
+TEST(Lease, WhoIsEndedByTheGuardHasNeitherFinishedNorFailed) {
+  HostStage stage(HostStage::shell("trap 'exit 0' TERM; echo pid $$; while :; do sleep 1000 & wait; done"));
+  const std::uint64_t epoch = stage.start(JobKind::resident);
+  stage.logged(epoch, "pid");
+  stage.host().lease_until(HostStage::kSession, BootClock().now() + 400ms);
+  stage.end_of(stage.start(JobKind::resident));  // which makes the guard look at the page
+  EXPECT_EQ(stage.end_of(epoch).end, "released");
+}
+
 // A guard that is stopped does nothing of what it is told; the keepers do it in its place.
 TEST(Lease, KillWorksAlsoWithoutTheGuard) {
   ProgramOptions options;
