@@ -85,6 +85,30 @@ TEST(RedisFaults, LoadingIsNeverToldThatHistoryIsLost) {
   EXPECT_TRUE(append(*log, "anew"));
 }
 
+// What only the master has may be lost with it, so nobody is told of it: not by an answer, and not by reading.
+TEST(RedisFaults, WithWaitReplicasNothingIsReadThatNoReplicaHas) {
+  const RedisServer master({"--repl-diskless-sync-delay", "0"});
+  const RedisServer replica({"--replicaof", "127.0.0.1", std::to_string(master.port())});
+  const auto careful = open_at(master.url() + "?wait_replicas=1&timeout=300");
+  const auto careless = open_at(master.url());
+  const auto first = insist_append(*careful, "first");
+  ASSERT_TRUE(first) << first.error().message();
+  Cursor cursor;
+  const auto known = read_on(*careful, cursor, *first);
+  ASSERT_TRUE(known) << known.error().message();
+  replica.signal(SIGSTOP);
+  master.command({"CLIENT", "KILL", "TYPE", "replica"});
+  ASSERT_TRUE(append(*careless, "the master's own"));
+  Answer<Result<std::vector<Entry>>> waiting;
+  careful->read(cursor, waiting.callback());
+  EXPECT_FALSE(waiting.ready_within(500ms));
+  replica.signal(SIGCONT);
+  auto run = waiting.get();
+  if (!run) run = insist_read(*careful, cursor);
+  ASSERT_TRUE(run) << run.error().message();
+  EXPECT_EQ(run->front().data, "the master's own");
+}
+
 // What was acknowledged before the kill is there afterwards, at its place.
 TEST(RedisFaults, WithAppendfsyncAlwaysAcknowledgedEntriesSurviveKillingTheServer) {
   const std::uint64_t seed = SystemEntropy().next();

@@ -63,6 +63,8 @@ TEST_F(RedisSentinel, AfterAFailoverThatLostNothingTheHandleGoesOn) {
   wait_for_failover();
   const auto by_another = open_at(url());
   ASSERT_TRUE(append(*by_another, "after"));
+  // Who waits for a replica needs one again.
+  const RedisServer next({"--replicaof", "127.0.0.1", std::to_string(replica_.port())});
   const auto run = insist_read(*log, Cursor::at(last));
   ASSERT_TRUE(run) << run.error().message();
   EXPECT_EQ(run->front().data, "after");

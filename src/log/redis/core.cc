@@ -36,11 +36,12 @@ Core::Core(const World& world, const Settings& settings, const LogOptions& optio
           world, settings, [this] { return greet({&Scripts::get().append, &Scripts::get().probe}); },
           [this](const Error& error) { lose(error); }),
       tail_link_(
-          world, settings, [this] { return greet({&Scripts::get().probe}); },
+          world, settings, [this] { return greet({&Scripts::get().probe, &Scripts::get().mark}); },
           [this](const Error& error) { lose(error); }),
       data_(Lane::data, world, settings, keys_, data_link_, history_, callbacks),
       beats_(Lane::beat, world, settings, keys_, beat_link_, history_, callbacks),
-      tail_(settings, keys_, tail_link_, history_, [this](const Error& error) { lose(error); }) {}
+      tail_(settings, keys_, tail_link_, history_, options.read_only ? 0 : settings.wait_replicas,
+            [this](const Error& error) { lose(error); }) {}
 
 // A lost history needs no proof: what comes next is a snapshot of whatever is there now.
 Greeting Core::greet(const std::vector<const Script*>& scripts) const {

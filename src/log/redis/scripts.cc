@@ -107,6 +107,12 @@ redis.call('UNLINK', unpack(keys))
 return 1
 )";
 
+// A write that changes nothing and is sent to the replicas, after all that was written before it.
+constexpr std::string_view kMark = R"(
+redis.call('HSET', KEYS[2], 'format', '1')
+return 1
+)";
+
 std::string sha1_hex(std::string_view text) {
   std::array<unsigned char, 20> digest{};
   unsigned size = 0;
@@ -131,7 +137,8 @@ const Scripts& Scripts::get() {
                                                     .probe = in_same_log(kProbe),
                                                     .commit = in_same_log(kCommit),
                                                     .trim = in_same_log(kTrim),
-                                                    .remove = in_same_log(kRemove)};
+                                                    .remove = in_same_log(kRemove),
+                                                    .mark = in_same_log(kMark)};
   return *scripts;
 }
 

@@ -46,6 +46,7 @@ struct Scripts {
   Script commit;  // log meta head chunks | id position hash count tag  -> the tag of chunks that nobody needs any more
   Script trim;    // log meta head | id before           -> 1 where nothing is left to trim
   Script remove;  // log meta head | id
+  Script mark;    // log meta      | id                  a write after which WAIT speaks for what was read before
 
   static const Scripts& get();
 };

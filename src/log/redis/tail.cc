@@ -26,11 +26,13 @@ std::string id_after(Position position) { return std::to_string(position) + "-18
 
 }  // namespace
 
-Tail::Tail(const Settings& settings, const Keys& keys, Link& link, History& history, OnLost on_lost)
+Tail::Tail(const Settings& settings, const Keys& keys, Link& link, History& history, std::uint32_t wait_replicas,
+           OnLost on_lost)
     : settings_(settings),
       keys_(keys),
       link_(link),
       history_(history),
+      wait_replicas_(wait_replicas),
       on_lost_(std::move(on_lost)),
       count_(kCountFirst) {}
 
@@ -109,6 +111,7 @@ void Tail::send_read() {
 void Tail::take_entries(Value entries) {
   std::vector<Entry> run;
   Position last = after_.position;
+  std::uint64_t link = link_known_;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     Result<StreamEntry> next = parse_entry(entries[i], settings_.shown);
     if (!next) {
@@ -119,16 +122,44 @@ void Tail::take_entries(Value entries) {
       if (!run.empty()) break;
       return explain_gap(next->entry.position);
     }
-    if (next->prev != link_known_) {
+    if (next->prev != link) {
       return on_lost_({Errc::lost_history, "redis read", settings_.shown + ": the entries before this one changed"});
     }
     last = next->entry.position;
-    link_known_ = next->link;
+    link = next->link;
     run.push_back(std::move(next->entry));
   }
   if (run.empty()) return finish(fail(Errc::unavailable, "redis read", settings_.shown + ": an answer that is none"));
+  if (wait_replicas_ == 0) return hand_over(std::move(run), link);
+  wait_for_replicas(std::make_shared<std::vector<Entry>>(std::move(run)), link);
+}
+
+// WAIT speaks for what its own connection has written. A write that comes after what was read speaks for that, too.
+void Tail::wait_for_replicas(const std::shared_ptr<std::vector<Entry>>& run, std::uint64_t link) {
+  ++question_;
+  const std::string id = to_hex(log_);
+  const std::string count = std::to_string(wait_replicas_);
+  const std::string patience_ms = std::to_string(to_ms(settings_.timeout));
+  const std::array<std::string_view, 2> keys = {keys_.log, keys_.meta};
+  const std::array<std::string_view, 1> arguments = {id};
+  link_.send("read", call(Scripts::get().mark, keys, arguments), [this, question = question_](Result<Reply> reply) {
+    if (question == question_ && done_ && !reply) lose(reply.error());
+  });
+  link_.send(
+      "read", command({"WAIT", count, patience_ms}),
+      [this, run, link, question = question_](Result<Reply> reply) {
+        if (question != question_ || !done_) return;
+        if (!reply) return lose(reply.error());
+        if (reply->value().integer() < std::int64_t{wait_replicas_}) return wait_for_replicas(run, link);
+        hand_over(std::move(*run), link);
+      },
+      settings_.timeout);
+}
+
+void Tail::hand_over(std::vector<Entry> run, std::uint64_t link) {
   after_ = Cursor::at(run.back());
-  history_.see(after_.position, link_known_);
+  link_known_ = link;
+  history_.see(after_.position, link);
   adapt(run);
   finish(std::move(run));
 }

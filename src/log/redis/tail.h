@@ -4,8 +4,12 @@
 // by the chain of links where the reader goes on from where this handle left it, by content where it comes with a
 // cursor of its own. While nothing comes, the proof is repeated now and then, since a database that was flushed wakes
 // nobody.
+//
+// With `wait_replicas` nothing is handed over that the replicas do not have. Otherwise a pool would act on, and tell
+// its clients, what a failover may still undo, and a master that was cut off would go on confirming beats.
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "log/log.h"
@@ -22,7 +26,8 @@ class Tail {
   // Called when the tail finds that history was lost; it is then told so by lose(), like everybody else.
   using OnLost = std::function<void(const Error&)>;
 
-  Tail(const Settings& settings, const Keys& keys, Link& link, History& history, OnLost on_lost);
+  Tail(const Settings& settings, const Keys& keys, Link& link, History& history, std::uint32_t wait_replicas,
+       OnLost on_lost);
 
   void read(Cursor after, Log::ReadDone done);
   // Answers the read that is outstanding, if any. The connection goes with it: the server may hold it for a while.
@@ -35,6 +40,8 @@ class Tail {
   void take_probe(Value reply);
   void take_entries(Value reply);
   void explain_gap(Position found);
+  void wait_for_replicas(const std::shared_ptr<std::vector<Entry>>& run, std::uint64_t link);
+  void hand_over(std::vector<Entry> run, std::uint64_t link);
   void adapt(const std::vector<Entry>& run);
   void finish(Result<std::vector<Entry>> result);
 
@@ -42,6 +49,7 @@ class Tail {
   const Keys& keys_;
   Link& link_;
   History& history_;
+  const std::uint32_t wait_replicas_;
   const OnLost on_lost_;
   Cursor after_;
   Log::ReadDone done_;            // set while a read is outstanding
