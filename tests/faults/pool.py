@@ -211,8 +211,9 @@ class Pool:
         found = [] if judged.returncode == 0 else ["the checker found violations"]
         if lost:
             print(f"the engine lost {len(lost)} jobs that it had accepted, and said so")
-        if lost and not self.expected_losses:
-            found.append(f"the engine lost {len(lost)} jobs that it had acknowledged: {sorted(lost)[:5]}")
+        told = {(key, payload) for key, payload, _ in self.accepted} & lost
+        if told and not self.expected_losses:
+            found.append(f"the engine lost {len(told)} jobs that it had acknowledged: {sorted(told)[:5]}")
         return found + self.lost_tasks(lost)
 
     def lost_tasks(self, by_engine):
