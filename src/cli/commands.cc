@@ -188,8 +188,9 @@ std::vector<Command> make_commands() {
        0,
        "measure tasks a second and their latency, beside the log alone in the same run",
        "Runs in this process, on a file of its own in the present folder, or in the folder that --engine sqlite:FOLDER "
-       "names; --engine memory: leaves the disk out of it. The log alone is given the entries of the run again, of the "
-       "same sizes, one after the other.",
+       "names; --engine memory: leaves the disk out of it; on a Redis server it has pools of its own, which it "
+       "removes. "
+       "The log alone is given the entries of the run again, of the same sizes, one after the other.",
        {{"jobs", "N", "how many tasks (200000)"},
         {"payload-bytes", "B", "of each (64)"},
         {"keys", "K", "over how many keys (1000)"},

@@ -144,7 +144,7 @@ class Translation {
       } else if (line.what == "asked" || line.what == "answered") {
         client(line);
       } else if (line.what == "stalled") {
-        stalls_.push_back({std::stoll(line.words.at(0)), line.at});
+        stalls_.emplace_back(std::stoll(line.words.at(0)), line.at);
       } else if (line.what == "healed") {
         add(Healed{});
       } else if (line.what == "closed") {

@@ -81,7 +81,7 @@ class Follower {
     const std::lock_guard lock(mutex_);
     held_ = false;
     if (std::optional<Result<std::vector<Entry>>> waiting = std::exchange(waiting_, std::nullopt)) {
-      take(*std::move(waiting), BootClock().now());
+      take(*waiting, BootClock().now());
     }
   }
 
@@ -94,7 +94,7 @@ class Follower {
       if (held_) {
         waiting_ = std::move(entries);
       } else {
-        take(std::move(entries), now);
+        take(entries, now);
       }
     });
   }
