@@ -165,7 +165,7 @@ void WarmHost::happened(std::uint64_t tag) {
   if (tag == kWakeTag) return run_posted();
   if (tag == kGuardTag) return hear_guard();
   if (tag == kLifeTag) return all_gone();
-  if (const auto found = programs_.find(program_of(tag)); found != programs_.end()) exchange(*found->second);
+  if (const auto found = programs_.find(program_of(tag)); found != programs_.end()) exchange(*found->second, tag);
 }
 
 void WarmHost::run_posted() {

@@ -67,7 +67,7 @@ class WarmHost final : public Host {
   bool place(const HeldJob& job);  // false: it has to wait
   void launch(const HeldJob& job);
   void serve_waiting();
-  void exchange(WarmProgram& program);
+  void exchange(WarmProgram& program, std::uint64_t tag);
   void write_on(WarmProgram& program);
   void tell(WarmProgram& program);
   void tell_started();

@@ -113,9 +113,9 @@ void WarmHost::serve_waiting() {
   }
 }
 
-void WarmHost::exchange(WarmProgram& program) {
-  program.read(WarmProgram::output);
-  program.read(WarmProgram::errors);
+void WarmHost::exchange(WarmProgram& program, std::uint64_t tag) {
+  if (tag == tag_of(program.number, Program::output)) program.read(WarmProgram::output);
+  if (tag == tag_of(program.number, Program::errors)) program.read(WarmProgram::errors);
   tell(program);
   write_on(program);
 }
