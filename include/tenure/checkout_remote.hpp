@@ -72,7 +72,7 @@ class RemoteWorker {
 
   // Errc::overloaded, Errc::timed_out and Errc::pool_down as of a checkout; Errc::unavailable: nobody serves there;
   // Errc::refused: the token or the certificate is not right; Errc::invalid: the address is none, or wants TLS and a token.
-  static Result<RemoteWorker> checkout(RemoteOptions options, Timeout timeout = std::chrono::seconds(5),
+  static Result<RemoteWorker> checkout(const RemoteOptions& options, Timeout timeout = std::chrono::seconds(5),
                                        bool force_enqueue = false);
   RemoteWorker(RemoteWorker&&) noexcept;
   RemoteWorker& operator=(RemoteWorker&&) noexcept;
@@ -89,13 +89,13 @@ class RemoteWorker {
   std::int64_t process_id() const;
 
  private:
-  friend Result<std::string> remote_checkout_stats(RemoteOptions options);
+  friend Result<std::string> remote_checkout_stats(const RemoteOptions& options);
   class Body;
   explicit RemoteWorker(std::unique_ptr<Body> body);
   std::unique_ptr<Body> body_;
 };
 
 // The state and the counters of the pool that is served, as a JSON object.
-Result<std::string> remote_checkout_stats(RemoteOptions options);
+Result<std::string> remote_checkout_stats(const RemoteOptions& options);
 
 }  // namespace tenure

@@ -124,7 +124,7 @@ Status check_process_options(const ProcessOptions& options) {
     return wrong("calls_jitter must lie between 0 and 1");
   }
   for (const std::string& line : options.environment) {
-    if (line.find('=') == std::string::npos || line.find('=') == 0) return wrong("environment wants NAME=VALUE");
+    if (line.find('=') == std::string::npos || line.starts_with('=')) return wrong("environment wants NAME=VALUE");
   }
   return {};
 }

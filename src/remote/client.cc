@@ -25,7 +25,7 @@ class RemoteWorker::Body {
   Result<std::string> expect(char kind, Time deadline) {
     const auto frame = channel->receive(deadline);
     if (!frame) return lost(frame.error());
-    if (frame->kind == word::refusal) return Failure(remote::decode_refusal(frame->bytes));
+    if (frame->kind == word::kRefusal) return Failure(remote::decode_refusal(frame->bytes));
     if (frame->kind != kind) return fail(Errc::version, "checkout", "the server says what is not understood");
     return std::string(frame->bytes);
   }
@@ -83,16 +83,16 @@ Result<std::unique_ptr<RemoteWorker::Body>> RemoteWorker::Body::connect(const Re
     body->wire = std::make_unique<process::SocketWire>(body->socket.get());
   }
   body->channel = std::make_unique<Channel>(*body->wire, options.frame_bytes_max);
-  Status said = body->say(word::hello, Bytes(remote::kGreeting) + "\n" + options.token, deadline);
+  Status said = body->say(word::kHello, Bytes(remote::kGreeting) + "\n" + options.token, deadline);
   // A server that refuses may have closed before it has read everything: what it said comes first.
   if (!said && said.error().code != Errc::closed) return Failure(said.error());
-  auto heard = body->expect(word::hello, deadline);
+  auto heard = body->expect(word::kHello, deadline);
   if (!heard) return Failure(heard.error());
   if (*heard != remote::kGreeting) return fail(Errc::version, "checkout", "the server speaks another version");
   return body;
 }
 
-Result<RemoteWorker> RemoteWorker::checkout(RemoteOptions options, Timeout timeout, bool force_enqueue) {
+Result<RemoteWorker> RemoteWorker::checkout(const RemoteOptions& options, Timeout timeout, bool force_enqueue) {
   auto body = Body::connect(options);
   if (!body) return Failure(body.error());
   const auto ms =
@@ -100,8 +100,8 @@ Result<RemoteWorker> RemoteWorker::checkout(RemoteOptions options, Timeout timeo
   // The server counts the time; it is given some more to say so.
   const Time deadline = after(std::chrono::milliseconds(ms) + options.connect_timeout);
   const Bytes request = std::to_string(ms) + (force_enqueue ? " 1" : " 0");
-  if (Status said = (*body)->say(word::checkout, request, deadline); !said) return Body::lost(said.error());
-  auto granted = (*body)->expect(word::worker, deadline);
+  if (Status said = (*body)->say(word::kCheckout, request, deadline); !said) return Body::lost(said.error());
+  auto granted = (*body)->expect(word::kWorker, deadline);
   if (!granted) return Failure(granted.error());
   std::from_chars(granted->data(), granted->data() + granted->size(), (*body)->process);
   return RemoteWorker(*std::move(body));
@@ -121,7 +121,7 @@ RemoteWorker::~RemoteWorker() { checkin(); }
 void RemoteWorker::checkin() {
   if (!body_) return;
   // What cannot be sent at once need not be: the end of the connection says the same.
-  if (!body_->over) (void)body_->say(word::bye, "", after({}));
+  if (!body_->over) (void)body_->say(word::kBye, "", after({}));
   body_.reset();
 }
 
@@ -130,13 +130,13 @@ std::int64_t RemoteWorker::process_id() const { return body_ ? body_->process : 
 Status RemoteWorker::send(std::string_view request, bool more, Timeout timeout) {
   if (!body_ || body_->over) return fail(Errc::closed, "send", "the worker is not held any more");
   const Time deadline = after(timeout);
-  Status sent = body_->channel->send(more ? word::part : word::message, request, deadline);
+  Status sent = body_->channel->send(more ? word::kPart : word::kMessage, request, deadline);
   if (sent) sent = body_->channel->flush(deadline);
   if (!sent) {
     if (sent.error().code == Errc::invalid || sent.error().code == Errc::busy) return sent;
     if (sent.error().code != Errc::closed) return body_->end(sent.error());
     // Why it closed may have been said.
-    const auto why = body_->expect(word::refusal, deadline);
+    const auto why = body_->expect(word::kRefusal, deadline);
     return body_->end(why.error());
   }
   if (!std::exchange(body_->open_request, more)) ++body_->unanswered;
@@ -149,10 +149,10 @@ Result<ProcessAnswer> RemoteWorker::receive(Timeout timeout) {
   const auto frame = body_->channel->receive(after(timeout));
   if (!frame) return body_->end(frame.error());
   switch (frame->kind) {
-    case word::part: return ProcessAnswer{std::string(frame->bytes), false};
-    case word::message: --body_->unanswered; return ProcessAnswer{std::string(frame->bytes), true};
-    case word::error: --body_->unanswered; return fail(Errc::job_failed, "call", std::string(frame->bytes));
-    case word::refusal: return body_->end(remote::decode_refusal(frame->bytes));
+    case word::kPart: return ProcessAnswer{std::string(frame->bytes), false};
+    case word::kMessage: --body_->unanswered; return ProcessAnswer{std::string(frame->bytes), true};
+    case word::kError: --body_->unanswered; return fail(Errc::job_failed, "call", std::string(frame->bytes));
+    case word::kRefusal: return body_->end(remote::decode_refusal(frame->bytes));
     default: return body_->end({Errc::corrupt, "receive", "a frame of kind " + std::to_string(frame->kind)});
   }
 }
@@ -184,12 +184,12 @@ Result<std::string> RemoteWorker::call(std::string_view request, Timeout timeout
   return whole;
 }
 
-Result<std::string> remote_checkout_stats(RemoteOptions options) {
+Result<std::string> remote_checkout_stats(const RemoteOptions& options) {
   auto body = RemoteWorker::Body::connect(options);
   if (!body) return Failure(body.error());
   const Time deadline = after(options.connect_timeout);
-  if (Status said = (*body)->say(word::stats, "", deadline); !said) return RemoteWorker::Body::lost(said.error());
-  return (*body)->expect(word::stats, deadline);
+  if (Status said = (*body)->say(word::kStats, "", deadline); !said) return RemoteWorker::Body::lost(said.error());
+  return (*body)->expect(word::kStats, deadline);
 }
 
 }  // namespace tenure

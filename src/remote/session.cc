@@ -66,33 +66,33 @@ bool Session::greet() {
   if (!frame) return false;
   const BytesView said = frame->bytes;
   const bool ours =
-      frame->kind == word::hello && said.starts_with(kGreeting) && said.substr(kGreeting.size()).starts_with('\n');
+      frame->kind == word::kHello && said.starts_with(kGreeting) && said.substr(kGreeting.size()).starts_with('\n');
   if (!ours) return refuse({Errc::version, "hello", "this server speaks " + Bytes(kGreeting)}), false;
   if (!options_.token.empty() && !same_secret(said.substr(kGreeting.size() + 1), options_.token)) {
     return refuse({Errc::refused, "hello", "the token is not the server's"}), false;
   }
   channel_->allow(options_.frame_bytes_max);
-  return say(word::hello, kGreeting);
+  return say(word::kHello, kGreeting);
 }
 
 void Session::obey(const Frame& frame) {
-  if (frame.kind == word::stats) return void(say(word::stats, stats_of(pool_)));
-  if (frame.kind == word::checkout) return lend(frame.bytes);
+  if (frame.kind == word::kStats) return void(say(word::kStats, stats_of(pool_)));
+  if (frame.kind == word::kCheckout) return lend(frame.bytes);
   refuse({Errc::invalid, "serve", "a checkout was expected"});
 }
 
 void Session::lend(BytesView request) {
   std::int64_t patience_ms = 0;
-  const char* end = request.data() + request.size();
-  const auto [stop, error] = std::from_chars(request.data(), end, patience_ms);
-  const BytesView force = BytesView(stop, static_cast<std::size_t>(end - stop));
+  const char* begin = request.data();
+  const auto [stop, error] = std::from_chars(begin, begin + request.size(), patience_ms);
+  const BytesView force = request.substr(static_cast<std::size_t>(stop - begin));
   if (error != std::errc() || patience_ms < 0 || patience_ms > 1'000'000'000 || (force != " 0" && force != " 1")) {
     return refuse({Errc::invalid, "checkout", "the request cannot be read"});
   }
   auto lease = wait_for_worker(std::chrono::milliseconds(patience_ms), force == " 1");
   if (!lease) return refuse(lease.error());
   if (!*lease) return;
-  const bool told = say(word::worker, std::to_string((*lease)->process_id()));
+  const bool told = say(word::kWorker, std::to_string((*lease)->process_id()));
   if (told && relay(**lease)) return lease->checkin();
   if ((*lease)->unanswered() == 0 && (*lease)->fit()) return lease->checkin();
   (*lease)->kill("its client went away");
@@ -190,15 +190,15 @@ bool Session::hear(const ProcessWorker& worker, bool& clean) {
     return false;
   }
   moved_ = true;
-  if (frame->kind == word::bye) {
+  if (frame->kind == word::kBye) {
     clean = worker.unanswered() == 0;
     return false;
   }
-  if (frame->kind != word::message && frame->kind != word::part) {
+  if (frame->kind != word::kMessage && frame->kind != word::kPart) {
     refuse({Errc::invalid, "serve", "a frame of kind " + std::to_string(frame->kind)});
     return false;
   }
-  request_ = ProcessAnswer{std::string(frame->bytes), frame->kind == word::message};
+  request_ = ProcessAnswer{std::string(frame->bytes), frame->kind == word::kMessage};
   return true;
 }
 
@@ -208,7 +208,7 @@ bool Session::from_worker(ProcessWorker& worker) {
     if (!answer) {
       if (answer.error().code == Errc::job_failed) {
         moved_ = true;
-        if (!say(word::error, answer.error().context)) return false;
+        if (!say(word::kError, answer.error().context)) return false;
         continue;
       }
       refuse(answer.error());
@@ -216,7 +216,7 @@ bool Session::from_worker(ProcessWorker& worker) {
     }
     if (!*answer) return true;
     moved_ = true;
-    if (!say((*answer)->last ? word::message : word::part, (*answer)->bytes)) return false;
+    if (!say((*answer)->last ? word::kMessage : word::kPart, (*answer)->bytes)) return false;
   }
 }
 
@@ -225,6 +225,6 @@ bool Session::say(char kind, BytesView bytes) {
   return channel_->send(kind, bytes, deadline).has_value() && channel_->flush(deadline).has_value();
 }
 
-void Session::refuse(const Error& error) { say(word::refusal, encode_refusal(error)); }
+void Session::refuse(const Error& error) { say(word::kRefusal, encode_refusal(error)); }
 
 }  // namespace tenure::remote

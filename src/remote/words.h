@@ -31,15 +31,15 @@ constexpr std::size_t kHelloBytesMax = 4096;
 constexpr std::size_t kTokenBytesMax = 1024;
 
 namespace word {
-constexpr char hello = 'H';
-constexpr char checkout = 'C';
-constexpr char worker = 'W';
-constexpr char message = 'M';
-constexpr char part = 'P';
-constexpr char error = 'E';
-constexpr char bye = 'B';
-constexpr char stats = 'S';
-constexpr char refusal = 'X';
+constexpr char kHello = 'H';
+constexpr char kCheckout = 'C';
+constexpr char kWorker = 'W';
+constexpr char kMessage = 'M';
+constexpr char kPart = 'P';
+constexpr char kError = 'E';
+constexpr char kBye = 'B';
+constexpr char kStats = 'S';
+constexpr char kRefusal = 'X';
 }  // namespace word
 
 Bytes encode_refusal(const Error& error);
