@@ -83,7 +83,10 @@ void WarmHost::give_back_waiting() {
 }
 
 void WarmHost::lease_until(std::uint64_t session, Instant until) {
-  guard_.renew(session, until - guard_margin(options_.lease), log_number_);
+  const Instant guarded = until - guard_margin(options_.lease);
+  guard_.renew(session, guarded, log_number_);
+  const std::lock_guard lock(mutex_);
+  guarded_until_[session] = guarded;
 }
 
 void WarmHost::lease_over(std::uint64_t session) {
@@ -91,6 +94,7 @@ void WarmHost::lease_over(std::uint64_t session) {
   {
     const std::lock_guard lock(mutex_);
     fenced_.erase(session);
+    guarded_until_.erase(session);
   }
   post([this, session] { stop_session(session, true); });
 }
@@ -142,6 +146,12 @@ void WarmHost::count_done(std::uint64_t session) {
 bool WarmHost::is_fenced(std::uint64_t session) {
   const std::lock_guard lock(mutex_);
   return fenced_.contains(session);
+}
+
+bool WarmHost::is_ending(std::uint64_t session) {
+  const std::lock_guard lock(mutex_);
+  const auto until = guarded_until_.find(session);
+  return fenced_.contains(session) || (until != guarded_until_.end() && BootClock().now() >= until->second);
 }
 
 void WarmHost::serve() {

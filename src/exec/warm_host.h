@@ -84,6 +84,8 @@ class WarmHost final : public Host {
   void count_live(std::uint64_t session);
   void count_done(std::uint64_t session);
   bool is_fenced(std::uint64_t session);
+  // Fenced, or the guard has ended what it runs because the lease was not renewed.
+  bool is_ending(std::uint64_t session);
 
   Guard& guard_;
   const ProgramOptions options_;
@@ -109,6 +111,7 @@ class WarmHost final : public Host {
   std::deque<std::function<void()>> posted_;
   std::map<std::uint64_t, std::size_t> live_;  // session -> jobs that are not concluded, and programs
   std::set<std::uint64_t> fenced_;
+  std::map<std::uint64_t, Instant> guarded_until_;  // session -> when the guard ends what it runs
 
   std::thread thread_;  // last: it uses all of the above
 };

@@ -199,6 +199,8 @@ void WarmHost::ended(WarmProgram& program, int status) {
   }
   program.ending = true;
   tell(program);
+  // Heart and guard end programs without asking this thread, which may hear of the end first.
+  if (program.cause == Cause::itself && is_ending(program.session)) program.cause = Cause::stop;
   if (program.job()) {
     const HeldJob job = program.take_job();
     numbers_.erase(job.hold.epoch);

@@ -143,6 +143,17 @@ TEST(Warm, AFenceAndAKillEndEverythingOfTheSession) {
   EXPECT_EQ(stage->end_of(epoch).end, "released");
 }
 
+// A task whose program is ended by a fence has not failed, whoever hears of it first.
+TEST(Warm, WhoIsEndedByAFenceHasNotFailed) {
+  for (int i = 0; i < 5; ++i) {
+    const auto stage = HostStage::warm(warm_shell(), 1);
+    const std::uint64_t epoch = stage->start(JobKind::task, "hang");
+    stage->logged(epoch, "pid");
+    stage->host().fence(HostStage::kSession);
+    EXPECT_EQ(stage->end_of(epoch).end, "released");
+  }
+}
+
 TEST(Warm, AKilledGuardTakesProgramsWithItAndIsReplaced) {
   const auto stage = HostStage::warm(warm_shell(), 2);
   const std::uint64_t epoch = stage->start(JobKind::task, "hang");
