@@ -14,6 +14,19 @@
 namespace tenure::cli {
 namespace {
 
+// These commands know no engine.
+std::string checkout_hint(Errc code) {
+  switch (code) {
+    case Errc::unavailable: return "check the address, and that 'tenure checkout serve' runs there";
+    case Errc::refused: return "check --token-file, --tls and --tls-ca";
+    case Errc::timed_out: return "wait longer with --wait for a worker, with --timeout for its answer";
+    case Errc::job_failed: return "";
+    default: return hint(code);
+  }
+}
+
+int report_checkout(const Call& call, const Error& error) { return report(call, error, checkout_hint); }
+
 using std::chrono::milliseconds;
 
 // --token-file, or TENURE_CHECKOUT_TOKEN. A command line is no place for a secret.
@@ -129,7 +142,7 @@ int ask_lines(const Call& call, RemoteWorker& worker, milliseconds timeout) {
       print_answer(call, worker, *answer);
       continue;
     }
-    const int code = report(call, answer.error());
+    const int code = report_checkout(call, answer.error());
     if (exit == kDone) exit = code;
     if (answer.error().code != Errc::job_failed && answer.error().code != Errc::invalid) return exit;
   }
@@ -144,7 +157,7 @@ int run_checkout_serve(const Call& call) {
   Result<ServePlan> plan = serve_plan(call);
   if (!plan) return report_usage(call, plan.error());
   Result<std::string> token = token_of(call);
-  if (!token) return report(call, token.error());
+  if (!token) return report_checkout(call, token.error());
   plan->serve.token = *std::move(token);
   const Signals signals;
   process::Yard::use_guard({"/proc/self/exe", "guard-main"});
@@ -155,9 +168,9 @@ int run_checkout_serve(const Call& call) {
         (event.text.empty() ? "" : ": " + event.text));
   };
   auto pool = open_process_pool(plan->process, plan->checkout);
-  if (!pool) return report(call, pool.error());
+  if (!pool) return report_checkout(call, pool.error());
   auto server = CheckoutServer::open(pool->ref(), plan->serve);
-  if (!server) return report(call, server.error());
+  if (!server) return report_checkout(call, server.error());
   say_ready(call, (*server)->address());
   signals.wait(-1);
   return kDone;
@@ -170,12 +183,12 @@ int run_checkout_run(const Call& call) {
   const auto wait = call.duration("wait", std::chrono::seconds(5));
   if (!wait) return report_usage(call, wait.error());
   const Result<RemoteOptions> options = remote_options(call);
-  if (!options) return report(call, options.error());
+  if (!options) return report_checkout(call, options.error());
   auto worker = RemoteWorker::checkout(*options, *wait, call.has("force-enqueue"));
-  if (!worker) return report(call, worker.error());
+  if (!worker) return report_checkout(call, worker.error());
   if (call.has("lines")) return ask_lines(call, *worker, *timeout);
   const auto answer = worker->call(request_of_words(call), *timeout);
-  if (!answer) return report(call, answer.error());
+  if (!answer) return report_checkout(call, answer.error());
   print_answer(call, *worker, *answer);
   return kDone;
 }
@@ -183,9 +196,9 @@ int run_checkout_run(const Call& call) {
 int run_checkout_stats(const Call& call) {
   if (!call.has("connect")) return report_usage(call, {Errc::invalid, "", "--connect ADDRESS is needed"});
   const Result<RemoteOptions> options = remote_options(call);
-  if (!options) return report(call, options.error());
+  if (!options) return report_checkout(call, options.error());
   const auto stats = remote_checkout_stats(*options);
-  if (!stats) return report(call, stats.error());
+  if (!stats) return report_checkout(call, stats.error());
   print(*stats);
   return kDone;
 }

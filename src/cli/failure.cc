@@ -49,22 +49,22 @@ std::string hint(Errc code) {
   }
 }
 
-void write_error(Json& json, const Error& error) {
+void write_error(Json& json, const Error& error, Hint* advice) {
   json.object("error").field("code", to_string(error.code)).field("message", error.message());
-  const std::string next = hint(error.code);
+  const std::string next = advice(error.code);
   if (!next.empty()) json.field("hint", next);
   json.end();
 }
 
-int report(const Call& call, const Error& error) {
+int report(const Call& call, const Error& error, Hint* advice) {
   if (call.json()) {
     Json json;
     json.object();
-    write_error(json, error);
+    write_error(json, error, advice);
     print(json.end().text());
   }
   say("tenure: " + error.message());
-  const std::string next = hint(error.code);
+  const std::string next = advice(error.code);
   if (!next.empty()) say("  " + next);
   return exit_code(error.code);
 }

@@ -28,11 +28,12 @@ constexpr Exit kRefusedInput = 10;
 Exit exit_code(Errc code);
 // What to do about it, in a sentence; empty where there is nothing to say.
 std::string hint(Errc code);
+using Hint = std::string(Errc);
 // "error":{"code","message","hint"}, as a member of the object that is open.
-void write_error(Json& json, const Error& error);
+void write_error(Json& json, const Error& error, Hint* advice = hint);
 
 // Says it, and gives the exit code.
-int report(const Call& call, const Error& error);
+int report(const Call& call, const Error& error, Hint* advice = hint);
 // For a command line that was not understood.
 int report_usage(const Call& call, const Error& error);
 

@@ -18,7 +18,7 @@ constexpr std::size_t kBatchEntriesMax = 4096;
 constexpr std::size_t kBatchBytesMax = 4U << 20;
 
 // A commit that takes less than this is not worth waiting for others.
-constexpr Nanos kGatherWorth = std::chrono::microseconds(500);
+constexpr Nanos kGatherWorth = std::chrono::microseconds(100);
 
 int note_wal_pages(void* pages, sqlite3* /*db*/, const char* /*name*/, int count) {
   *static_cast<int*>(pages) = count;
