@@ -3,8 +3,6 @@
 #include <sys/epoll.h>
 
 #include <cerrno>
-#include <csignal>
-#include <cstring>
 
 #include "exec/host_tags.h"
 #include "exec/program_host.h"
@@ -23,20 +21,13 @@ constexpr std::size_t kStartingMax = 16;
 // A pipe holds no more than this many reads.
 constexpr int kDrainsMax = 64;
 
-Verdict failed(Bytes error) {
-  Verdict verdict;
-  verdict.what = Verdict::What::failed;
-  verdict.error = std::move(error);
-  return verdict;
-}
-
 bool has_zero(BytesView bytes) { return bytes.find('\0') != BytesView::npos; }
 
 }  // namespace
 
-void ProgramHost::begin(const HeldJob& job) {
+void ProgramHost::begin(HeldJob job) {
   if (is_fenced(job.session)) return settle(job.hold, job.session, {});
-  if (!may_launch(job)) return waiting_.push_back(job);
+  if (!may_launch(job)) return waiting_.push_back(std::move(job));
   launch(job);
 }
 
@@ -46,9 +37,9 @@ bool ProgramHost::may_launch(const HeldJob& job) const {
 
 void ProgramHost::launch(const HeldJob& job) {
   if (has_zero(job.hold.key) || has_zero(job.worker)) {
-    Verdict verdict = failed("a program cannot be given a key or a worker's name that has a zero byte in it");
-    verdict.next = HoldReports::Next::bury;
-    return settle(job.hold, job.session, verdict);
+    return settle(job.hold, job.session,
+                  failed("a program cannot be given a key or a worker's name that has a zero byte in it",
+                         HoldReports::Next::bury));
   }
   if (!guard_ready())
     return settle(job.hold, job.session, failed("the guard, which starts programs, cannot be started"));
@@ -109,7 +100,7 @@ void ProgramHost::launch_waiting() {
   std::deque<HeldJob> left;
   for (HeldJob& job : std::exchange(waiting_, {})) {
     if (may_launch(job)) {
-      begin(job);
+      begin(std::move(job));
     } else {
       left.push_back(std::move(job));
     }
@@ -131,18 +122,7 @@ void ProgramHost::stop_program(Program& program, Instant deadline) {
   }
 }
 
-// The guard has most likely heard of the fence already, from the heart.
-void ProgramHost::stop_session(std::uint64_t session) {
-  guard_.stop_all(session);
-  std::deque<HeldJob> others;
-  for (HeldJob& job : std::exchange(waiting_, {})) {
-    if (job.session == session) {
-      settle(job.hold, session, {});
-    } else {
-      others.push_back(std::move(job));
-    }
-  }
-  waiting_ = std::move(others);
+void ProgramHost::session_fenced(std::uint64_t session) {
   for (const auto& [number, program] : programs_) {
     if (program->job.session != session || program->cause == Cause::stop) continue;
     program->cause = Cause::stop;
@@ -151,22 +131,13 @@ void ProgramHost::stop_session(std::uint64_t session) {
   }
 }
 
-void ProgramHost::check_patience() {
+void ProgramHost::turn_over() {
   const Instant now = BootClock().now();
   for (const auto& [number, program] : programs_) {
     if (!program->patience || *program->patience > now) continue;
     program->patience.reset();
     if (program->cause == Cause::itself) program->cause = Cause::farewell;
     guard_.stop_program(number, now + kFarewell);
-  }
-}
-
-void ProgramHost::hear_guard() {
-  while (!guard_lost_) {
-    const Received received = guard_.receive();
-    if (received.what == Received::What::nothing) return;
-    if (received.what != Received::What::frame) return lose_guard();
-    obey(received.frame);
   }
 }
 
@@ -189,39 +160,6 @@ void ProgramHost::start_settled(Program& program) {
   if (!std::exchange(program.starting, false)) return;
   --starting_;
   if (!waiting_.empty()) post([this] { launch_waiting(); });
-}
-
-void ProgramHost::lose_guard() {
-  guard_lost_ = true;
-  epoll_ctl(poll_.get(), EPOLL_CTL_DEL, guard_.socket(), nullptr);
-  guard_.destroy();  // it may live and talk nonsense
-  if (options_.guard_lost) options_.guard_lost();
-}
-
-// Guard and keepers are gone: nothing of any program is left.
-void ProgramHost::all_gone() {
-  hear_guard();
-  if (!guard_lost_) lose_guard();
-  epoll_ctl(poll_.get(), EPOLL_CTL_DEL, guard_.life(), nullptr);
-  while (!programs_.empty()) {
-    Program& program = *programs_.begin()->second;
-    take_checkpoint(program);
-    conclude(program, {});
-  }
-}
-
-// Starts another guard where the last one is gone.
-bool ProgramHost::guard_ready() {
-  if (!guard_lost_) return true;
-  if (!guard_.wait_gone(0ns)) return false;
-  if (const Status begun = guard_.begin(); !begun) {
-    log({}, begun.error().message());
-    return false;
-  }
-  guard_lost_ = false;
-  watch(guard_.socket(), kGuardTag, EPOLLIN);
-  watch(guard_.life(), kLifeTag, EPOLLIN);
-  return true;
 }
 
 void ProgramHost::exchange(Program& program) {
@@ -257,7 +195,7 @@ void ProgramHost::write_on(Program& program) {
   if (input < 0 || program.wants_to_write() == program.input_watched) return;
   program.input_watched = program.wants_to_write();
   if (program.input_watched) return watch(input, tag_of(program.number, Program::input), EPOLLOUT);
-  epoll_ctl(poll_.get(), EPOLL_CTL_DEL, input, nullptr);
+  unwatch(input);
 }
 
 void ProgramHost::ended(Program& program, int status) {
@@ -276,11 +214,7 @@ void ProgramHost::ended(Program& program, int status) {
 
 void ProgramHost::refused(Program& program, int error_number, Stage stage) {
   if (stage == Stage::lease) return conclude(program, {});
-  const std::string why = std::strerror(error_number);
-  Bytes error = "cannot run '" + options_.command[0] + "': " + why;
-  if (stage == Stage::folder) error = "cannot run programs in '" + options_.folder + "': " + why;
-  if (stage == Stage::fork) error = "cannot start a process for '" + options_.command[0] + "': " + why;
-  conclude(program, failed(std::move(error)));
+  conclude(program, failed(why_refused(error_number, stage)));
 }
 
 void ProgramHost::conclude(Program& program, const Verdict& verdict) {
@@ -295,24 +229,6 @@ void ProgramHost::conclude(Program& program, const Verdict& verdict) {
   settle(done->job.hold, done->job.session, verdict);
   done->folder.remove();
   if (!waiting_.empty()) post([this] { launch_waiting(); });
-}
-
-void ProgramHost::settle(const Hold& hold, std::uint64_t session, const Verdict& verdict) {
-  switch (verdict.what) {
-    case Verdict::What::finished: reports_->finished(hold, verdict.result); break;
-    case Verdict::What::failed: reports_->failed(hold, verdict.next, verdict.error, verdict.delay); break;
-    case Verdict::What::released: reports_->released(hold); break;
-  }
-  const std::lock_guard lock(mutex_);
-  const auto live = live_.find(session);
-  if (live != live_.end() && --live->second == 0) {
-    live_.erase(live);
-    emptier_.notify_all();
-  }
-}
-
-void ProgramHost::log(const Hold& hold, BytesView line) const {
-  if (options_.log) options_.log(hold, line);
 }
 
 }  // namespace tenure::exec

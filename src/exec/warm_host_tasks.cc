@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
 #include "exec/host_tags.h"
 #include "exec/warm_host.h"
@@ -19,17 +18,13 @@ constexpr Nanos kBrokenPatience = 1s;
 // A pipe holds no more than this many reads.
 constexpr int kWarmDrainsMax = 64;
 
-Verdict warm_failure(Bytes error, HoldReports::Next next = HoldReports::Next::retry) {
-  return {.what = Verdict::What::failed, .result = {}, .next = next, .error = std::move(error)};
-}
-
 }  // namespace
 
 void WarmHost::begin(HeldJob job) {
   if (job.kind != JobKind::task) {
-    return settle(job.hold, job.session,
-                  warm_failure("this worker's programs are for tasks (--warm); a resident needs one without",
-                               HoldReports::Next::bury));
+    return settle(
+        job.hold, job.session,
+        failed("this worker's programs are for tasks (--warm); a resident needs one without", HoldReports::Next::bury));
   }
   if (is_fenced(job.session)) return settle(job.hold, job.session, {});
   // In order: what waits came first.
@@ -63,7 +58,7 @@ bool WarmHost::place(const HeldJob& job) {
 // A program is started for a task: if it cannot be, the task hears of it.
 void WarmHost::launch(const HeldJob& job) {
   if (!guard_ready()) {
-    return settle(job.hold, job.session, warm_failure("the guard, which starts programs, cannot be started"));
+    return settle(job.hold, job.session, failed("the guard, which starts programs, cannot be started"));
   }
   const int slot = guard_.leases().acquire(job.session);
   if (slot < 0) return settle(job.hold, job.session, {});  // its lease is over
@@ -71,7 +66,7 @@ void WarmHost::launch(const HeldJob& job) {
   auto pipes = made->open_pipes();
   if (!pipes) {
     guard_.leases().release(slot);
-    return settle(job.hold, job.session, warm_failure(pipes.error().message()));
+    return settle(job.hold, job.session, failed(pipes.error().message()));
   }
   WarmProgram& program = *made;
   programs_[program.number] = std::move(made);
@@ -127,7 +122,7 @@ void WarmHost::write_on(WarmProgram& program) {
   if (input < 0 || program.wants_to_write() == program.input_watched) return;
   program.input_watched = program.wants_to_write();
   if (program.input_watched) return watch(input, tag_of(program.number, Program::input), EPOLLOUT);
-  epoll_ctl(poll_.get(), EPOLL_CTL_DEL, input, nullptr);
+  unwatch(input);
 }
 
 void WarmHost::tell(WarmProgram& program) {
@@ -173,25 +168,6 @@ void WarmHost::stop_one(WarmProgram& program, Instant deadline) {
   }
 }
 
-// A fence: the guard has most likely heard of it already, from the heart.
-void WarmHost::stop_session(std::uint64_t session, bool at_once) {
-  if (!at_once) guard_.stop_all(session);
-  for (HeldJob& job : std::exchange(waiting_, {})) {
-    if (job.session == session) {
-      settle(job.hold, session, {});
-    } else {
-      waiting_.push_back(std::move(job));
-    }
-  }
-  for (const auto& [number, program] : programs_) {
-    if (program->session != session) continue;
-    program->cause = Cause::stop;
-    program->ending = true;
-    std::erase(free_, program.get());
-    if (at_once) guard_.end_program(number);
-  }
-}
-
 void WarmHost::ended(WarmProgram& program, int status) {
   for (int i = 0; i < kWarmDrainsMax && program.read(WarmProgram::output); ++i) {
   }
@@ -210,14 +186,10 @@ void WarmHost::ended(WarmProgram& program, int status) {
 }
 
 void WarmHost::refused(WarmProgram& program, int error_number, Stage stage) {
-  const std::string why = std::strerror(error_number);
-  Bytes error = "cannot run '" + options_.command[0] + "': " + why;
-  if (stage == Stage::folder) error = "cannot run programs in '" + options_.folder + "': " + why;
-  if (stage == Stage::fork) error = "cannot start a process for '" + options_.command[0] + "': " + why;
   if (program.job()) {
     const HeldJob job = program.take_job();
     numbers_.erase(job.hold.epoch);
-    settle(job.hold, job.session, stage == Stage::lease ? Verdict{} : warm_failure(std::move(error)));
+    settle(job.hold, job.session, stage == Stage::lease ? Verdict{} : failed(why_refused(error_number, stage)));
   }
   forget(program);
 }
@@ -229,19 +201,6 @@ void WarmHost::forget(WarmProgram& program) {
   programs_.erase(program.number);
   count_done(session);
   if (!waiting_.empty()) post([this] { serve_waiting(); });
-}
-
-void WarmHost::settle(const Hold& hold, std::uint64_t session, const Verdict& verdict) {
-  switch (verdict.what) {
-    case Verdict::What::finished: reports_->finished(hold, verdict.result); break;
-    case Verdict::What::failed: reports_->failed(hold, verdict.next, verdict.error, verdict.delay); break;
-    case Verdict::What::released: reports_->released(hold); break;
-  }
-  count_done(session);
-}
-
-void WarmHost::log(const Hold& hold, BytesView line) const {
-  if (options_.log) options_.log(hold, line);
 }
 
 }  // namespace tenure::exec

@@ -1,0 +1,258 @@
+#include "exec/guarded_host.h"
+
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+#include "base/assert.h"
+#include "exec/host_margins.h"
+#include "exec/host_tags.h"
+
+namespace tenure::exec {
+
+GuardedHost::GuardedHost(Guard& guard, ProgramOptions options)
+    : guard_(guard),
+      options_(std::move(options)),
+      log_number_(options_.engine_url.empty() ? kNoLog : guard.add_log(options_.engine_url, options_.pool)),
+      poll_(epoll_create1(EPOLL_CLOEXEC)),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  ASSERT(poll_ && wake_);
+  watch(wake_.get(), kWakeTag, EPOLLIN);
+  watch(guard_.socket(), kGuardTag, EPOLLIN);
+  watch(guard_.life(), kLifeTag, EPOLLIN);
+}
+
+void GuardedHost::begin_serving(const char* thread_name) {
+  thread_ = std::thread([this] { serve(); });
+  pthread_setname_np(thread_.native_handle(), thread_name);
+}
+
+void GuardedHost::end_serving() {
+  post([this] {
+    end_programs();
+    stopping_ = true;
+  });
+  thread_.join();
+}
+
+void GuardedHost::start(HeldJob job) {
+  count_live(job.session);
+  post([this, job = std::move(job)]() mutable { begin(std::move(job)); });
+}
+
+void GuardedHost::stop(const Hold& hold, StopReason /*reason*/, Instant deadline) {
+  post([this, hold, deadline] {
+    if (stop_running(hold, deadline)) return;
+    const auto waits = std::find_if(waiting_.begin(), waiting_.end(),
+                                    [&](const HeldJob& job) { return job.hold.epoch == hold.epoch; });
+    if (waits == waiting_.end()) return;
+    const HeldJob job = std::move(*waits);
+    waiting_.erase(waits);
+    settle(job.hold, job.session, {});
+  });
+}
+
+void GuardedHost::give_back_waiting() {
+  post([this] {
+    for (const HeldJob& job : std::exchange(waiting_, {})) settle(job.hold, job.session, {});
+  });
+}
+
+void GuardedHost::lease_until(std::uint64_t session, Instant until) {
+  const Instant guarded = until - guard_margin(options_.lease);
+  guard_.renew(session, guarded, log_number_);
+  const std::lock_guard lock(mutex_);
+  guarded_until_[session] = guarded;
+}
+
+void GuardedHost::lease_over(std::uint64_t session) {
+  guard_.over(session);
+  {
+    const std::lock_guard lock(mutex_);
+    fenced_.erase(session);
+    guarded_until_.erase(session);
+  }
+  post([this, session] { session_over(session); });
+}
+
+void GuardedHost::fence(std::uint64_t session) {
+  {
+    const std::lock_guard lock(mutex_);
+    fenced_.insert(session);
+  }
+  guard_.fence(session);
+  post([this, session] {
+    guard_.stop_all(session);  // it has most likely heard of the fence already, from the heart
+    drop_waiting(session);
+    session_fenced(session);
+  });
+}
+
+void GuardedHost::kill(std::uint64_t session) {
+  guard_.end_all(session);
+  {
+    std::unique_lock lock(mutex_);
+    if (emptier_.wait_for(lock, kill_patience(options_.lease), [&] { return !live_.contains(session); })) return;
+  }
+  // Guard or host's thread do not do their part. Without the guard the keepers end what runs, and say so by ending.
+  guard_.destroy();
+  guard_.wait_gone(kGonePatience);
+}
+
+void GuardedHost::post(std::function<void()> work) {
+  bool first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    first = posted_.empty();
+    posted_.push_back(std::move(work));
+  }
+  const std::uint64_t one = 1;
+  if (first) (void)!::write(wake_.get(), &one, sizeof one);
+}
+
+void GuardedHost::count_live(std::uint64_t session) {
+  const std::lock_guard lock(mutex_);
+  ++live_[session];
+}
+
+void GuardedHost::count_done(std::uint64_t session) {
+  const std::lock_guard lock(mutex_);
+  const auto live = live_.find(session);
+  if (live == live_.end() || --live->second > 0) return;
+  live_.erase(live);
+  emptier_.notify_all();
+}
+
+bool GuardedHost::is_fenced(std::uint64_t session) {
+  const std::lock_guard lock(mutex_);
+  return fenced_.contains(session);
+}
+
+bool GuardedHost::is_ending(std::uint64_t session) {
+  const std::lock_guard lock(mutex_);
+  const auto until = guarded_until_.find(session);
+  return fenced_.contains(session) || (until != guarded_until_.end() && BootClock().now() >= until->second);
+}
+
+void GuardedHost::serve() {
+  // A program that closes its standard input must not end the worker, and a signal to the process is not for us.
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, nullptr);
+  std::array<epoll_event, 64> events{};
+  while (!stopping_) {
+    const int count = epoll_wait(poll_.get(), events.data(), static_cast<int>(events.size()), wait_ms());
+    for (int i = 0; i < count; ++i) {
+      const std::uint64_t tag = events.at(static_cast<std::size_t>(i)).data.u64;
+      if (tag == kWakeTag) {
+        run_posted();
+      } else if (tag == kGuardTag) {
+        hear_guard();
+      } else if (tag == kLifeTag) {
+        all_gone();
+      } else {
+        happened(tag);
+      }
+    }
+    turn_over();
+  }
+}
+
+void GuardedHost::run_posted() {
+  std::uint64_t ignored = 0;
+  (void)!::read(wake_.get(), &ignored, sizeof ignored);
+  std::deque<std::function<void()>> posted;
+  {
+    const std::lock_guard lock(mutex_);
+    posted.swap(posted_);
+  }
+  for (const auto& work : posted) work();
+}
+
+void GuardedHost::hear_guard() {
+  while (!guard_lost_) {
+    const Received received = guard_.receive();
+    if (received.what == Received::What::nothing) return;
+    if (received.what != Received::What::frame) return lose_guard();
+    obey(received.frame);
+  }
+}
+
+void GuardedHost::lose_guard() {
+  guard_lost_ = true;
+  unwatch(guard_.socket());
+  guard_.destroy();  // it may live and talk nonsense
+  if (options_.guard_lost) options_.guard_lost();
+}
+
+// Guard and keepers are gone: nothing of any program is left.
+void GuardedHost::all_gone() {
+  hear_guard();
+  if (!guard_lost_) lose_guard();
+  unwatch(guard_.life());
+  programs_gone();
+}
+
+bool GuardedHost::guard_ready() {
+  if (!guard_lost_) return true;
+  if (!guard_.wait_gone(Nanos(0))) return false;
+  if (const Status begun = guard_.begin(); !begun) {
+    log({}, begun.error().message());
+    return false;
+  }
+  guard_lost_ = false;
+  watch(guard_.socket(), kGuardTag, EPOLLIN);
+  watch(guard_.life(), kLifeTag, EPOLLIN);
+  return true;
+}
+
+void GuardedHost::drop_waiting(std::uint64_t session) {
+  std::deque<HeldJob> others;
+  for (HeldJob& job : std::exchange(waiting_, {})) {
+    if (job.session == session) {
+      settle(job.hold, session, {});
+    } else {
+      others.push_back(std::move(job));
+    }
+  }
+  waiting_ = std::move(others);
+}
+
+void GuardedHost::settle(const Hold& hold, std::uint64_t session, const Verdict& verdict) {
+  switch (verdict.what) {
+    case Verdict::What::finished: reports_->finished(hold, verdict.result); break;
+    case Verdict::What::failed: reports_->failed(hold, verdict.next, verdict.error, verdict.delay); break;
+    case Verdict::What::released: reports_->released(hold); break;
+  }
+  count_done(session);
+}
+
+Bytes GuardedHost::why_refused(int error_number, Stage stage) const {
+  const std::string why = std::strerror(error_number);
+  if (stage == Stage::folder) return "cannot run programs in '" + options_.folder + "': " + why;
+  if (stage == Stage::fork) return "cannot start a process for '" + options_.command[0] + "': " + why;
+  return "cannot run '" + options_.command[0] + "': " + why;
+}
+
+Verdict GuardedHost::failed(Bytes error, HoldReports::Next next) {
+  return {.what = Verdict::What::failed, .result = {}, .next = next, .error = std::move(error)};
+}
+
+void GuardedHost::log(const Hold& hold, BytesView line) const {
+  if (options_.log) options_.log(hold, line);
+}
+
+void GuardedHost::watch(int descriptor, std::uint64_t tag, std::uint32_t events) const {
+  epoll_event event{.events = events, .data = {.u64 = tag}};
+  epoll_ctl(poll_.get(), EPOLL_CTL_ADD, descriptor, &event);
+}
+
+void GuardedHost::unwatch(int descriptor) const { epoll_ctl(poll_.get(), EPOLL_CTL_DEL, descriptor, nullptr); }
+
+}  // namespace tenure::exec

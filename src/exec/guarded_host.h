@@ -1,0 +1,125 @@
+#pragma once
+
+// What the hosts of programs have in common: the jobs that wait, the sessions and their leases, the thread that polls,
+// and the dealings with the guard. Which program does what is for ProgramHost and WarmHost.
+//
+//   node's loop ── start, stop, message ──▶ host's thread ── frames ──▶ guard ──▶ keepers ──▶ programs
+//   heart's loop ─ lease, fence, kill ─────────── page, frames ───────▶ guard
+//
+// Whether a program ends in time hangs on the guard alone: neither on the host's thread, nor on the node's, nor on
+// the heart's.
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "exec/dialogue.h"
+#include "exec/guard.h"
+#include "node/host.h"
+
+namespace tenure::exec {
+
+struct ProgramOptions {
+  std::string pool = "default";
+  std::vector<std::string> command;  // the program, found by PATH, and its arguments
+  Protocol protocol = Protocol::plain;
+  Nanos lease = std::chrono::seconds(10);  // as in NodeOptions
+  std::string folder;                      // where programs run; empty: where this process does
+  std::string work_parent;                 // for private folders; empty: TMPDIR, or /tmp
+  std::size_t tasks_max = 1024;            // that run at once; further ones wait
+  std::string engine_url;                  // where the guard says the session's end after a crash; empty: nowhere
+  // Both on the host's thread. What a program wrote, line by line: standard error, and what is no answer.
+  std::function<void(const Hold&, BytesView line)> log;
+  // The guard is gone, and its programs with it or about to be: Node::host_lost() is to be called.
+  std::function<void()> guard_lost;
+};
+
+// Calls as Host says; attach() comes before the node is started, and the node ends before the host.
+class GuardedHost : public Host {
+ public:
+  void attach(HoldReports& reports) { reports_ = &reports; }
+
+  void start(HeldJob job) final;
+  void stop(const Hold& hold, StopReason reason, Instant deadline) final;
+  void give_back_waiting() final;
+  void lease_until(std::uint64_t session, Instant until) final;
+  void lease_over(std::uint64_t session) final;
+  void fence(std::uint64_t session) final;
+  void kill(std::uint64_t session) final;
+
+ protected:
+  GuardedHost(Guard& guard, ProgramOptions options);
+
+  // The first and the last that a host does: its thread calls what is virtual here.
+  void begin_serving(const char* thread_name);
+  void end_serving();
+
+  // The host's thread, from here on.
+  virtual void begin(HeldJob job) = 0;
+  virtual bool stop_running(const Hold& hold, Instant deadline) = 0;  // false: no program is at it
+  virtual void session_fenced(std::uint64_t session) = 0;
+  virtual void session_over(std::uint64_t /*session*/) {}
+  virtual void obey(const Frame& frame) = 0;
+  virtual void happened(std::uint64_t tag) = 0;  // with a program, or whatever else was watched
+  virtual int wait_ms() const = 0;
+  virtual void turn_over() = 0;
+  virtual void end_programs() = 0;
+  virtual void programs_gone() = 0;  // with their guard
+
+  bool guard_ready();  // starts another guard where the last one is gone
+  void drop_waiting(std::uint64_t session);
+  void settle(const Hold& hold, std::uint64_t session, const Verdict& verdict);
+  Bytes why_refused(int error_number, Stage stage) const;
+  void log(const Hold& hold, BytesView line) const;
+  void watch(int descriptor, std::uint64_t tag, std::uint32_t events) const;
+  void unwatch(int descriptor) const;
+  static Verdict failed(Bytes error, HoldReports::Next next = HoldReports::Next::retry);
+
+  // Any thread.
+  void post(std::function<void()> work);
+  void count_live(std::uint64_t session);
+  void count_done(std::uint64_t session);
+  bool is_fenced(std::uint64_t session);
+  // Fenced, or the guard has ended what it runs because the lease was not renewed.
+  bool is_ending(std::uint64_t session);
+
+  Guard& guard_;
+  const ProgramOptions options_;
+  HoldReports* reports_ = nullptr;
+
+  // Owned by the host's thread.
+  std::deque<HeldJob> waiting_;
+  std::uint64_t last_number_ = 0;  // of a program
+  bool guard_lost_ = false;
+
+ private:
+  void serve();
+  void run_posted();
+  void hear_guard();
+  void lose_guard();
+  void all_gone();
+
+  const std::uint32_t log_number_;
+  const Descriptor poll_;
+  bool stopping_ = false;  // owned by the host's thread
+
+  const Descriptor wake_;
+  std::mutex mutex_;
+  std::condition_variable emptier_;
+  // Guarded by mutex_.
+  std::deque<std::function<void()>> posted_;
+  std::map<std::uint64_t, std::size_t> live_;  // session -> what was started and has not ended
+  std::set<std::uint64_t> fenced_;
+  std::map<std::uint64_t, Instant> guarded_until_;  // session -> when the guard ends what it runs
+
+  std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace tenure::exec
