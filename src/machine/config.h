@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <tenure/kinds.hpp>
 
+#include "base/shard.h"
+
 namespace tenure {
 
 struct PoolConfig {
@@ -16,6 +18,7 @@ struct PoolConfig {
   std::int64_t backoff_cap_ms = 3'600'000;
   std::uint32_t quarantine_after = 3;  // deaths of holders; zero: never
   Assignment assignment = Assignment::rendezvous;
+  Shard shard{};  // which part of the pool this machine is
 
   friend bool operator==(const PoolConfig&, const PoolConfig&) = default;
 };

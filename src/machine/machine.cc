@@ -131,13 +131,16 @@ void Machine::time_out_start(SlotId slot) {
   ask_stop(slot, StopReason::start_timeout);
 }
 
-// Epochs only grow, and no two grants share one. Starting from the engine's time in microseconds makes them go on
-// above all earlier ones when the log itself lost its tail, or was removed and made anew.
+// Epochs only grow, and no two grants of a pool share one: those of a shard leave its number when they are divided by
+// the number of shards. Starting from the engine's time in microseconds makes them go on above all earlier ones when
+// the log itself lost its tail, or was removed and made anew.
 std::uint64_t Machine::next_epoch() {
   constexpr auto kEngineMsMax = static_cast<std::int64_t>(kEpochFloorMax / 1000);
   const std::uint64_t floor =
       MUTANT(epoch_from_position) ? position_ : static_cast<std::uint64_t>(std::min(engine_ms_, kEngineMsMax)) * 1000;
+  const Shard& shard = config_.shard;
   epoch_ = std::max(epoch_ + 1, floor);
+  epoch_ += (shard.index + shard.count - epoch_ % shard.count) % shard.count;
   return epoch_;
 }
 
@@ -154,6 +157,9 @@ void Machine::configure(const v1::Configure& record) {
   span(record.backoff_base_ms(), config.backoff_base_ms);
   span(record.backoff_cap_ms(), config.backoff_cap_ms);
   if (record.quarantine_after_plus_one() != 0) config.quarantine_after = record.quarantine_after_plus_one() - 1;
+  if (record.shard() < record.shards() && record.shards() <= kShardsMax) {
+    config.shard = {record.shard(), record.shards()};
+  }
   const auto before = config.assignment;
   switch (record.assignment()) {
     case v1::Configure::RENDEZVOUS: config.assignment = Assignment::rendezvous; break;

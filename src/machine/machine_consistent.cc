@@ -33,13 +33,15 @@ bool Machine::numbers_fit() const {
   const bool spans = is_span(config_.pending_job_ttl_ms) && is_span(config_.worker_shutdown_ttl_ms) &&
                      is_span(config_.backoff_base_ms) && is_span(config_.backoff_cap_ms);
   const bool limits = config_.max_queued_jobs != 0 && config_.max_attempts != 0 && config_.max_attempts <= UINT16_MAX;
+  const bool shard = config_.shard.index < config_.shard.count && config_.shard.count <= kShardsMax;
   const bool answers =
       answers_.size() <= kUnansweredMax && (answer_order_.empty() || answer_order_.rbegin()->first <= answer_orders_);
   const bool dead = dead_.empty() || dead_.rbegin()->first < kCountMax;
   const bool senders = std::all_of(senders_.all().begin(), senders_.all().end(), [&](const auto& entry) {
     return entry.second.order <= senders_.orders() && entry.second.used_ms >= 0 && entry.second.used_ms <= log_time_ms_;
   });
-  return counts && times && spans && limits && answers && dead && senders && !(gone_ && !roster_.sessions.empty());
+  return counts && times && spans && limits && shard && answers && dead && senders &&
+         !(gone_ && !roster_.sessions.empty());
 }
 
 // Every job lies in exactly one list of one key, or is a dead task.

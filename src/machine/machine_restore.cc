@@ -138,6 +138,7 @@ bool Machine::load_rest(const v1::Rest& rest, std::uint64_t items) {
   config_.quarantine_after = down(config.quarantine_after_plus_one());
   if (config.assignment() < v1::Configure::RENDEZVOUS || config.assignment() > v1::Configure::CHOSEN) return false;
   config_.assignment = static_cast<Assignment>(config.assignment());
+  config_.shard = {config.shard(), std::max(1U, config.shards())};
 
   for (const v1::SessionState& state : rest.sessions()) {
     Session session{state.id(),     state.node(), state.host(),      state.pid(),         state.lease_ms(),

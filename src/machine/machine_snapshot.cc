@@ -207,6 +207,8 @@ Bytes Machine::save_rest() const {
   config.set_quarantine_after_plus_one(config_.quarantine_after + 1);
   config.set_backoff_base_ms(static_cast<std::uint64_t>(config_.backoff_base_ms));
   config.set_backoff_cap_ms(static_cast<std::uint64_t>(config_.backoff_cap_ms));
+  config.set_shard(config_.shard.index);
+  config.set_shards(config_.shard.count);
   for (const auto& [id, session] : roster_.sessions) {
     v1::SessionState& state = *rest.add_sessions();
     state.set_id(id);

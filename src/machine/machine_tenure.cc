@@ -148,10 +148,10 @@ std::int64_t Machine::backoff_ms(const Slot& slot, const KeptJob& job) const {
 void Machine::bury(SlotId slot, bool quarantined, BytesView error) {
   const JobId id = table_.slots[slot].head;
   KeptJob& job = table_.jobs[id];
-  // Named by its last tenure: epochs do not come again when the log loses its tail, so that somebody who saw a letter
-  // in what was lost does not retry or drop another one.
+  // Named by its last tenure, or by what the next one of its shard would have: epochs do not come again when the log
+  // loses its tail, so that somebody who saw a letter in what was lost does not retry or drop another one.
   std::uint64_t letter = table_.slots[slot].epoch;
-  while (dead_.contains(letter)) ++letter;
+  while (dead_.contains(letter)) letter += config_.shard.count;
   tell_failed(job, table_.slots[slot].epoch, error);
   effects_->buried(table_.slots[slot].key, letter, quarantined);
   settle_stop(job);

@@ -16,6 +16,8 @@ void set_config(const PoolConfig& config, v1::Configure& into) {
   into.set_quarantine_after_plus_one(config.quarantine_after + 1);
   into.set_backoff_base_ms(static_cast<std::uint64_t>(config.backoff_base_ms));
   into.set_backoff_cap_ms(static_cast<std::uint64_t>(config.backoff_cap_ms));
+  into.set_shard(config.shard.index);
+  into.set_shards(config.shard.count);
 }
 
 }  // namespace
@@ -120,6 +122,11 @@ void Node::shut_down() {
   v1::Record record;
   record.mutable_shutdown();
   appender_.offer(record);
+}
+
+void Node::leave_at_shutdown() {
+  options_.leaves_at_shutdown = true;
+  if (runtime_ && machine().drained()) close();
 }
 
 void Node::append_gave_up() { tickets_.append_gave_up(); }

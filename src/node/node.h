@@ -52,8 +52,9 @@ struct NodeOptions {
   Bytes host;
   std::uint32_t pid = 0;
   Nanos lease = std::chrono::seconds(10);
-  PoolConfig config;    // of a pool that this node creates
-  ChooseWorker choose;  // for chosen assignment
+  PoolConfig config;               // of a pool that this node creates
+  ChooseWorker choose;             // for chosen assignment
+  bool leaves_at_shutdown = true;  // or once leave_at_shutdown() was called
   ReplicaOptions replica;
 };
 
@@ -130,6 +131,8 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   void drain(BytesView worker);
   // Ends the whole pool.
   void shut_down();
+  // From here on the node leaves a pool that has been shut down, when everything is done.
+  void leave_at_shutdown();
   // What ran this node's handlers has died, and they with it: the session is ended, and another one begun.
   void host_lost() { fence(FenceReason::host_lost); }
   // Hands over what this node holds, leaves, and says closed(). The jobs have the pool's worker_shutdown_ttl for it.

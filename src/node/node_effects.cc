@@ -141,7 +141,7 @@ void Node::shutdown_began() {
 
 void Node::shutdown_drained() {
   if (Effects* watcher = events_.watcher()) watcher->shutdown_drained();
-  if (runtime_) closing_ = true;
+  if (runtime_ && options_.leaves_at_shutdown) closing_ = true;
 }
 
 void Node::pool_gone() {

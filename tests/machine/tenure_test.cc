@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "machine/pool.h"
 
 namespace tenure::test {
@@ -264,6 +266,42 @@ TEST(Tenure, AResultOrBlobOutOfBoundsIsRefused) {
   pool.released_with("k", Bytes(kBlobBytesMax + 1, 'b'));
   EXPECT_EQ(pool.refused(), 2U);
   EXPECT_EQ(pool.state("k"), JobState::running);
+}
+
+// A host, and whoever deals with dead letters, knows tenures of all shards by their epochs alone.
+TEST(Tenure, ShardsGiveNoEpochTwice) {
+  std::set<std::uint64_t> epochs;
+  for (const std::uint32_t shard : {0U, 1U, 2U}) {
+    TestPool pool;
+    v1::Configure options;
+    options.set_shard(shard);
+    options.set_shards(3);
+    pool.append(rec::configure(options));
+    pool.node("a");
+    std::vector<v1::Record> at_once;
+    for (std::uint64_t i = 0; i < 100; ++i) at_once.push_back(rec::dispatch(1000 + i, v1::TASK, std::to_string(i), {}));
+    pool.append(at_once);
+    for (const Recorder::Granted& grant : pool.seen().grants) {
+      EXPECT_EQ(grant.tenure.epoch % 3, shard);
+      EXPECT_TRUE(epochs.insert(grant.tenure.epoch).second);
+    }
+  }
+  EXPECT_EQ(epochs.size(), 300U);
+}
+
+TEST(Tenure, ADeadLetterIsKnownToBeOfItsShard) {
+  TestPool pool;
+  v1::Configure options;
+  options.set_shard(1);
+  options.set_shards(4);
+  pool.append(rec::configure(options));
+  pool.node("a");
+  for (const char* key : {"a", "b", "c"}) {
+    pool.task(key);
+    pool.failed(key, v1::Failed::BURY);
+  }
+  ASSERT_EQ(pool.machine().dead().size(), 3U);
+  for (const auto& [id, letter] : pool.machine().dead()) EXPECT_EQ(id % 4, 1U);
 }
 
 // A slot, a job number and a worker's index are used again at once. What still lies in queues and timers of their

@@ -65,6 +65,11 @@ void check_epochs(const History& history, const PastHolds& holds, const Expectat
                        granted->key + " granted under epoch " + std::to_string(granted->epoch) + " after epoch " +
                            std::to_string(last));
       }
+      if (granted->epoch % expected.shard.count != expected.shard.index) {
+        verdict.broken('b', event.at,
+                       granted->key + " granted under epoch " + std::to_string(granted->epoch) +
+                           ", which another shard of the pool may give as well");
+      }
       last = std::max(last, granted->epoch);
       granted_to[{granted->key, granted->epoch}] = granted->ticket;
       check_grant(holds, *granted, event.at, expected, verdict);

@@ -25,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "base/shard.h"
 #include "sim/history.h"
 
 namespace tenure::sim {
@@ -38,6 +39,7 @@ struct Expectations {
   Time watchdog_slack = 5 * kMilli;  // how late a hold may end after its deadline, or after a resume
   Time recovery = 30 * kSecond;      // after Healed
   std::uint32_t queue_bound = 1000;
+  Shard shard{};  // of whose epochs the remainder tells the shard
   std::uint64_t bytes_since_snapshot_max = UINT64_MAX;
   std::uint64_t log_entries_max = UINT64_MAX;
   bool all_answered = true;  // the run was long enough for every answer

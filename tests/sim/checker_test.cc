@@ -141,6 +141,12 @@ TEST(Checker, B_EpochsGrow) {
   EXPECT_EQ(lost(5).verdict(), "b");
 }
 
+TEST(Checker, B_EpochsAreTheShards) {
+  const Story done = held().at(9).end(1, "k", 5).log(50, Step::done).ungrant("k", 5).close();
+  EXPECT_EQ(Story(done).verdict({.shard = {1, 4}}), "");
+  EXPECT_EQ(Story(done).verdict({.shard = {2, 4}}), "b");
+}
+
 TEST(Checker, B_NoTenureBeginsTwiceOrUngranted) {
   EXPECT_EQ(held().at(2).end(1, "k", 5).at(3).begin(1, "k", 5, 50).at(4).end(1, "k", 5).verdict(), "b");
   EXPECT_EQ(Story().at(0).lease(1, 10).begin(1, "k", 5, 50).at(1).end(1, "k", 5).verdict(), "b");

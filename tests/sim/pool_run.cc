@@ -63,6 +63,7 @@ std::shared_ptr<Caller> PoolRun::make_caller(Seat& seat) {
   options.node.lease = Nanos(plan_.lease);
   options.node.config.max_queued_jobs = plan_.queue_bound;
   options.node.config.max_attempts = plan_.max_attempts;
+  options.node.config.shard = plan_.shard;
   options.node.config.quarantine_after = plan_.quarantine_after;
   options.node.config.backoff_base_ms = 100;
   options.node.config.backoff_cap_ms = 1000;
@@ -208,6 +209,7 @@ Expectations PoolRun::expectations() const {
     expected.recovery += (plan_.work.resident_keys + plan_.work.task_keys) * alone;
   }
   expected.queue_bound = plan_.queue_bound;
+  expected.shard = plan_.shard;
   // A snapshot is due when the log since the last one outweighs the state; what is under way meanwhile comes on top.
   expected.bytes_since_snapshot_max = 4 * std::max(plan_.snapshot_bytes_min, snapshot_bytes()) + (64U << 10);
   return expected;

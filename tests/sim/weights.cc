@@ -41,6 +41,8 @@ void choose_pool(Plan& plan, Dice& dice) {
   plan.snapshot_bytes_min = static_cast<std::uint64_t>(dice.magnitude(1024, 65536));
   plan.server.numbering = static_cast<Numbering>(dice.below(3));
   plan.server.ppm = dice.between(-200, 200);
+  plan.shard.count = 1 + static_cast<std::uint32_t>(plan.seed / 4 % 4);
+  plan.shard.index = static_cast<std::uint32_t>(plan.seed % plan.shard.count);
 }
 
 void choose_wires(Plan& plan, Dice& dice) {

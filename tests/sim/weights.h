@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/shard.h"
 #include "sim/log_server.h"
 #include "sim/wires.h"
 
@@ -65,6 +66,7 @@ struct Plan {
   Time busy = 30 * kSecond;  // the span of work and faults; then all heals
   std::int64_t ppm_max = 200;
   std::uint32_t queue_bound = 1000;
+  Shard shard{};  // the part of a larger pool that the run plays
   std::uint32_t max_attempts = 3;
   std::uint32_t quarantine_after = 0;  // deaths of holders; zero: never
   std::uint64_t snapshot_bytes_min = 4096;
