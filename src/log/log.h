@@ -102,6 +102,9 @@ class Log {
   virtual void remove(std::function<void(Status)> done) = 0;
 
   virtual void close() = 0;
+
+  // How many logs the pool has: what it was created with.
+  virtual std::uint32_t shards() const { return 1; }
 };
 
 }  // namespace tenure

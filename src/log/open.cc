@@ -20,6 +20,15 @@ namespace {
 constexpr std::array<std::string_view, 6> kRedisSchemes = {"redis",           "rediss",     "redis+sentinel",
                                                            "rediss+sentinel", "redis+unix", "unix"};
 
+// Who names one shard of several must know how many there are.
+Status check(const Shard& shard) {
+  if (shard.count > kShardsMax) {
+    return fail(Errc::invalid, "open log", "a pool has at most " + std::to_string(kShardsMax) + " shards");
+  }
+  if (shard.index != 0 && shard.index >= shard.count) return fail(Errc::invalid, "open log", "there is no such shard");
+  return {};
+}
+
 // Whatever may be a password stays out of it.
 Failure no_engine(std::string_view url) {
   const std::size_t at = url.rfind('@');
@@ -36,6 +45,7 @@ Result<std::unique_ptr<Log>> open_log(std::string_view url, const LogOptions& op
   const std::string_view scheme = url.substr(0, colon);
   const std::string_view location = url.substr(colon + 1);
   if (options.pool.empty()) return fail(Errc::invalid, "open log", "the pool's name is empty");
+  if (Status sound = check(options.shard); !sound) return Failure(sound.error());
   if (scheme == "memory") return open_memory_log(location, options);
   if (scheme == "sqlite") {
 #ifdef TENURE_WITH_SQLITE
@@ -54,11 +64,16 @@ Result<std::unique_ptr<Log>> open_log(std::string_view url, const LogOptions& op
   return no_engine(url);
 }
 
-std::optional<std::string> log_file([[maybe_unused]] std::string_view url) {
+std::string other_count(std::uint32_t found, std::uint32_t wanted) {
+  return "the pool has shards=" + std::to_string(found) + ", not " + std::to_string(wanted) +
+         "; the number stays until the pool is shut down";
+}
+
+std::optional<std::string> log_file([[maybe_unused]] std::string_view url, [[maybe_unused]] std::uint32_t shard) {
 #ifdef TENURE_WITH_SQLITE
   constexpr std::string_view kScheme = "sqlite:";
   if (url.starts_with(kScheme)) {
-    if (auto settings = sqlite::parse_settings(url.substr(kScheme.size()))) return settings->path;
+    if (auto settings = sqlite::parse_settings(url.substr(kScheme.size()), shard)) return settings->path;
   }
 #endif
   return std::nullopt;

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/shard.h"
 #include "log/log.h"
 
 namespace tenure {
@@ -19,11 +20,17 @@ struct LogOptions {
   std::string pool = "default";  // an opener with another pool name than the log's is refused; on Redis each pool
                                  // has a log of its own
   bool read_only = false;        // appends, snapshots and trims are refused; a missing log is not created
+  // Which log of the pool's. The pool has as many as it was created with, and an opener that believes otherwise is
+  // refused; a count of zero takes what there is, and one for a pool that is created here.
+  Shard shard{};
 };
 
 Result<std::unique_ptr<Log>> open_log(std::string_view url, const LogOptions& options);
 
 // The file that the log is, where it is one on this host: what all its openers on the host can meet at.
-std::optional<std::string> log_file(std::string_view url);
+std::optional<std::string> log_file(std::string_view url, std::uint32_t shard = 0);
+
+// What an engine tells an opener that believes in another number of shards.
+std::string other_count(std::uint32_t found, std::uint32_t wanted);
 
 }  // namespace tenure

@@ -70,7 +70,7 @@ std::vector<Engine> engines_across_processes() {
 }
 
 std::unique_ptr<Log> LogConformance::open(bool read_only) const {
-  auto log = open_log(url(), {.pool = "default", .read_only = read_only});
+  auto log = open_log(url(), {.pool = "default", .read_only = read_only, .shard = {}});
   EXPECT_TRUE(log) << log.error().message();
   return log ? std::move(*log) : nullptr;
 }

@@ -43,6 +43,7 @@ TEST(RedisErrors, TheScriptsOwnWords) {
   EXPECT_EQ(of("TENURE-CORRUPT x").error.code, Errc::corrupt);
   EXPECT_EQ(of("TENURE-VERSION x").error.code, Errc::version);
   EXPECT_EQ(of("TENURE-OTHERPOOL x").error.code, Errc::refused);
+  EXPECT_EQ(of("TENURE-SHARDS x").error.code, Errc::refused);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "log/memory/memory_log.h"
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -24,24 +25,29 @@ class Registry {
   Result<std::shared_ptr<Store>> find(std::string_view name, const LogOptions& options) {
     std::lock_guard lock(mutex_);
     std::erase_if(stores_, [](const auto& named) { return named.second.expired(); });
-    std::weak_ptr<Store>& known = stores_[std::string(name)];
+    std::weak_ptr<Store>& known = stores_[{std::string(name), options.shard.index}];
     std::shared_ptr<Store> store = known.lock();
     if (store && !store->removed()) {
-      if (store->pool() == options.pool) return store;
-      return fail(Errc::refused, "memory open",
-                  "the log belongs to pool '" + store->pool() + "', not '" + options.pool + "'");
+      if (store->pool() != options.pool) {
+        return fail(Errc::refused, "memory open",
+                    "the log belongs to pool '" + store->pool() + "', not '" + options.pool + "'");
+      }
+      if (options.shard.count != 0 && store->shards() != options.shard.count) {
+        return fail(Errc::refused, "memory open", other_count(store->shards(), options.shard.count));
+      }
+      return store;
     }
     if (options.read_only) {
       return fail(Errc::refused, "memory open", "no log has this name, and a read-only opener does not create it");
     }
-    store = std::make_shared<Store>(options.pool);
+    store = std::make_shared<Store>(options.pool, std::max(1U, options.shard.count));
     known = store;
     return store;
   }
 
  private:
   std::mutex mutex_;
-  std::map<std::string, std::weak_ptr<Store>> stores_;  // guarded by mutex_
+  std::map<std::pair<std::string, std::uint32_t>, std::weak_ptr<Store>> stores_;  // guarded by mutex_; also by shard
 };
 
 using Done = std::function<void(Status)>;
@@ -119,6 +125,8 @@ class MemoryLog final : public Log, private Store::Waiter {
       return Status();
     });
   }
+
+  std::uint32_t shards() const override { return options_.shard.count; }
 
   void close() override {
     callbacks_->close();
@@ -206,7 +214,9 @@ Result<std::unique_ptr<Log>> open_memory_log(std::string_view name, const LogOpt
   if (name.empty()) return fail(Errc::invalid, "memory open", "the URL names no log: write memory:NAME");
   auto store = memory::Registry::instance().find(name, options);
   if (!store) return Failure(std::move(store.error()));
-  return std::make_unique<memory::MemoryLog>(std::string(name), options, std::move(*store));
+  LogOptions known = options;
+  known.shard.count = (*store)->shards();
+  return std::make_unique<memory::MemoryLog>(std::string(name), std::move(known), std::move(*store));
 }
 
 }  // namespace tenure

@@ -24,9 +24,10 @@ class Store {
     virtual void entries_ready() = 0;
   };
 
-  explicit Store(std::string pool);
+  Store(std::string pool, std::uint32_t shards);
 
   const std::string& pool() const { return pool_; }
+  std::uint32_t shards() const { return shards_; }
 
   Result<Position> append(Bytes data);
   // A bounded run of the entries after the cursor. Where there is none yet, `waiter` is registered.
@@ -46,6 +47,7 @@ class Store {
   void wake_waiters();
 
   const std::string pool_;
+  const std::uint32_t shards_;
   const BootClock clock_;
   const std::int64_t time_offset_ms_;
 

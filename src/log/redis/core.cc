@@ -29,7 +29,7 @@ Core::Core(const World& world, const Settings& settings, const LogOptions& optio
     : world_(world),
       settings_(settings),
       options_(options),
-      keys_(options.pool),
+      keys_(options.pool, options.shard.index),
       data_link_(
           world, settings, [this] { return greet(all_scripts()); }, [this](const Error& error) { lose(error); }),
       beat_link_(
@@ -58,6 +58,7 @@ void Core::open(Done done) {
   ask_overview([this, done = std::move(done)](const Result<Overview>& overview) {
     if (!overview) return done(Failure(overview.error()));
     history_ = {.id = overview->id, .seen = overview->last, .link = overview->link};
+    options_.shard.count = overview->shards;
     done(Status());
   });
 }
@@ -69,7 +70,10 @@ void Core::append(Lane lane, Bytes data, Log::AppendDone done) {
 void Core::ask_overview(std::function<void(Result<Overview>)> done) {
   const std::string new_id = to_hex(world_.entropy.id());
   const std::array<std::string_view, 3> keys = {keys_.log, keys_.meta, keys_.head};
-  const std::array<std::string_view, 3> arguments = {options_.pool, new_id, options_.read_only ? "0" : "1"};
+  const std::string shard = std::to_string(options_.shard.index);
+  const std::string shards = std::to_string(options_.shard.count);
+  const std::array<std::string_view, 5> arguments = {options_.pool, new_id, options_.read_only ? "0" : "1", shard,
+                                                     shards};
   data_link_.send("open", call(Scripts::get().open, keys, arguments),
                   [this, done = std::move(done)](const Result<Reply>& reply) {
                     if (!reply) return done(Failure(reply.error()));

@@ -42,6 +42,7 @@ class Core {
   void remove(Done done);
 
   std::uint64_t log_id() const { return history_.id; }
+  std::uint32_t shards() const { return options_.shard.count; }
 
  private:
   Greeting greet(const std::vector<const Script*>& scripts) const;
@@ -53,7 +54,7 @@ class Core {
 
   const World world_;
   const Settings& settings_;
-  const LogOptions options_;
+  LogOptions options_;  // the number of shards as the log has it, once it is open
   const Keys keys_;
   History history_;
   Link data_link_;

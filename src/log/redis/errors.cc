@@ -14,7 +14,7 @@ struct Meaning {
 };
 
 // Redis' own words first, those of scripts.cc below.
-constexpr std::array<Meaning, 26> kMeanings = {{
+constexpr std::array<Meaning, 27> kMeanings = {{
     {"OOM", Errc::full, false, "raise maxmemory, or make room; nothing was written"},
     {"MISCONF", Errc::full, false, "the server cannot write to its disk, and refuses writes until it can"},
     {"NOREPLICAS", Errc::unavailable, false, "fewer replicas are in step than min-replicas-to-write asks for"},
@@ -37,6 +37,7 @@ constexpr std::array<Meaning, 26> kMeanings = {{
     {"TENURE-ABSENT", Errc::refused, false, ""},
     {"TENURE-FOREIGN", Errc::refused, false, "choose another name or database"},
     {"TENURE-OTHERPOOL", Errc::refused, false, "keys were renamed or copied: open it under its own name"},
+    {"TENURE-SHARDS", Errc::refused, false, "the number stays until the pool is shut down"},
     {"TENURE-VERSION", Errc::version, false, "use a newer program"},
     {"TENURE-CORRUPT", Errc::corrupt, false, "restore a backup, or delete the pool's keys"},
     {"TENURE-AGAIN", Errc::unavailable, false, ""},

@@ -24,8 +24,8 @@ std::string tag_of(std::string_view pool) {
 
 }  // namespace
 
-Keys::Keys(std::string_view pool) {
-  const std::string prefix = "tenure:{" + tag_of(pool) + "}:";
+Keys::Keys(std::string_view pool, std::uint32_t shard) {
+  const std::string prefix = "tenure:{" + tag_of(pool) + (shard == 0 ? "" : "/" + std::to_string(shard)) + "}:";
   log = prefix + "log";
   meta = prefix + "meta";
   head = prefix + "snapshot";

@@ -7,14 +7,18 @@
 //   tenure:{POOL}:meta           a hash: what the log is, and where its end lies
 //   tenure:{POOL}:snapshot       a hash: which snapshot is the newest
 //   tenure:{POOL}:snapshot:TAG   a list: the chunks of a snapshot
+//
+// Shards have a tag each, so that a cluster can keep them on several servers: {POOL}, {POOL/1}, {POOL/2} and so on. No
+// other pool has them, since a slash in a pool's name is written %2f.
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace tenure::redis {
 
 struct Keys {
-  explicit Keys(std::string_view pool);
+  explicit Keys(std::string_view pool, std::uint32_t shard = 0);
 
   std::string chunks(std::string_view tag) const { return head + ":" + std::string(tag); }
 

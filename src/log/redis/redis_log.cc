@@ -36,6 +36,7 @@ class Body : public std::enable_shared_from_this<Body> {
     reactor_->post([this, answer] {
       core_->open([this, answer](Status status) {
         log_id_ = core_->log_id();
+        shards_ = core_->shards();
         answer->set_value(std::move(status));
       });
     });
@@ -89,6 +90,7 @@ class Body : public std::enable_shared_from_this<Body> {
   }
 
   std::uint64_t log_id() const { return log_id_; }
+  std::uint32_t shards() const { return shards_; }
 
   // The callbacks end first: the one that is running may be about to append.
   void close() {
@@ -118,6 +120,7 @@ class Body : public std::enable_shared_from_this<Body> {
   SystemEntropy entropy_;
   std::array<Load, 2> loads_;  // by lane
   std::atomic<std::uint64_t> log_id_ = 0;
+  std::atomic<std::uint32_t> shards_ = 1;
   CallbackThread callbacks_;
   const std::unique_ptr<Reactor> reactor_;
   std::unique_ptr<Core> core_;  // used on the reactor's thread, and after that has ended
@@ -172,6 +175,7 @@ class RedisLog final : public Log {
   }
 
   void close() override { body_->close(); }
+  std::uint32_t shards() const override { return body_->shards(); }
 
  private:
   const std::shared_ptr<Body> body_;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kOpen = R"(
 local log, meta, head = KEYS[1], KEYS[2], KEYS[3]
 local function bad(code, text) return redis.error_reply('TENURE-' .. code .. ' ' .. text) end
-local m = redis.call('HMGET', meta, 'format', 'pool', 'id')
+local m = redis.call('HMGET', meta, 'format', 'pool', 'id', 'shards', 'shard')
 local h = redis.call('HMGET', head, 'position', 'hash', 'chunks', 'tag')
 local e = redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)[1]
 if e and e[2][1] ~= 'tenure' then return bad('FOREIGN', log .. ' has entries of another program') end
@@ -23,16 +23,23 @@ if not m[1] then
   if e or h[1] then return bad('CORRUPT', meta .. ' is gone, other keys are not') end
   if redis.call('EXISTS', log) == 1 then return bad('FOREIGN', log .. ' is a stream of another program') end
   if ARGV[3] == '0' then return bad('ABSENT', 'no log is there, and a read-only opener does not create it') end
-  redis.call('HSET', meta, 'format', '1', 'pool', ARGV[1], 'id', ARGV[2])
-  return {ARGV[2], '0', ''}
+  local shards = math.max(tonumber(ARGV[5]), 1)
+  local which = shards > 1 and {'shards', ARGV[5], 'shard', ARGV[4]} or {}
+  redis.call('HSET', meta, 'format', '1', 'pool', ARGV[1], 'id', ARGV[2], unpack(which))
+  return {ARGV[2], tostring(shards), '0', ''}
 end
 if m[1] ~= '1' then return bad('VERSION', 'the log has format ' .. m[1] .. ', this program speaks 1') end
 if m[2] ~= ARGV[1] then return bad('OTHERPOOL', "the log belongs to pool '" .. m[2] .. "'") end
+local shards, shard = m[4] or '1', m[5] or '0'
+if shard ~= ARGV[4] then return bad('OTHERPOOL', 'the log is that of shard ' .. shard) end
+if ARGV[5] ~= '0' and shards ~= ARGV[5] then
+  return bad('SHARDS', 'the pool has shards=' .. shards .. ', not ' .. ARGV[5])
+end
 local need = h[1] or (e and '1')
 if need and #redis.call('XRANGE', log, need, need) == 0 then
   return bad('CORRUPT', 'entry ' .. need .. ' is gone: trimmed by another program, deleted or evicted')
 end
-return {m[3], e and string.match(e[1], '^%d+') or '0', e and e[2][4] or '', h[1], h[2], h[3], h[4]}
+return {m[3], shards, e and string.match(e[1], '^%d+') or '0', e and e[2][4] or '', h[1], h[2], h[3], h[4]}
 )";
 
 // What all others begin with: the log must be the one that the caller believes to be in.

@@ -13,7 +13,7 @@
 //   meets the link it expects has its proof that nothing before it was exchanged, without any further question.
 //
 //   stream entry   POSITION-TIME  tenure DATA  link HEX  prev HEX
-//   meta           format pool id
+//   meta           format pool id shards shard           the last two only where the pool has several
 //   snapshot       position hash chunks tag before          tag names the list of chunks, before the one it replaced
 //
 // No script makes more than one write. Redis writes several as a transaction to its append-only file, and if a crash
@@ -40,7 +40,7 @@ struct Script {
 
 // All of them, made on first use.
 struct Scripts {
-  Script open;    // log meta head | pool new_id create  -> id last link position hash chunks tag
+  Script open;    // log meta head | pool new_id create shard shards  -> id shards last link position hash chunks tag
   Script append;  // log meta      | id link seen data   -> position
   Script probe;   // log meta      | id position link    -> ok; or trimmed first; or, without link, the entry
   Script commit;  // log meta head chunks | id position hash count tag  -> the tag of chunks that nobody needs any more

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "base/shard.h"
 #include "log/redis/command.h"
 #include "log/redis/scripts.h"
 #include "log/redis/stream_entry.h"
@@ -17,15 +18,17 @@ constexpr std::string_view kUncommittedMs = "600000";
 Result<Overview> parse_overview(Value reply, const std::string& place) {
   Overview overview;
   overview.id = parse_word(reply[0].text());
-  overview.last = reply[1].number();
-  overview.link = parse_word(reply[2].text());
-  if (overview.id == 0 || (overview.last != 0 && overview.link == 0)) {
+  overview.shards = static_cast<std::uint32_t>(reply[1].number());
+  overview.last = reply[2].number();
+  overview.link = parse_word(reply[3].text());
+  if (overview.id == 0 || overview.shards == 0 || overview.shards > kShardsMax ||
+      (overview.last != 0 && overview.link == 0)) {
     return fail(Errc::corrupt, "redis open", place + ": the pool's keys are damaged: restore a backup, or delete them");
   }
-  if (reply[3].is_nil()) return overview;
-  overview.snapshot = {reply[3].number(), parse_word(reply[4].text())};
-  overview.chunks = reply[5].number();
-  overview.tag = reply[6].text();
+  if (reply[4].is_nil()) return overview;
+  overview.snapshot = {reply[4].number(), parse_word(reply[5].text())};
+  overview.chunks = reply[6].number();
+  overview.tag = reply[7].text();
   return overview;
 }
 

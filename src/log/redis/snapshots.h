@@ -17,6 +17,7 @@ namespace tenure::redis {
 // What the log and its newest snapshot are, as Scripts::open says.
 struct Overview {
   std::uint64_t id = 0;
+  std::uint32_t shards = 1;
   Position last = 0;  // entry, and its link
   std::uint64_t link = 0;
   Cursor snapshot;

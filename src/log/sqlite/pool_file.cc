@@ -30,29 +30,27 @@ constexpr int kOpenAttemptsMax = 8;
 }  // namespace
 
 Result<std::shared_ptr<PoolFile>> PoolFile::open(const Settings& settings, const LogOptions& options, Nanos patience) {
-  if (options.read_only) return open_for_reading(settings, options.pool);
+  if (options.read_only) return open_for_reading(settings, options);
   Registry& registry = Registry::instance();
   const std::unique_lock lock(registry.mutex, patience);
   if (!lock) return fail(Errc::unavailable, "sqlite open", settings.path + ": this process is opening another file");
   std::erase_if(registry.files, [](const auto& named) { return named.second.expired(); });
   std::weak_ptr<PoolFile>& known = registry.files[settings.path];
   if (auto file = known.lock(); file && file->still_there()) {
-    if (file->pool() != options.pool) {
-      return fail(Errc::refused, "sqlite open",
-                  settings.path + ": the file belongs to pool '" + file->pool() + "', not '" + options.pool +
-                      "': name that pool, or another file");
+    if (Status ours = check_owner(settings.path, file->pool(), file->shards(), options); !ours) {
+      return Failure(ours.error());
     }
     file->writer().require(settings.sync);
     return file;
   }
-  auto file = open_for_writing(settings, options.pool, patience);
+  auto file = open_for_writing(settings, options, patience);
   if (!file) return file;
   (*file)->writer().require(settings.sync);
   known = *file;
   return file;
 }
 
-Result<std::shared_ptr<PoolFile>> PoolFile::open_for_reading(const Settings& settings, const std::string& pool) {
+Result<std::shared_ptr<PoolFile>> PoolFile::open_for_reading(const Settings& settings, const LogOptions& options) {
   const auto identity = identity_of(settings.path);
   if (!identity) {
     return fail(Errc::refused, "sqlite open",
@@ -60,13 +58,14 @@ Result<std::shared_ptr<PoolFile>> PoolFile::open_for_reading(const Settings& set
   }
   auto connection = Connection::open(settings.path, Connection::Mode::existing);
   if (!connection) return Failure(connection.error());
-  if (const Status ours = check_schema(*connection, pool); !ours) return Failure(ours.error());
+  const Result<std::uint32_t> shards = check_schema(*connection, options);
+  if (!shards) return Failure(shards.error());
   auto wake = WakeFile::open(WakeFile::path_for(settings.path), true);
   if (!wake) return Failure(wake.error());
-  return std::shared_ptr<PoolFile>(new PoolFile(settings.path, pool, std::move(*wake), *identity));
+  return std::shared_ptr<PoolFile>(new PoolFile(settings.path, options.pool, *shards, std::move(*wake), *identity));
 }
 
-Result<std::shared_ptr<PoolFile>> PoolFile::open_for_writing(const Settings& settings, const std::string& pool,
+Result<std::shared_ptr<PoolFile>> PoolFile::open_for_writing(const Settings& settings, const LogOptions& options,
                                                              Nanos patience) {
   for (int attempt = 0; attempt < kOpenAttemptsMax; ++attempt) {
     auto wake = WakeFile::open(WakeFile::path_for(settings.path), false);
@@ -78,10 +77,11 @@ Result<std::shared_ptr<PoolFile>> PoolFile::open_for_writing(const Settings& set
 
     auto connection = Connection::open(settings.path, Connection::Mode::create);
     if (!connection) return Failure(connection.error());
-    if (const Status ours = create_or_check_schema(*connection, pool); !ours) return Failure(ours.error());
+    const Result<std::uint32_t> shards = create_or_check_schema(*connection, options);
+    if (!shards) return Failure(shards.error());
     const auto identity = identity_of(settings.path);
     if (!identity) return fail(Errc::unavailable, "sqlite open", settings.path + ": it was removed while opening");
-    std::shared_ptr<PoolFile> file(new PoolFile(settings.path, pool, std::move(*wake), *identity));
+    std::shared_ptr<PoolFile> file(new PoolFile(settings.path, options.pool, *shards, std::move(*wake), *identity));
     const Status started = file->start_writer(std::move(*connection));
     turn.release();
     if (!started) return Failure(started.error());

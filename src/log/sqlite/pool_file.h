@@ -32,6 +32,7 @@ class PoolFile {
   Status still_there() const;
 
   const std::string& pool() const { return pool_; }
+  std::uint32_t shards() const { return shards_; }
   WakeFile& wake() { return *wake_; }
   Writer& writer() { return *writer_; }  // not for a read-only handle
 
@@ -42,16 +43,17 @@ class PoolFile {
     friend bool operator==(const Identity&, const Identity&) = default;
   };
   static std::optional<Identity> identity_of(const std::string& path);
-  static Result<std::shared_ptr<PoolFile>> open_for_reading(const Settings& settings, const std::string& pool);
-  static Result<std::shared_ptr<PoolFile>> open_for_writing(const Settings& settings, const std::string& pool,
+  static Result<std::shared_ptr<PoolFile>> open_for_reading(const Settings& settings, const LogOptions& options);
+  static Result<std::shared_ptr<PoolFile>> open_for_writing(const Settings& settings, const LogOptions& options,
                                                             Nanos patience);
 
-  PoolFile(std::string path, std::string pool, std::unique_ptr<WakeFile> wake, Identity identity)
-      : path_(std::move(path)), pool_(std::move(pool)), identity_(identity), wake_(std::move(wake)) {}
+  PoolFile(std::string path, std::string pool, std::uint32_t shards, std::unique_ptr<WakeFile> wake, Identity identity)
+      : path_(std::move(path)), pool_(std::move(pool)), shards_(shards), identity_(identity), wake_(std::move(wake)) {}
   Status start_writer(Connection connection);
 
   const std::string path_;
   const std::string pool_;
+  const std::uint32_t shards_;
   const Identity identity_;
   const std::unique_ptr<WakeFile> wake_;
   std::unique_ptr<Writer> writer_;  // after wake_, which it uses

@@ -1,5 +1,7 @@
 #include "log/sqlite/schema.h"
 
+#include <algorithm>
+
 namespace tenure::sqlite {
 namespace {
 
@@ -20,13 +22,18 @@ Result<bool> is_empty(Connection& connection) {
   return *tables == 0;
 }
 
-Status create(Connection& connection, const std::string& pool) {
+Status create(Connection& connection, const LogOptions& options) {
   return transact(connection, [&]() -> Status {
     if (Status made = connection.exec(kTables); !made) return made;
     auto name = connection.prepare("INSERT INTO meta VALUES('pool', ?1)");
     if (!name) return Failure(name.error());
-    name->bind_text(1, pool);
+    name->bind_text(1, options.pool);
     if (Status named = name->run(); !named) return named;
+    if (options.shard.count > 1) {
+      const std::string which = "INSERT INTO meta VALUES('shards', " + std::to_string(options.shard.count) +
+                                "), ('shard', " + std::to_string(options.shard.index) + ")";
+      if (Status noted = connection.exec(which.c_str()); !noted) return noted;
+    }
     const std::string marks = "PRAGMA application_id=" + std::to_string(kApplicationId) +
                               "; PRAGMA user_version=" + std::to_string(kSchemaVersion);
     return connection.exec(marks.c_str());
@@ -45,21 +52,27 @@ Status use_wal(Connection& connection) {
               connection.path() + ": this file system cannot share a write-ahead log: use a local disk");
 }
 
-Status check_pool(Connection& connection, const std::string& pool) {
+Result<std::string> owner_of(Connection& connection) {
   auto name = connection.prepare("SELECT value FROM meta WHERE name='pool'");
   if (!name) return Failure(name.error());
   const Result<bool> row = name->step();
   if (!row) return Failure(row.error());
-  const std::string found = *row ? name->text(0) : "";
-  if (found == pool) return {};
-  return fail(Errc::refused, "sqlite open",
-              connection.path() + ": the file belongs to pool '" + found + "', not '" + pool +
-                  "': name that pool, or another file");
+  return *row ? name->text(0) : "";
 }
 
 }  // namespace
 
-Status create_or_check_schema(Connection& connection, const std::string& pool) {
+Status check_owner(const std::string& path, const std::string& pool, std::uint32_t shards, const LogOptions& options) {
+  if (pool != options.pool) {
+    return fail(Errc::refused, "sqlite open",
+                path + ": the file belongs to pool '" + pool + "', not '" + options.pool +
+                    "': name that pool, or another file");
+  }
+  if (options.shard.count == 0 || options.shard.count == shards) return {};
+  return fail(Errc::refused, "sqlite open", path + ": " + other_count(shards, options.shard.count));
+}
+
+Result<std::uint32_t> create_or_check_schema(Connection& connection, const LogOptions& options) {
   const auto empty = is_empty(connection);
   if (!empty) return Failure(empty.error());
   if (connection.read_only()) {
@@ -68,15 +81,18 @@ Status create_or_check_schema(Connection& connection, const std::string& pool) {
         connection.path() + ": the file is not writable for this user: change its permissions or open read-only");
   }
   if (!*empty) {
-    if (Status ours = check_schema(connection, pool); !ours) return ours;
-    return use_wal(connection);
+    const Result<std::uint32_t> shards = check_schema(connection, options);
+    if (!shards) return shards;
+    if (Status wal = use_wal(connection); !wal) return Failure(wal.error());
+    return shards;
   }
-  if (Status sized = connection.exec(kPageSize); !sized) return sized;
-  if (Status wal = use_wal(connection); !wal) return wal;
-  return create(connection, pool);
+  if (Status sized = connection.exec(kPageSize); !sized) return Failure(sized.error());
+  if (Status wal = use_wal(connection); !wal) return Failure(wal.error());
+  if (Status created = create(connection, options); !created) return Failure(created.error());
+  return std::max(1U, options.shard.count);
 }
 
-Status check_schema(Connection& connection, const std::string& pool) {
+Result<std::uint32_t> check_schema(Connection& connection, const LogOptions& options) {
   const auto application = connection.query_integer("PRAGMA application_id");
   if (!application) return Failure(application.error());
   const auto version = connection.query_integer("PRAGMA user_version");
@@ -90,7 +106,20 @@ Status check_schema(Connection& connection, const std::string& pool) {
                 connection.path() + ": written by a newer version (format " + std::to_string(*version) +
                     ", this one speaks " + std::to_string(kSchemaVersion) + "): upgrade this program");
   }
-  return check_pool(connection, pool);
+  const Result<std::string> pool = owner_of(connection);
+  if (!pool) return Failure(pool.error());
+  const auto counted = connection.query_integer("SELECT ifnull(max(value), 1) FROM meta WHERE name='shards'");
+  if (!counted) return Failure(counted.error());
+  const auto index = connection.query_integer("SELECT ifnull(max(value), 0) FROM meta WHERE name='shard'");
+  if (!index) return Failure(index.error());
+  if (*index != options.shard.index) {
+    return fail(
+        Errc::refused, "sqlite open",
+        connection.path() + ": the file is that of shard " + std::to_string(*index) + ": it was renamed or copied");
+  }
+  const auto shards = static_cast<std::uint32_t>(std::clamp<std::int64_t>(*counted, 1, kShardsMax));
+  if (Status ours = check_owner(connection.path(), *pool, shards, options); !ours) return Failure(ours.error());
+  return shards;
 }
 
 }  // namespace tenure::sqlite

@@ -51,7 +51,7 @@ Status resolve(std::string_view path, Settings& settings) {
 
 }  // namespace
 
-Result<Settings> parse_settings(std::string_view location) {
+Result<Settings> parse_settings(std::string_view location, std::uint32_t shard) {
   Settings settings;
   const std::size_t question = location.find('?');
   if (question != std::string_view::npos) {
@@ -67,6 +67,7 @@ Result<Settings> parse_settings(std::string_view location) {
   if (const Status resolved = resolve(location.substr(0, question), settings); !resolved) {
     return Failure(resolved.error());
   }
+  if (shard != 0) settings.path += "-shard-" + std::to_string(shard);
   return settings;
 }
 

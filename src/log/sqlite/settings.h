@@ -22,6 +22,7 @@ struct Settings {
   Sync sync = Sync::full;
 };
 
-Result<Settings> parse_settings(std::string_view location);
+// The file of a shard but the first lies beside that of the first, as PATH-shard-N.
+Result<Settings> parse_settings(std::string_view location, std::uint32_t shard = 0);
 
 }  // namespace tenure::sqlite

@@ -41,7 +41,8 @@ class SqliteSnapshotWriter final : public SnapshotWriter {
 // is let go of when the handle, and the snapshot writers it gave out, are destroyed.
 class SqliteLog final : public Log {
  public:
-  SqliteLog(std::shared_ptr<Access> access, ReaderFile file) : access_(access), reader_(access, std::move(file)) {}
+  SqliteLog(std::shared_ptr<Access> access, ReaderFile file, std::uint32_t shards)
+      : access_(access), reader_(access, std::move(file)), shards_(shards) {}
   ~SqliteLog() override { close(); }
 
   void append(Lane lane, Bytes data, AppendDone done) override {
@@ -60,6 +61,8 @@ class SqliteLog final : public Log {
 
   void remove(Done done) override { access_->run(std::make_unique<Remove>(), std::move(done)); }
 
+  std::uint32_t shards() const override { return shards_; }
+
   // The reader ends first: it alone gives the handle another file.
   void close() override {
     reader_.close();
@@ -69,6 +72,7 @@ class SqliteLog final : public Log {
  private:
   const std::shared_ptr<Access> access_;
   Reader reader_;
+  const std::uint32_t shards_;
 };
 
 }  // namespace
@@ -76,14 +80,16 @@ class SqliteLog final : public Log {
 
 Result<std::unique_ptr<Log>> open_sqlite_log(std::string_view location, const LogOptions& options) {
   using namespace sqlite;
-  const auto settings = parse_settings(location);
+  const auto settings = parse_settings(location, options.shard.index);
   if (!settings) return Failure(settings.error());
   auto file = PoolFile::open(*settings, options);
   if (!file) return Failure(file.error());
   auto reading = ReaderFile::open(*file);
   if (!reading) return Failure(reading.error());
-  auto access = std::make_shared<Access>(*settings, options, std::move(*file));
-  return std::make_unique<SqliteLog>(std::move(access), std::move(*reading));
+  LogOptions known = options;
+  known.shard.count = (*file)->shards();
+  auto access = std::make_shared<Access>(*settings, known, std::move(*file));
+  return std::make_unique<SqliteLog>(std::move(access), std::move(*reading), known.shard.count);
 }
 
 }  // namespace tenure
