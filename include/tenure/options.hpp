@@ -33,6 +33,11 @@ struct PoolOptions {
   std::uint32_t quarantine_after = 3;  // deaths of holders that a job may cause; zero: any number
   Assignment assignment = Assignment::rendezvous;
 
+  // How many parts the pool's keys are divided into, each with a log of its own: for more than one log can carry. Up to
+  // 256. Whoever creates the pool decides it for good; zero takes what there is, or one, and any other number than what
+  // there is is refused. max_queued_jobs holds for each part.
+  std::uint32_t shards = 0;
+
   // Of this process.
   std::chrono::milliseconds worker_ttl{10'000};  // the lease: how long its workers live without a sign
   std::size_t concurrency = 0;                   // handlers that run at a time; zero: twice the cores, at least 4

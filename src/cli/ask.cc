@@ -1,6 +1,8 @@
 // Commands that ask one thing of the pool and wait for it: notify, stop, drain, shutdown.
 
+#include <algorithm>
 #include <condition_variable>
+#include <deque>
 #include <mutex>
 #include <optional>
 
@@ -14,12 +16,12 @@ namespace {
 int ask(const Call& call, const Request& request, Stage stage, std::string_view done) {
   const Result<Deadline> deadline = deadline_of(call);
   if (!deadline) return report_usage(call, deadline.error());
-  const Result<std::unique_ptr<PoolCore>> core = connect(call);
-  if (!core) return report(call, core.error());
-  const Result<TicketPtr> ticket = (*core)->submit(request);
+  const Result<std::unique_ptr<Shards>> pool = connect(call);
+  if (!pool) return report(call, pool.error());
+  const Result<TicketPtr> ticket = (*pool)->submit(request);
   if (!ticket) return report(call, ticket.error());
   if (!(*ticket)->wait(stage, *deadline)) {
-    return report(call, (*core)->late((*ticket)->operation()));
+    return report(call, (*pool)->late((*ticket)->operation()));
   }
   if (const Status outcome = (*ticket)->outcome(stage); !outcome) return report(call, outcome.error());
   const PendingTicket::View view = (*ticket)->view();
@@ -35,14 +37,13 @@ int ask(const Call& call, const Request& request, Stage stage, std::string_view 
   return kDone;
 }
 
-// How many keys the worker holds; nothing if there is none of that name.
-std::optional<std::uint64_t> keys_of(const Machine& machine, const std::string& worker) {
+// Adds how many keys the worker holds in a shard; nothing if there is none of that name.
+void count_keys(const Machine& machine, const std::string& worker, std::optional<std::uint64_t>& held) {
   const WorkerIx ix = machine.roster().worker(worker);
-  if (ix == kNone) return std::nullopt;
-  return machine.roster().workers[ix].keys_held;
+  if (ix != kNone) held = held.value_or(0) + machine.roster().workers[ix].keys_held;
 }
 
-// Waits for a worker that drains to hold nothing any more.
+// Waits for a worker that drains to hold nothing any more in a shard.
 class Emptying final : public NodeEvents {
  public:
   explicit Emptying(std::string worker) : worker_(std::move(worker)) {}
@@ -86,15 +87,15 @@ int run_drain(const Call& call) {
   const Result<Deadline> deadline = deadline_of(call, std::chrono::minutes(2));
   if (!deadline) return report_usage(call, deadline.error());
   const std::string& id = call.words[0];
-  Emptying emptying(id);
-  const Result<std::unique_ptr<PoolCore>> core = follow(call, &emptying);
-  if (!core) return report(call, core.error());
+  std::deque<Emptying> emptying;  // by shard
+  const Result<std::unique_ptr<Shards>> pool = follow(call, [&](std::uint32_t) { return &emptying.emplace_back(id); });
+  if (!pool) return report(call, pool.error());
   std::optional<std::uint64_t> held;
-  const Status looked = (*core)->look([&](const Machine& machine) { held = keys_of(machine, id); }, *deadline);
+  const Status looked = (*pool)->look([&](const Machine& machine) { count_keys(machine, id, held); }, *deadline);
   if (!looked) return report(call, looked.error());
   if (!held) return report(call, {Errc::no_such_key, "drain", "there is no worker '" + id + "'"});
-  if (const Status sent = (*core)->drain(id); !sent) return report(call, sent.error());
-  if (!emptying.wait(*deadline)) {
+  if (const Status sent = (*pool)->drain(id); !sent) return report(call, sent.error());
+  if (!std::all_of(emptying.begin(), emptying.end(), [&](Emptying& shard) { return shard.wait(*deadline); })) {
     return report(call, {Errc::timed_out, "drain", "some jobs of '" + id + "' have not stopped yet"});
   }
   if (call.json()) {
@@ -109,9 +110,9 @@ int run_drain(const Call& call) {
 int run_shutdown(const Call& call) {
   const Result<Deadline> deadline = deadline_of(call, std::chrono::minutes(5));
   if (!deadline) return report_usage(call, deadline.error());
-  const Result<std::unique_ptr<PoolCore>> core = follow(call, nullptr);
-  if (!core) return report(call, core.error());
-  if (const Status ended = (*core)->shut_down(*deadline); !ended) return report(call, ended.error());
+  const Result<std::unique_ptr<Shards>> pool = follow(call);
+  if (!pool) return report(call, pool.error());
+  if (const Status ended = (*pool)->shut_down(*deadline); !ended) return report(call, ended.error());
   if (call.json()) {
     Json json;
     print(json.object().field("pool", pool_name(call)).field("state", "gone").end().text());

@@ -42,6 +42,7 @@ std::vector<Command> make_commands() {
         {"max-queued", "N", "jobs that may wait for their first holder; of a pool that this creates (1000)"},
         {"max-attempts", "N", "of a failing task; of a pool that this creates (10)"},
         {"quarantine-after", "N", "deaths of holders that a job may cause, 0 for any number; likewise (3)"},
+        {"shards", "N", "parts of the keys, each with a log of its own; of a pool that this creates (1)"},
         {"no-known-death", "", "let others wait for the lease, even if they could know of a crash"},
         {"exec", "CMD…", "the program and its arguments: the rest of the line", {}, false, true}},
        {{"tenure work --exec ./poller.sh", "one worker; each key runs poller.sh"},

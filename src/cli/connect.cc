@@ -50,6 +50,7 @@ CoreOptions core_options(const Call& call, std::string url) {
   CoreOptions options;
   options.url = std::move(url);
   options.pool = pool_name(call);
+  options.shard.count = 0;
   return options;
 }
 
@@ -67,20 +68,23 @@ std::string pool_name(const Call& call) {
   return name.empty() ? "default" : name;
 }
 
-Result<std::unique_ptr<PoolCore>> connect(const Call& call) {
+Result<std::unique_ptr<Shards>> connect(const Call& call) {
   Result<std::string> url = engine_url(call);
   if (!url) return Failure(url.error());
   CoreOptions options = core_options(call, *std::move(url));
   options.client_only = true;
-  return PoolCore::open(std::move(options), nullptr);
+  return Shards::open(std::move(options));
 }
 
-Result<std::unique_ptr<PoolCore>> follow(const Call& call, NodeEvents* listener) {
+Result<std::unique_ptr<Shards>> follow(const Call& call,
+                                       const std::function<NodeEvents*(std::uint32_t shard)>& listener) {
   Result<std::string> url = engine_url(call);
   if (!url) return Failure(url.error());
   CoreOptions options = core_options(call, *std::move(url));
   options.node.replica.snapshots = false;  // one that only looks leaves the keeping to the members
-  return PoolCore::open(std::move(options), nullptr, listener);
+  ShardParts parts;
+  parts.listener = listener;
+  return Shards::open(std::move(options), parts);
 }
 
 Result<Deadline> deadline_of(const Call& call, std::chrono::milliseconds otherwise) {

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "cli/call.h"
-#include "pool/pool_core.h"
+#include "pool/shards.h"
 
 namespace tenure::cli {
 
@@ -17,9 +17,10 @@ Result<std::string> engine_url(const Call& call);
 std::string pool_name(const Call& call);
 
 // A client that keeps no state: constant time, however many keys the pool has.
-Result<std::unique_ptr<PoolCore>> connect(const Call& call);
-// A node without workers, that follows the log; `listener` hears what is said in it.
-Result<std::unique_ptr<PoolCore>> follow(const Call& call, NodeEvents* listener);
+Result<std::unique_ptr<Shards>> connect(const Call& call);
+// A node without workers for each shard, that follows its log; its listener hears what is said in it.
+Result<std::unique_ptr<Shards>> follow(const Call& call,
+                                       const std::function<NodeEvents*(std::uint32_t shard)>& listener = nullptr);
 
 // --timeout, from now on.
 Result<Deadline> deadline_of(const Call& call, std::chrono::milliseconds otherwise = std::chrono::seconds(10));

@@ -31,15 +31,15 @@ int settle(const Call& call, Request::Kind kind, std::string_view done) {
   if (!id) return report_usage(call, id.error());
   const Result<Deadline> deadline = deadline_of(call);
   if (!deadline) return report_usage(call, deadline.error());
-  const Result<std::unique_ptr<PoolCore>> core = connect(call);
-  if (!core) return report(call, core.error());
+  const Result<std::unique_ptr<Shards>> pool = connect(call);
+  if (!pool) return report(call, pool.error());
   Request request;
   request.kind = kind;
   request.dead_id = *id;
-  const Result<TicketPtr> ticket = (*core)->submit(request);
+  const Result<TicketPtr> ticket = (*pool)->submit(request);
   if (!ticket) return report(call, ticket.error());
   if (!(*ticket)->wait(Stage::accepted, *deadline)) {
-    return report(call, (*core)->late((*ticket)->operation()));
+    return report(call, (*pool)->late((*ticket)->operation()));
   }
   if (const Status outcome = (*ticket)->outcome(Stage::accepted); !outcome) return report(call, outcome.error());
   if (call.json()) {
@@ -58,19 +58,22 @@ int run_dead_list(const Call& call) {
   if (!limit) return report_usage(call, limit.error());
   const Result<Deadline> deadline = deadline_of(call, std::chrono::seconds(30));
   if (!deadline) return report_usage(call, deadline.error());
-  const Result<std::unique_ptr<PoolCore>> core = follow(call, nullptr);
-  if (!core) return report(call, core.error());
+  const Result<std::unique_ptr<Shards>> pool = follow(call);
+  if (!pool) return report(call, pool.error());
   std::vector<DeadRow> rows;
-  const Status looked = (*core)->look(
+  const Status looked = (*pool)->look(
       [&](const Machine& machine) {
+        std::size_t taken = 0;
         for (const auto& [id, letter] : machine.dead()) {
-          if (rows.size() == *limit) break;
+          if (taken++ == *limit) break;
           rows.push_back({id, letter.key, letter.kind, letter.quarantined, letter.epoch,
                           std::max<std::int64_t>(machine.log_time_ms() - letter.since_ms, 0), letter.error});
         }
       },
       *deadline);
   if (!looked) return report(call, looked.error());
+  std::sort(rows.begin(), rows.end(), [](const DeadRow& a, const DeadRow& b) { return a.id < b.id; });
+  if (rows.size() > *limit) rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(*limit), rows.end());
   if (call.json()) {
     Json json;
     json.object().array("dead");

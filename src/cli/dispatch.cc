@@ -47,8 +47,8 @@ Result<Request> request_of(const Call& call) {
 }
 
 // What has become of it by the deadline: the error that says so, if it is not what was waited for.
-std::optional<Error> outcome_of(const PoolCore& core, const PendingTicket& ticket, Stage stage, Deadline deadline) {
-  if (!ticket.wait(stage, deadline)) return core.late(ticket.operation());
+std::optional<Error> outcome_of(const Shards& pool, const PendingTicket& ticket, Stage stage, Deadline deadline) {
+  if (!ticket.wait(stage, deadline)) return pool.late(ticket.operation());
   const Status outcome = ticket.outcome(stage);
   if (outcome) return std::nullopt;
   return outcome.error();
@@ -76,9 +76,9 @@ std::string line_of(const std::string& key, const PendingTicket& ticket, const s
   return json.end().text();
 }
 
-int tell(const PoolCore& core, const DispatchPlan& plan, const std::string& key, const PendingTicket& ticket,
+int tell(const Shards& pool, const DispatchPlan& plan, const std::string& key, const PendingTicket& ticket,
          Deadline deadline) {
-  const std::optional<Error> error = outcome_of(core, ticket, plan.stage, deadline);
+  const std::optional<Error> error = outcome_of(pool, ticket, plan.stage, deadline);
   const PendingTicket::View view = ticket.view();
   if (plan.json) {
     print(line_of(key, ticket, error));
@@ -94,7 +94,7 @@ int tell(const PoolCore& core, const DispatchPlan& plan, const std::string& key,
   return exit_code(error->code);
 }
 
-int dispatch_one(const Call& call, PoolCore& core, const DispatchPlan& plan, Request request) {
+int dispatch_one(const Call& call, Shards& pool, const DispatchPlan& plan, Request request) {
   request.key = call.words[0];
   if (call.words.size() > 1 && call.words[1] == "-") {
     request.text.assign(std::istreambuf_iterator<char>(std::cin), {});
@@ -102,24 +102,24 @@ int dispatch_one(const Call& call, PoolCore& core, const DispatchPlan& plan, Req
     request.text = call.words[1];
   }
   const Deadline deadline = std::chrono::steady_clock::now() + plan.timeout;
-  const Result<TicketPtr> ticket = core.submit(request);
+  const Result<TicketPtr> ticket = pool.submit(request);
   if (!ticket) return report(call, ticket.error());
-  return tell(core, plan, request.key, **ticket, deadline);
+  return tell(pool, plan, request.key, **ticket, deadline);
 }
 
 // Jobs that were sent, in the order of their lines; the oldest is waited for first.
 class UnderWay {
  public:
-  UnderWay(PoolCore& core, const DispatchPlan& plan) : core_(core), plan_(plan) {}
+  UnderWay(Shards& pool, const DispatchPlan& plan) : pool_(pool), plan_(plan) {}
 
   // What is malformed is an answer like any other, and has its place among them.
   void send(const Request& request) {
     if (jobs_.size() >= kUnderWayMax) tell_oldest();
     const std::string key = request.key;
-    Result<TicketPtr> ticket = core_.submit(request);
+    Result<TicketPtr> ticket = pool_.submit(request);
     while (!ticket && ticket.error().code == Errc::busy && !jobs_.empty()) {
       tell_oldest();
-      ticket = core_.submit(request);
+      ticket = pool_.submit(request);
     }
     if (!ticket) return fail_line(key, ticket.error());
     jobs_.push_back({key, *ticket, std::chrono::steady_clock::now() + plan_.timeout});
@@ -154,20 +154,20 @@ class UnderWay {
   void tell_oldest() {
     const Job job = std::move(jobs_.front());
     jobs_.pop_front();
-    note(tell(core_, plan_, job.key, *job.ticket, job.deadline));
+    note(tell(pool_, plan_, job.key, *job.ticket, job.deadline));
   }
   void note(int code) {
     if (exit_ == kDone) exit_ = code;
   }
 
-  PoolCore& core_;
+  Shards& pool_;
   const DispatchPlan& plan_;
   std::deque<Job> jobs_;
   int exit_ = kDone;
 };
 
-int dispatch_lines(PoolCore& core, const DispatchPlan& plan, const Request& like, std::istream& lines) {
-  UnderWay under_way(core, plan);
+int dispatch_lines(Shards& pool, const DispatchPlan& plan, const Request& like, std::istream& lines) {
+  UnderWay under_way(pool, plan);
   std::string line;
   for (std::uint64_t number = 1; std::getline(lines, line); ++number) {
     if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
@@ -182,12 +182,12 @@ int dispatch_lines(PoolCore& core, const DispatchPlan& plan, const Request& like
   return under_way.exit();
 }
 
-int dispatch_from(const Call& call, PoolCore& core, const DispatchPlan& plan, const Request& like) {
+int dispatch_from(const Call& call, Shards& pool, const DispatchPlan& plan, const Request& like) {
   const std::string path = *call.value("from");
-  if (path == "-") return dispatch_lines(core, plan, like, std::cin);
+  if (path == "-") return dispatch_lines(pool, plan, like, std::cin);
   std::ifstream file(path);
   if (!file) return report(call, {Errc::invalid, "open " + path, "it cannot be read"});
-  return dispatch_lines(core, plan, like, file);
+  return dispatch_lines(pool, plan, like, file);
 }
 
 }  // namespace
@@ -201,9 +201,9 @@ int run_dispatch(const Call& call) {
   if (!plan) return report_usage(call, plan.error());
   Result<Request> request = request_of(call);
   if (!request) return report_usage(call, request.error());
-  const Result<std::unique_ptr<PoolCore>> core = connect(call);
-  if (!core) return report(call, core.error());
-  return from ? dispatch_from(call, **core, *plan, *request) : dispatch_one(call, **core, *plan, *std::move(request));
+  const Result<std::unique_ptr<Shards>> pool = connect(call);
+  if (!pool) return report(call, pool.error());
+  return from ? dispatch_from(call, **pool, *plan, *request) : dispatch_one(call, **pool, *plan, *std::move(request));
 }
 
 }  // namespace tenure::cli

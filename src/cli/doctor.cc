@@ -54,12 +54,12 @@ void check_durability(const std::string& url, std::vector<Check>& checks) {
   }
 }
 
-void check_round_trip(PoolCore& core, Deadline deadline, std::vector<Check>& checks) {
+void check_round_trip(Shards& pool, Deadline deadline, std::vector<Check>& checks) {
   const auto began = std::chrono::steady_clock::now();
   std::size_t workers = 0;
   std::size_t dead = 0;
   Position position = 0;
-  const Status looked = core.look(
+  const Status looked = pool.look(
       [&](const Machine& machine) {
         workers = machine.roster().by_age.size();
         dead = machine.dead().size();
@@ -92,13 +92,13 @@ int run_doctor(const Call& call) {
   if (const std::optional<std::string> file = log_file(*url)) check_file(*file, checks);
   for (Check& found : inspect_log(*url, {.pool = pool_name(call), .read_only = true}))
     checks.push_back(std::move(found));
-  const Result<std::unique_ptr<PoolCore>> core = follow(call, nullptr);
-  if (core) {
+  const Result<std::unique_ptr<Shards>> pool = follow(call);
+  if (pool) {
     checks.insert(checks.begin(), {"open", true, "the engine opens as pool '" + pool_name(call) + "'", ""});
-    check_round_trip(**core, *deadline, checks);
+    check_round_trip(**pool, *deadline, checks);
   } else {
-    checks.insert(checks.begin(), {"open", false, core.error().message(), hint(core.error().code)});
-    exit = exit_code(core.error().code);
+    checks.insert(checks.begin(), {"open", false, pool.error().message(), hint(pool.error().code)});
+    exit = exit_code(pool.error().code);
   }
   const bool sound = std::all_of(checks.begin(), checks.end(), [](const Check& check) { return check.ok; });
   if (exit == kDone && !sound) exit = kOther;

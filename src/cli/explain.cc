@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <deque>
 #include <optional>
 
 #include "cli/connect.h"
@@ -144,15 +145,16 @@ int run_explain(const Call& call) {
   const Result<Deadline> deadline = deadline_of(call, std::chrono::seconds(30));
   if (!deadline) return report_usage(call, deadline.error());
   const std::string& key = call.words[0];
-  Historian historian(key);
-  const Result<std::unique_ptr<PoolCore>> core = follow(call, &historian);
-  if (!core) return report(call, core.error());
+  std::deque<Historian> historians;  // by shard, of which one has something to tell
+  const Result<std::unique_ptr<Shards>> pool =
+      follow(call, [&](std::uint32_t) { return &historians.emplace_back(key); });
+  if (!pool) return report(call, pool.error());
   std::vector<Tenure> history;
   bool known = false;
   std::string now;
-  const Status looked = (*core)->look(
+  const Status looked = (*pool)->of(key).look(
       [&](const Machine& machine) {
-        history = historian.history();
+        history = historians[shard_of(key, (*pool)->count())].history();
         const std::optional<JobInfo> job = machine.find(key);
         known = job.has_value();
         if (job) now = std::string(to_string(job->kind)) + ", " + std::string(to_string(job->state));

@@ -35,12 +35,15 @@ struct Wanted {
   }
 };
 
-Status collect(PoolCore& core, const Wanted& wanted, Deadline deadline, std::vector<JobRow>& rows, Position& position) {
+// `position` is added to.
+Status collect(PoolCore& shard, const Wanted& wanted, Deadline deadline, std::vector<JobRow>& rows,
+               Position& position) {
   SlotId from = 0;
+  Position seen_at = 0;
   while (from != kNone && rows.size() < wanted.limit) {
-    const Status looked = core.look(
+    const Status looked = shard.look(
         [&](const Machine& machine) {
-          position = machine.position();
+          seen_at = machine.position();
           std::size_t seen = 0;
           from = machine.each_job(from, [&](const JobInfo& job) {
             if (wanted.takes(job)) {
@@ -53,6 +56,7 @@ Status collect(PoolCore& core, const Wanted& wanted, Deadline deadline, std::vec
         deadline);
     if (!looked) return looked;
   }
+  position += seen_at;
   return {};
 }
 
@@ -77,12 +81,13 @@ int run_jobs(const Call& call) {
   if (!deadline) return report_usage(call, deadline.error());
   const Wanted wanted{call.value("prefix").value_or(""), call.value("worker").value_or(""),
                       call.value("state").value_or(""), *limit};
-  const Result<std::unique_ptr<PoolCore>> core = follow(call, nullptr);
-  if (!core) return report(call, core.error());
+  const Result<std::unique_ptr<Shards>> pool = follow(call);
+  if (!pool) return report(call, pool.error());
   std::vector<JobRow> rows;
   Position position = 0;
-  if (const Status collected = collect(**core, wanted, *deadline, rows, position); !collected) {
-    return report(call, collected.error());
+  for (std::uint32_t i = 0; i < (*pool)->count(); ++i) {
+    const Status collected = collect((*pool)->core(i), wanted, *deadline, rows, position);
+    if (!collected) return report(call, collected.error());
   }
   std::sort(rows.begin(), rows.end(), [](const JobRow& a, const JobRow& b) { return a.key < b.key; });
   if (call.json()) {

@@ -54,6 +54,9 @@ Result<WorkPlan> work_plan(const Call& call) {
   if (!queued) return Failure(queued.error());
   const Result<std::uint64_t> attempts = call.number("max-attempts", config.max_attempts, 10'000);
   if (!attempts) return Failure(attempts.error());
+  const Result<std::uint64_t> shards = call.number("shards", 0, kShardsMax);
+  if (!shards) return Failure(shards.error());
+  if (call.has("shards") && *shards == 0) return misused("--shards must be at least 1");
   const Result<std::uint64_t> deaths = call.number("quarantine-after", config.quarantine_after, 10'000);
   if (!deaths) return Failure(deaths.error());
   config.max_queued_jobs = static_cast<std::uint32_t>(*queued);
@@ -65,6 +68,7 @@ Result<WorkPlan> work_plan(const Call& call) {
 
   WorkPlan plan;
   plan.core.pool = pool_name(call);
+  plan.core.shard.count = static_cast<std::uint32_t>(*shards);
   plan.core.node.lease = *lease;
   plan.core.node.config = config;
   plan.programs.pool = plan.core.pool;
@@ -134,17 +138,17 @@ class Told final : public NodeEvents {
 };
 
 // Until a signal, or until the pool ends by itself.
-void wait_for_end(const PoolCore& core, const Signals& signals) {
+void wait_for_end(const Shards& pool, const Signals& signals) {
   constexpr int kLookMs = 200;
-  while (!core.over() && !signals.wait(kLookMs)) {
+  while (!pool.over() && !signals.wait(kLookMs)) {
   }
 }
 
 // Hands over, until it is done or a second signal comes.
-void leave(PoolCore& core, const Signals& signals) {
+void leave(Shards& pool, const Signals& signals) {
   std::atomic<bool> left = false;
   std::thread closing([&] {
-    core.close(std::chrono::steady_clock::now() + std::chrono::hours(24));
+    pool.close(std::chrono::steady_clock::now() + std::chrono::hours(24));
     left = true;
   });
   while (!left) {
@@ -153,6 +157,17 @@ void leave(PoolCore& core, const Signals& signals) {
     std::_Exit(kOther);  // the guard ends the programs, and says the session's end
   }
   closing.join();
+}
+
+// Beside the shard's file, where it is one; the guard and its keepers share what it holds. Null elsewhere.
+Result<KnownDeath*> death_watch_of(const WorkPlan& plan, std::uint32_t shard, exec::Guard& guard,
+                                   std::vector<std::unique_ptr<exec::DeathWatch>>& watches) {
+  const std::optional<std::string> file = log_file(plan.core.url, shard);
+  if (!plan.known_death || !file) return nullptr;
+  Result<std::unique_ptr<exec::DeathWatch>> watch = exec::DeathWatch::open(*file);
+  if (!watch) return Failure(watch.error());
+  guard.share((*watch)->descriptor());
+  return watches.emplace_back(*std::move(watch)).get();
 }
 
 }  // namespace
@@ -170,45 +185,41 @@ int run_work(const Call& call) {
 
   Result<std::unique_ptr<exec::Guard>> guard = exec::Guard::start({{"/proc/self/exe", "guard-main"}});
   if (!guard) return report(call, guard.error());
-  std::unique_ptr<exec::DeathWatch> deaths;
-  if (plan->known_death) {
-    if (!url->starts_with("memory:")) plan->programs.engine_url = *url;  // which no other process can open
-    if (const std::optional<std::string> file = log_file(*url)) {
-      Result<std::unique_ptr<exec::DeathWatch>> watch = exec::DeathWatch::open(*file);
-      if (!watch) return report(call, watch.error());
-      deaths = *std::move(watch);
-      (*guard)->share(deaths->descriptor());
-    }
-  }
   plan->core.known_deaths = plan->known_death;
-  plan->core.known_death = deaths.get();
+  // Which no other process could open, if it were in memory.
+  if (plan->known_death && !url->starts_with("memory:")) plan->programs.engine_url = *url;
 
   WorkEvents events(call.json());
   Told told(events);
-  std::unique_ptr<PoolCore> core;
+  std::vector<std::unique_ptr<exec::DeathWatch>> deaths;
+  std::unique_ptr<Shards> pool;
   plan->programs.log = [](const Hold& hold, BytesView line) { say(hold.key + " | " + Bytes(line)); };
-  plan->programs.guard_lost = [&core] { core->host_lost(); };
+  plan->programs.guard_lost = [&pool] { pool->host_lost(); };
   Result<Programs> programs = programs_of(**guard, *plan);
   if (!programs) return report(call, programs.error());
   ToldHost host(*programs->host);
-  Result<std::unique_ptr<PoolCore>> opened = PoolCore::open(plan->core, &host, &told);
+  ShardParts parts;
+  parts.host = [&](std::uint32_t) { return &host; };
+  parts.listener = [&](std::uint32_t) { return &told; };
+  parts.known_death = [&](std::uint32_t shard) { return death_watch_of(*plan, shard, **guard, deaths); };
+  Result<std::unique_ptr<Shards>> opened = Shards::open(plan->core, parts);
   if (!opened) return report(call, opened.error());
-  core = *std::move(opened);
-  ToldReports reports(events, core->reports());
+  pool = *std::move(opened);
+  ToldReports reports(events, pool->reports());
   programs->attach(reports);
   host.attach(reports);
 
   for (const NodeWorker& worker : plan->workers) {
-    const Status added = core->add_worker(worker, std::chrono::steady_clock::now() + kJoinPatience);
+    const Status added = pool->add_worker(worker, std::chrono::steady_clock::now() + kJoinPatience);
     if (!added) return report(call, added.error());
   }
   std::string all;
   for (const NodeWorker& worker : plan->workers) all += (all.empty() ? "" : " ") + worker.id;
   events.write({"ready", {}, 0, all, {}});
-  wait_for_end(*core, signals);
-  leave(*core, signals);
+  wait_for_end(*pool, signals);
+  leave(*pool, signals);
   for (const NodeWorker& worker : plan->workers) events.write({"left", {}, 0, worker.id, {}});
-  core.reset();
+  pool.reset();
   if (const std::optional<Error> failure = told.failure()) return report(call, *failure);
   return kDone;
 }

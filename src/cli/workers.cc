@@ -1,6 +1,7 @@
 // tenure workers: who is in the pool.
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <mutex>
 
@@ -52,18 +53,28 @@ class Beats final : public NodeEvents, private Effects {
   std::int64_t now_ms_ = 0;
 };
 
-std::vector<WorkerRow> rows_of(const Machine& machine, const Beats& beats) {
-  std::vector<WorkerRow> rows;
+// A worker is in every shard, with some of its keys in each, and lives as long as the first of its sessions.
+void add_rows(const Machine& machine, const Beats& beats, std::vector<WorkerRow>& rows) {
   const Roster& roster = machine.roster();
   for (const WorkerIx ix : roster.by_age) {
     const RosterWorker& worker = roster.workers[ix];
     const Session* session = roster.session(worker.session);
     if (session == nullptr) continue;
-    rows.push_back({worker.id, session->node, session->host, session->pid, worker.draining, worker.keys_held,
-                    worker.tasks_held, session->lease_ms, beats.left_ms(session->id, session->lease_ms),
-                    std::max<std::int64_t>(machine.log_time_ms() - worker.joined_ms, 0)});
+    const std::int64_t left_ms = beats.left_ms(session->id, session->lease_ms);
+    const std::int64_t age_ms = std::max<std::int64_t>(machine.log_time_ms() - worker.joined_ms, 0);
+    const auto known =
+        std::find_if(rows.begin(), rows.end(), [&](const WorkerRow& row) { return row.id == worker.id; });
+    if (known == rows.end()) {
+      rows.push_back({worker.id, session->node, session->host, session->pid, worker.draining, worker.keys_held,
+                      worker.tasks_held, session->lease_ms, left_ms, age_ms});
+      continue;
+    }
+    known->draining = known->draining || worker.draining;
+    known->keys += worker.keys_held;
+    known->tasks += worker.tasks_held;
+    known->lease_left_ms = std::min(known->lease_left_ms, left_ms);
+    known->age_ms = std::max(known->age_ms, age_ms);
   }
-  return rows;
 }
 
 }  // namespace
@@ -71,15 +82,16 @@ std::vector<WorkerRow> rows_of(const Machine& machine, const Beats& beats) {
 int run_workers(const Call& call) {
   const Result<Deadline> deadline = deadline_of(call, std::chrono::seconds(30));
   if (!deadline) return report_usage(call, deadline.error());
-  Beats beats;
-  const Result<std::unique_ptr<PoolCore>> core = follow(call, &beats);
-  if (!core) return report(call, core.error());
+  std::deque<Beats> beats;  // by shard
+  const Result<std::unique_ptr<Shards>> pool = follow(call, [&](std::uint32_t) { return &beats.emplace_back(); });
+  if (!pool) return report(call, pool.error());
   std::vector<WorkerRow> rows;
   Position position = 0;
-  const Status looked = (*core)->look(
+  std::size_t shard = 0;
+  const Status looked = (*pool)->look(
       [&](const Machine& machine) {
-        position = machine.position();
-        rows = rows_of(machine, beats);
+        position += machine.position();
+        add_rows(machine, beats[shard++], rows);
       },
       *deadline);
   if (!looked) return report(call, looked.error());

@@ -61,10 +61,10 @@ int work(const WorkerCommand& command) {
   options.pool = command.pool;
   options.node.lease = command.lease;
   options.node.config.quarantine_after = 0;  // whoever watches may kill as many holders as he likes
-  Result<std::unique_ptr<PoolCore>> opened = PoolCore::open(std::move(options), &host);
+  Result<std::unique_ptr<PoolCore>> opened = PoolCore::open(std::move(options), &host.part(0));
   if (!opened) return complain(opened.error());
   PoolCore& core = **opened;
-  host.attach(core.reports(), core.loop());
+  host.part(0).attach(core.reports(), core.loop());
   host.add_handler(command.id, std::make_shared<Ticker>(*std::move(ledger), command.id));
 
   const Status added = core.add_worker({command.id, kWeightDefault, kWindowDefault, command.replaces, {}},

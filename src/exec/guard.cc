@@ -146,7 +146,7 @@ Status Guard::spawn(int socket, int worker, int life) {
 
 void Guard::introduce() {
   for (const Frame& frame : introduction_) send(frame);
-  if (shared_ >= 0) send({.kind = FrameKind::alive}, {shared_});
+  for (const int descriptor : shared_) send({.kind = FrameKind::alive}, {descriptor});
 }
 
 std::uint32_t Guard::add_log(const std::string& url, const std::string& pool) {
@@ -164,7 +164,7 @@ void Guard::remove_at_end(const std::string& folder) {
 
 void Guard::share(int descriptor) {
   const std::lock_guard lock(mutex_);
-  shared_ = descriptor;
+  shared_.push_back(descriptor);
   send({.kind = FrameKind::alive}, {descriptor});
 }
 

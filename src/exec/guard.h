@@ -95,7 +95,7 @@ class Guard {
   std::mutex mutex_;
   // What every guard of this process is told first; guarded by mutex_.
   std::vector<Frame> introduction_;
-  int shared_ = -1;
+  std::vector<int> shared_;
   std::uint32_t logs_ = 0;
 };
 

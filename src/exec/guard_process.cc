@@ -67,7 +67,7 @@ GuardProcess::GuardProcess(LeasePage page) : page_(std::move(page)) {
 int GuardProcess::run() {
   while (!worker_left_ || !kept_.empty() || strays_) look();
   wait_for_worker();
-  alive_.close();  // worker and programs are gone: who watches on this host may know it now
+  alive_.clear();  // worker and programs are gone: who watches on this host may know it now
   speak_for_worker();
   for (const std::string& folder : folders_) {
     std::error_code ignored;
@@ -133,7 +133,7 @@ void GuardProcess::obey(Received received) {
       return;
     case FrameKind::folder: folders_.insert(folders_.end(), frame.words.begin(), frame.words.end()); return;
     case FrameKind::alive:
-      if (received.descriptors.size() == 1) alive_ = std::move(received.descriptors[0]);
+      if (received.descriptors.size() == 1) alive_.push_back(std::move(received.descriptors[0]));
       return;
     case FrameKind::farewell: farewell_ = true; return;
     default: return;  // what only a guard says
@@ -163,7 +163,7 @@ void GuardProcess::start(Received received) {
   if (keeper < 0) return refuse(frame.number, errno, Stage::fork);
   if (keeper == 0) {
     std::vector<int> open{reports_in_.get(), kGuardLife};
-    if (alive_) open.push_back(alive_.get());
+    for (const Descriptor& alive : alive_) open.push_back(alive.get());
     keep(std::move(task), guard, reports_in_.get(), open);
   }
   kept_[frame.number] = {.keeper = keeper, .session = frame.session, .slot = slot};

@@ -61,7 +61,7 @@ class GuardProcess {
   Descriptor timer_;
   Descriptor reports_;
   Descriptor reports_in_;
-  Descriptor alive_;
+  std::vector<Descriptor> alive_;
   std::map<std::uint64_t, Kept> kept_;  // by number
   std::vector<std::uint64_t> lost_;     // their keepers were killed: ended once no strays are left
   bool strays_ = false;                 // processes that lost their keeper may be about

@@ -28,34 +28,34 @@ bool wanted(const KeyQuery& query, const JobInfo& job) {
   return !query.state || job.state == *query.state;
 }
 
-std::vector<WorkerInfo> worker_infos(const Machine& machine) {
-  std::vector<WorkerInfo> infos;
+// A worker is in every shard, with some of its keys in each.
+void add_worker_infos(const Machine& machine, std::vector<WorkerInfo>& infos) {
   const Roster& roster = machine.roster();
   for (const WorkerIx ix : roster.by_age) {
     const RosterWorker& worker = roster.workers[ix];
-    WorkerInfo info;
+    auto known = std::find_if(infos.begin(), infos.end(), [&](const WorkerInfo& info) { return info.id == worker.id; });
+    if (known == infos.end()) known = infos.emplace(infos.end());
+    WorkerInfo& info = *known;
     info.id = worker.id;
     info.weight = worker.place.weight;
-    info.draining = worker.draining;
-    info.keys = worker.keys_held;
-    info.tasks = worker.tasks_held;
-    info.age = since(machine, worker.joined_ms);
+    info.draining = info.draining || worker.draining;
+    info.keys += worker.keys_held;
+    info.tasks += worker.tasks_held;
+    info.age = std::max(info.age, since(machine, worker.joined_ms));
     if (const Session* session = roster.session(worker.session)) {
       info.node = session->node;
       info.host = session->host;
       info.pid = session->pid;
       info.lease = milliseconds(session->lease_ms);
     }
-    infos.push_back(std::move(info));
   }
-  return infos;
 }
 
 // Looks the key up and hands it to `take`; Errc::no_such_key if it has no job.
 Status with_key(PoolImpl& pool, std::string_view key, std::chrono::nanoseconds timeout,
                 const std::function<void(const Machine&, const JobInfo&)>& take) {
   bool found = false;
-  const Status looked = pool.core().look(
+  const Status looked = pool.shards().of(key).look(
       [&](const Machine& machine) {
         const std::optional<JobInfo> job = machine.find(key);
         found = job.has_value();
@@ -69,12 +69,12 @@ Status with_key(PoolImpl& pool, std::string_view key, std::chrono::nanoseconds t
 
 }  // namespace
 
-std::vector<std::string> Pool::local_workers() const { return impl_->core().workers(); }
+std::vector<std::string> Pool::local_workers() const { return impl_->shards().workers(); }
 
 Result<std::vector<WorkerInfo>> Pool::workers(Timeout timeout) const {
   std::vector<WorkerInfo> infos;
   const Status looked =
-      impl_->core().look([&](const Machine& machine) { infos = worker_infos(machine); }, after(timeout));
+      impl_->shards().look([&](const Machine& machine) { add_worker_infos(machine, infos); }, after(timeout));
   if (!looked) return Failure(looked.error());
   return infos;
 }
@@ -83,10 +83,11 @@ Result<KeyPage> Pool::keys(const KeyQuery& query, Timeout timeout) const {
   KeyPage page;
   const Deadline deadline = after(timeout);
   const std::size_t limit = std::clamp<std::size_t>(query.limit, 1, kPageMax);
+  // One shard after the other: where to go on is a shard, and a place in it.
+  auto shard = static_cast<std::uint32_t>(query.from >> 32);
   auto from = static_cast<SlotId>(query.from);
-  bool more = true;
-  while (more && page.keys.size() < limit) {
-    const Status looked = impl_->core().look(
+  while (shard < impl_->shards().count() && page.keys.size() < limit) {
+    const Status looked = impl_->shards().core(shard).look(
         [&](const Machine& machine) {
           std::size_t looked_at = 0;
           from = machine.each_job(from, [&](const JobInfo& job) {
@@ -96,9 +97,11 @@ Result<KeyPage> Pool::keys(const KeyQuery& query, Timeout timeout) const {
         },
         deadline);
     if (!looked) return Failure(looked.error());
-    more = from != kNone;
+    if (from != kNone) continue;
+    ++shard;
+    from = 0;
   }
-  if (more) page.next = from;
+  if (shard < impl_->shards().count()) page.next = std::uint64_t{shard} << 32 | from;
   return page;
 }
 
@@ -130,11 +133,12 @@ Result<Holder> Pool::holder(std::string_view key, Timeout timeout) const {
 
 Result<std::vector<DeadJob>> Pool::dead_jobs(std::uint64_t after_id, std::size_t limit, Timeout timeout) const {
   std::vector<DeadJob> dead;
-  const Status looked = impl_->core().look(
+  const std::size_t most = std::min(limit, kPageMax);
+  const Status looked = impl_->shards().look(
       [&](const Machine& machine) {
         const auto& letters = machine.dead();
-        for (auto at = letters.upper_bound(after_id); at != letters.end(); ++at) {
-          if (dead.size() >= std::min(limit, kPageMax)) break;
+        std::size_t taken = 0;
+        for (auto at = letters.upper_bound(after_id); at != letters.end() && taken < most; ++at, ++taken) {
           const DeadLetter& letter = at->second;
           dead.push_back({at->first, letter.key, letter.kind, letter.quarantined, letter.epoch, letter.error,
                           Bytes(machine.dead_payload(letter)), since(machine, letter.since_ms)});
@@ -142,6 +146,8 @@ Result<std::vector<DeadJob>> Pool::dead_jobs(std::uint64_t after_id, std::size_t
       },
       after(timeout));
   if (!looked) return Failure(looked.error());
+  std::sort(dead.begin(), dead.end(), [](const DeadJob& a, const DeadJob& b) { return a.id < b.id; });
+  if (dead.size() > most) dead.resize(most);
   return dead;
 }
 

@@ -25,8 +25,8 @@ struct HostDoor {
 // Thread-safe, except where a member says otherwise.
 class LiveJob {
  public:
-  LiveJob(HeldJob job, std::shared_ptr<Handler> by, std::shared_ptr<HostDoor> host)
-      : held(std::move(job)), handler(std::move(by)), door(std::move(host)) {
+  LiveJob(HeldJob job, std::shared_ptr<Handler> by, HoldReports& to, std::shared_ptr<HostDoor> host)
+      : held(std::move(job)), handler(std::move(by)), reports(to), door(std::move(host)) {
     if (held.has_checkpoint) last_checkpoint = std::move(held.checkpoint);
   }
 
@@ -34,6 +34,7 @@ class LiveJob {
   HeldJob held;
   std::optional<std::string> last_checkpoint;
   const std::shared_ptr<Handler> handler;
+  HoldReports& reports;  // of its shard's node; while the host is there
   const std::shared_ptr<HostDoor> door;
 
   std::stop_token stop_token() {

@@ -6,7 +6,7 @@ namespace tenure {
 namespace {
 
 Result<Ticket> submit(PoolImpl& pool, const Request& request) {
-  Result<TicketPtr> ticket = pool.core().submit(request);
+  Result<TicketPtr> ticket = pool.shards().submit(request);
   if (!ticket) return Failure(ticket.error());
   return Ticket(*std::move(ticket));
 }
@@ -78,7 +78,7 @@ Result<Ticket> Pool::drop_dead(std::uint64_t id) {
   return submit(*impl_, request);
 }
 
-Status Pool::drain(std::string worker) { return impl_->core().drain(worker); }
+Status Pool::drain(std::string worker) { return impl_->shards().drain(worker); }
 
 Status Pool::close() { return impl_->close(impl_->close_deadline()); }
 Status Pool::close(Timeout timeout) { return impl_->close(after(timeout)); }
@@ -95,13 +95,13 @@ Status Worker::remove(std::chrono::nanoseconds timeout) {
 Status Worker::serve(std::vector<std::string> keys) {
   const std::shared_ptr<PoolImpl> pool = pool_.lock();
   if (!pool) return fail(Errc::closed, "serve", "the pool was closed");
-  return pool->core().serve(id_, std::move(keys), {});
+  return pool->shards().serve(id_, keys, {});
 }
 
 Status Worker::stop_serving(std::vector<std::string> keys) {
   const std::shared_ptr<PoolImpl> pool = pool_.lock();
   if (!pool) return fail(Errc::closed, "serve", "the pool was closed");
-  return pool->core().serve(id_, {}, std::move(keys));
+  return pool->shards().serve(id_, {}, keys);
 }
 
 }  // namespace tenure

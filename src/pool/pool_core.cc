@@ -47,7 +47,7 @@ Status check(const NodeWorker& worker) {
 
 // Null where deaths cannot be known, need not be, or are known by somebody else's.
 Result<std::unique_ptr<KnownDeath>> deaths_of(const CoreOptions& options) {
-  const std::optional<std::string> file = log_file(options.url);
+  const std::optional<std::string> file = log_file(options.url, options.shard.index);
   if (!options.known_deaths || options.known_death != nullptr || options.client_only || !file) {
     return std::unique_ptr<KnownDeath>();
   }
@@ -63,8 +63,12 @@ Failure ended(const Error& why, const char* operation) { return fail(why.code, o
 Result<std::unique_ptr<PoolCore>> PoolCore::open(CoreOptions options, Host* host, NodeEvents* listener) {
   if (Status sound = check(options); !sound) return Failure(sound.error());
   name_node(options.node);
-  Result<std::unique_ptr<Log>> log = open_log(options.url, {options.pool, false});
+  Result<std::unique_ptr<Log>> log = open_log(options.url, {options.pool, false, options.shard});
   if (!log) return Failure(log.error());
+  options.shard.count = (*log)->shards();
+  options.node.config.shard = options.shard;
+  // Whoever opens the pool asks its first shard what there is: that one is the last to go.
+  options.node.leaves_at_shutdown = options.shard.count == 1 || options.shard.index != 0;
   Result<std::unique_ptr<KnownDeath>> deaths = deaths_of(options);
   if (!deaths) return Failure(deaths.error());
   return std::unique_ptr<PoolCore>(
@@ -75,6 +79,10 @@ PoolCore::PoolCore(CoreOptions options, std::unique_ptr<Log> log, std::unique_pt
                    NodeEvents* listener)
     : options_(std::move(options)),
       listener_(listener),
+      shutdown_seen_(std::exchange(options_.shutdown_seen, nullptr)),
+      ended_(std::exchange(options_.ended, nullptr)),
+      own_callbacks_(options_.callbacks == nullptr),
+      callbacks_(own_callbacks_ ? std::make_shared<Callbacks>() : options_.callbacks),
       log_(std::move(log)),
       own_deaths_(std::move(deaths)),
       tickets_(entropy_.id()),
@@ -104,11 +112,19 @@ PoolCore::~PoolCore() {
     room_.reset();
   });
   heart_loop_.run([] {});
-  callbacks_->close();
+  if (own_callbacks_) callbacks_->close();
 }
 
 void PoolCore::host_lost() {
   on_loop([](Node& node) { node.host_lost(); });
+}
+
+void PoolCore::order_shutdown() {
+  on_loop([](Node& node) { node.shut_down(); });
+}
+
+void PoolCore::leave_at_shutdown() {
+  on_loop([](Node& node) { node.leave_at_shutdown(); });
 }
 
 HoldReports& PoolCore::reports() {
@@ -290,9 +306,9 @@ Error PoolCore::late(const char* operation) const {
   return {heard_.delay->code, operation, "not written yet: " + heard_.delay->context};
 }
 
-bool PoolCore::over() const {
+std::optional<Error> PoolCore::failure() const {
   std::lock_guard lock(mutex_);
-  return heard_.failure.has_value();
+  return heard_.failure;
 }
 
 }  // namespace tenure

@@ -1,8 +1,8 @@
 #pragma once
 
-// A pool as one process has it: the log opened from its URL, the loops, the node (or the client, which keeps no
-// state), and the tickets. It is what the library's Pool and the program share; they differ in the host that runs
-// the jobs.
+// One shard of a pool, or a pool that has only one, as a process has it: the log opened from its URL, the loops, the
+// node (or the client, which keeps no state), and the tickets. Shards (shards.h) are what the library's Pool and the
+// program share; they differ in the host that runs the jobs.
 //
 //     auto core = PoolCore::open({.url = url, .pool = name, .node = {…}}, &host, &listener);
 //     if (!core) return core.error();
@@ -52,12 +52,17 @@ constexpr std::size_t kSubmittedBytesMax = 64U << 20;
 struct CoreOptions {
   std::string url;
   std::string pool = "default";
+  Shard shard{};             // a count of zero: as many as the pool has
   bool client_only = false;  // no workers, and no state until somebody looks
   NodeOptions node;          // its name, host and pid are filled in where they are empty
   // Whether processes of this host learn of each other's deaths without waiting for the lease, where the engine is a
   // file of this host. What knows it may be given, to share it with a guard; otherwise the core has its own.
   bool known_deaths = true;
   KnownDeath* known_death = nullptr;
+  std::shared_ptr<Callbacks> callbacks{};  // null: the core has its own
+  // Both on the loop, once: the pool is to end; and nothing more will be said or heard here.
+  std::function<void()> shutdown_seen{};
+  std::function<void()> ended{};
 };
 
 class PoolCore final : private NodeEvents, private ClientEvents {
@@ -91,9 +96,17 @@ class PoolCore final : private NodeEvents, private ClientEvents {
   // Ends the whole pool, and waits for the end. The core is then closed.
   Status shut_down(Deadline deadline);
   // Nothing more will be said or heard: closed, broken down, or the pool is gone.
-  bool over() const;
+  bool over() const { return failure().has_value(); }
+  // Why; nothing while it goes on.
+  std::optional<Error> failure() const;
   // For one who has waited in vain: the log takes nothing now, and why; or nothing but that it was in vain.
   Error late(const char* operation) const;
+
+  // As many as the pool has.
+  std::uint32_t shards() const { return options_.shard.count; }
+  // For one of several shards, from any thread: the others are to end, or have ended.
+  void order_shutdown();
+  void leave_at_shutdown();
 
   // What the host ran its jobs in is gone: everything is fenced, and the node joins again. Any thread.
   void host_lost();
@@ -154,7 +167,10 @@ class PoolCore final : private NodeEvents, private ClientEvents {
 
   CoreOptions options_;
   NodeEvents* const listener_;
-  const std::shared_ptr<Callbacks> callbacks_ = std::make_shared<Callbacks>();
+  const std::function<void()> shutdown_seen_;  // may be null
+  std::function<void()> ended_;                // owned by the loop; null once it was called
+  const bool own_callbacks_;
+  const std::shared_ptr<Callbacks> callbacks_;
   BootClock clock_;
   SystemEntropy entropy_;
   std::unique_ptr<Log> log_;

@@ -156,7 +156,9 @@ void PoolCore::fenced(std::uint64_t session, FenceReason reason) {
 void PoolCore::applied(const Machine& machine) {
   has_members_ = !machine.roster().sessions.empty();
   // A state that is empty again is what the last member leaves behind.
-  saw_shutdown_ = machine.shutting_down() || (saw_shutdown_ && !has_members_ && machine.keys() == 0);
+  const bool seen =
+      std::exchange(saw_shutdown_, machine.shutting_down() || (saw_shutdown_ && !has_members_ && machine.keys() == 0));
+  if (saw_shutdown_ && !seen && shutdown_seen_) shutdown_seen_();
   if (listener_ != nullptr) listener_->applied(machine);
 }
 
@@ -204,6 +206,7 @@ void PoolCore::end(const Error& error) {
     std::swap(submitted, submitted_);
     submitted_bytes_ = 0;
   }
+  if (auto tell = std::exchange(ended_, nullptr)) tell();
   for (Outbox* unsent : {&outgoing_, &submitted}) {
     for (; !unsent->empty(); unsent->pop()) unsent->first().ticket->given_up(error);
   }

@@ -25,6 +25,7 @@ Status check(const PoolOptions& options) {
   if (options.retry_backoff <= milliseconds(0)) return bad("retry_backoff is not positive");
   if (options.retry_backoff_max < options.retry_backoff) return bad("retry_backoff_max is below retry_backoff");
   if (options.concurrency > 4096) return bad("concurrency is over 4096");
+  if (options.shards > kShardsMax) return fail(Errc::invalid, "open pool", "a pool has at most 256 shards");
   if (options.assignment == Assignment::chosen && !options.choose && !options.client_only) {
     return bad("chosen assignment needs a function that chooses");
   }
@@ -35,6 +36,7 @@ CoreOptions core_options(const std::string& name, std::string url, const PoolOpt
   CoreOptions core;
   core.url = std::move(url);
   core.pool = name;
+  core.shard.count = options.shards;
   core.client_only = options.client_only;
   core.node.name = options.node_name;
   core.node.lease = options.worker_ttl;
@@ -53,16 +55,47 @@ CoreOptions core_options(const std::string& name, std::string url, const PoolOpt
 
 }  // namespace
 
+// Said with the shard's number where the pool has several.
+class PoolImpl::Voice final : public NodeEvents {
+ public:
+  Voice(PoolImpl& pool, std::uint32_t shard) : pool_(pool), shard_(shard) {}
+
+  void joined(std::uint64_t session) override { say(LogLevel::info, "joined as session " + to_hex(session)); }
+  void fenced(std::uint64_t session, FenceReason reason) override {
+    say(LogLevel::warning, "session " + to_hex(session) + " was fenced: " + std::string(to_string(reason)));
+  }
+  void log_delayed(const Error& error) override { say(LogLevel::warning, "waiting for the log: " + error.message()); }
+  void log_resumed() override { say(LogLevel::info, "the log takes records again"); }
+  void broken(const Error& error) override { say(LogLevel::error, error.message()); }
+
+ private:
+  void say(LogLevel level, const std::string& text) {
+    pool_.say(level, pool_.several_ ? "shard " + std::to_string(shard_) + ": " + text : text);
+  }
+
+  PoolImpl& pool_;
+  const std::uint32_t shard_;
+};
+
 Result<std::shared_ptr<PoolImpl>> PoolImpl::open(std::string name, std::string url, PoolOptions options) {
   if (Status sound = check(options); !sound) return Failure(sound.error());
   CoreOptions wanted = core_options(name, std::move(url), options);
   const std::shared_ptr<PoolImpl> pool(new PoolImpl(std::move(name), std::move(options)));
+  wanted.callbacks = pool->callbacks_;
   const bool client_only = wanted.client_only;
-  Result<std::unique_ptr<PoolCore>> core =
-      PoolCore::open(std::move(wanted), pool->host_.get(), static_cast<NodeEvents*>(pool.get()));
-  if (!core) return Failure(core.error());
-  pool->core_ = *std::move(core);
-  if (!client_only) pool->host_->attach(pool->core_->reports(), pool->core_->loop());
+  ShardParts parts;
+  if (!client_only) parts.host = [&](std::uint32_t shard) { return &pool->host_->part(shard); };
+  parts.listener = [&](std::uint32_t shard) {
+    return pool->voices_.emplace_back(std::make_unique<Voice>(*pool, shard)).get();
+  };
+  Result<std::unique_ptr<Shards>> shards = Shards::open(std::move(wanted), parts);
+  if (!shards) return Failure(shards.error());
+  pool->shards_ = *std::move(shards);
+  pool->several_ = pool->shards_->count() > 1;
+  for (std::uint32_t i = 0; !client_only && i < pool->shards_->count(); ++i) {
+    PoolCore& core = pool->shards_->core(i);
+    pool->host_->part(i).attach(core.reports(), core.loop());
+  }
   return pool;
 }
 
@@ -76,13 +109,17 @@ PoolImpl::PoolImpl(std::string name, PoolOptions options) : name_(std::move(name
 }
 
 PoolImpl::~PoolImpl() {
-  if (!core_) return;
-  ASSERT(!host_->on_executor() && !core_->callbacks()->on_thread());
+  if (!shards_) {
+    callbacks_->close();
+    return;
+  }
+  ASSERT(!host_->on_executor() && !callbacks_->on_thread());
   const Deadline deadline = close_deadline();
-  const Status closed = core_->close(deadline);
+  const Status closed = shards_->close(deadline);
   const bool quiet = closed && host_->shut(std::max(deadline, std::chrono::steady_clock::now() + milliseconds(100)));
   if (!quiet) host_->abandon();
-  core_.reset();
+  shards_.reset();
+  callbacks_->close();
   // Threads that were abandoned still use it.
   if (!quiet) static_cast<void>(host_.release());
 }
@@ -95,22 +132,22 @@ Deadline PoolImpl::close_deadline() const {
 
 Result<std::string> PoolImpl::add_worker(std::shared_ptr<Handler> handler, WorkerOptions options) {
   if (!handler) return fail(Errc::invalid, "add worker", "there is no handler");
-  if (options.id.empty()) options.id = core_->node_name() + "/" + to_hex(SystemEntropy().id()).substr(0, 8);
+  if (options.id.empty()) options.id = shards_->node_name() + "/" + to_hex(SystemEntropy().id()).substr(0, 8);
   const std::string id = options.id;
   // An id that is taken here must keep its handler.
   if (!host_->add_handler(id, std::move(handler))) {
     return fail(Errc::key_exists, "add worker", "this process has a worker '" + id + "' already");
   }
   const Status added =
-      core_->add_worker({id, options.weight, options.window, std::move(options.replaces), std::move(options.serves)},
-                        std::chrono::steady_clock::now() + options.join_timeout);
+      shards_->add_worker({id, options.weight, options.window, std::move(options.replaces), std::move(options.serves)},
+                          std::chrono::steady_clock::now() + options.join_timeout);
   if (added) return id;
   host_->remove_handler(id);
   return Failure(added.error());
 }
 
 Status PoolImpl::remove_worker(const std::string& id, Deadline deadline) {
-  Status removed = core_->remove_worker(id, deadline);
+  Status removed = shards_->remove_worker(id, deadline);
   if (removed) host_->remove_handler(id);
   return removed;
 }
@@ -122,27 +159,17 @@ Status PoolImpl::refuse_handlers(const char* operation) const {
 
 Status PoolImpl::close(Deadline deadline) {
   if (Status outside = refuse_handlers("close"); !outside) return outside;
-  return core_->close(deadline);
+  return shards_->close(deadline);
 }
 
 Status PoolImpl::shutdown(Deadline deadline) {
   if (Status outside = refuse_handlers("shut down"); !outside) return outside;
-  return core_->shut_down(deadline);
+  return shards_->shut_down(deadline);
 }
 
 void PoolImpl::say(LogLevel level, std::string text) {
-  if (!options_.logger || !core_) return;
-  core_->callbacks()->post({[logger = options_.logger, level, text = std::move(text)] { logger(level, text); }});
+  if (!options_.logger) return;
+  callbacks_->post({[logger = options_.logger, level, text = std::move(text)] { logger(level, text); }});
 }
-
-void PoolImpl::joined(std::uint64_t session) { say(LogLevel::info, "joined as session " + to_hex(session)); }
-
-void PoolImpl::fenced(std::uint64_t session, FenceReason reason) {
-  say(LogLevel::warning, "session " + to_hex(session) + " was fenced: " + std::string(to_string(reason)));
-}
-
-void PoolImpl::log_delayed(const Error& error) { say(LogLevel::warning, "waiting for the log: " + error.message()); }
-void PoolImpl::log_resumed() { say(LogLevel::info, "the log takes records again"); }
-void PoolImpl::broken(const Error& error) { say(LogLevel::error, error.message()); }
 
 }  // namespace tenure

@@ -1,21 +1,23 @@
 #pragma once
 
-// What lies behind a Pool: the core, and the host that runs the handlers in threads.
+// What lies behind a Pool: its shards, and the host that runs the handlers in threads.
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <tenure/pool.hpp>
+#include <vector>
 
-#include "pool/pool_core.h"
+#include "pool/shards.h"
 #include "pool/thread_host.h"
 
 namespace tenure {
 
 // Thread-safe.
-class PoolImpl final : private NodeEvents {
+class PoolImpl final {
  public:
   static Result<std::shared_ptr<PoolImpl>> open(std::string name, std::string url, PoolOptions options);
-  ~PoolImpl() override;
+  ~PoolImpl();
   PoolImpl(const PoolImpl&) = delete;
   PoolImpl& operator=(const PoolImpl&) = delete;
 
@@ -26,7 +28,7 @@ class PoolImpl final : private NodeEvents {
   Status shutdown(Deadline deadline);
   Deadline close_deadline() const;
 
-  PoolCore& core() { return *core_; }
+  Shards& shards() { return *shards_; }
 
  private:
   PoolImpl(std::string name, PoolOptions options);
@@ -34,17 +36,16 @@ class PoolImpl final : private NodeEvents {
   void say(LogLevel level, std::string text);
   Status refuse_handlers(const char* operation) const;
 
-  // NodeEvents: for the logger.
-  void joined(std::uint64_t session) override;
-  void fenced(std::uint64_t session, FenceReason reason) override;
-  void log_delayed(const Error& error) override;
-  void log_resumed() override;
-  void broken(const Error& error) override;
+  // What a shard's node has for the logger.
+  class Voice;
 
   const std::string name_;
   const PoolOptions options_;
-  std::unique_ptr<ThreadHost> host_;  // outlives the core, whose heart may fence it to the last
-  std::unique_ptr<PoolCore> core_;
+  const std::shared_ptr<Callbacks> callbacks_ = std::make_shared<Callbacks>();
+  std::atomic<bool> several_ = false;           // shards
+  std::unique_ptr<ThreadHost> host_;            // outlives the cores, whose hearts may fence it to the last
+  std::vector<std::unique_ptr<Voice>> voices_;  // by shard
+  std::unique_ptr<Shards> shards_;
 };
 
 }  // namespace tenure

@@ -33,10 +33,19 @@ ThreadHost::~ThreadHost() {
   ASSERT(threads_.empty());
 }
 
-void ThreadHost::attach(HoldReports& reports, ThreadLoop& loop) {
+HostPart& ThreadHost::part(std::size_t shard) {
+  while (parts_.size() <= shard) parts_.emplace_back(*this);
+  return parts_[shard];
+}
+
+void HostPart::attach(HoldReports& reports, ThreadLoop& loop) {
   reports_ = &reports;
   loop_ = &loop;
   loop.run([&] { long_ = std::make_unique<Timer>(loop); });
+}
+
+void HostPart::detach() {
+  if (loop_ != nullptr) loop_->run([this] { long_.reset(); });
 }
 
 bool ThreadHost::add_handler(const std::string& worker, std::shared_ptr<Handler> handler) {
@@ -70,7 +79,7 @@ bool ThreadHost::shut(std::chrono::steady_clock::time_point deadline) {
     threads.swap(threads_);
   }
   for (std::thread& thread : threads) thread.join();
-  if (loop_ != nullptr) loop_->run([this] { long_.reset(); });
+  for (HostPart& part : parts_) part.detach();
   trips_.run([] {});
   std::lock_guard lock(door_->mutex);
   door_->host = nullptr;
@@ -90,12 +99,12 @@ void ThreadHost::abandon() {
   if (options_.on_lease_lost == OnLeaseLost::end_process) {
     end_process(options_.pool, "the handler of '" + key + "' did not return when the pool was closed");
   }
-  if (loop_ != nullptr) loop_->run([this] { long_.reset(); });
+  for (HostPart& part : parts_) part.detach();
   std::lock_guard lock(door_->mutex);
   door_->host = nullptr;
 }
 
-void ThreadHost::start(HeldJob job) {
+void HostPart::start(HeldJob job) {
   started_.push_back(std::move(job));
   if (std::exchange(turn_posted_, true)) return;
   loop_->post([this] {
@@ -105,112 +114,113 @@ void ThreadHost::start(HeldJob job) {
 }
 
 // All jobs of a turn come under one lock, and with one wake-up: threads that are at work come by themselves.
-void ThreadHost::hand_over() {
+void HostPart::hand_over() {
   if (started_.empty()) return;
   std::vector<Hold> given_back;
   std::vector<LiveJobPtr> spent;  // freed outside the lock
   {
-    std::lock_guard lock(mutex_);
-    spent.swap(spent_);
+    std::lock_guard lock(host_.mutex_);
+    spent.swap(host_.spent_);
     for (HeldJob& held : started_) {
-      const auto handler = handlers_.find(held.worker);
-      if (handler == handlers_.end() || fenced_.contains(held.session)) {
+      const auto handler = host_.handlers_.find(held.worker);
+      if (handler == host_.handlers_.end() || host_.fenced_.contains(held.session)) {
         given_back.push_back(std::move(held.hold));
         continue;
       }
-      auto job = std::make_shared<LiveJob>(std::move(held), handler->second, door_);
+      auto job = std::make_shared<LiveJob>(std::move(held), handler->second, *reports_, host_.door_);
       job->queued = true;
-      live_[job->held.hold.epoch] = job;
-      queue_.push_back(std::move(job));
+      host_.live_[job->held.hold.epoch] = job;
+      host_.queue_.push_back(std::move(job));
     }
-    wake();
+    host_.wake();
   }
   started_.clear();
   for (const Hold& hold : given_back) reports_->released(hold);
   if (long_ && !long_->armed()) long_->arm(loop_->now() + kStartedAfter, [this] { tell_long_tasks(); });
 }
 
-void ThreadHost::stop(const Hold& hold, StopReason reason, Instant /*deadline*/) {
+void HostPart::stop(const Hold& hold, StopReason reason, Instant /*deadline*/) {
   hand_over();
   LiveJobPtr job;
   bool begun = true;
   {
-    std::lock_guard lock(mutex_);
-    const LiveJobPtr* found = live_.find(hold.epoch);
+    std::lock_guard lock(host_.mutex_);
+    const LiveJobPtr* found = host_.live_.find(hold.epoch);
     if (found == nullptr) return;
     job = *found;
     job->request_stop(reason);
     begun = job->phase != LiveJob::Phase::waiting;
     if (!begun) {
-      give_back(*job);
+      host_.give_back(*job);
     } else if (job->held.kind == JobKind::resident) {
       job->stop_due = true;
-      enqueue(job);
+      host_.enqueue(job);
     }
   }
   if (!begun) return reports_->released(hold);
-  trip_later(job);
+  host_.trip_later(job);
 }
 
-void ThreadHost::message(const Hold& hold, std::uint64_t number, BytesView text) {
+void HostPart::message(const Hold& hold, std::uint64_t number, BytesView text) {
   hand_over();
-  std::lock_guard lock(mutex_);
-  const LiveJobPtr* found = live_.find(hold.epoch);
+  std::lock_guard lock(host_.mutex_);
+  const LiveJobPtr* found = host_.live_.find(hold.epoch);
   if (found == nullptr) return;
   (*found)->messages.push_back({number, Bytes(text)});
-  enqueue(*found);
+  host_.enqueue(*found);
 }
 
-void ThreadHost::give_back_waiting() {
+void HostPart::give_back_waiting() {
   hand_over();
   std::vector<LiveJobPtr> waiting;
   {
-    std::lock_guard lock(mutex_);
-    live_.each([&](std::uint64_t, const LiveJobPtr& job) {
-      if (job->phase == LiveJob::Phase::waiting && job->held.kind == JobKind::task) waiting.push_back(job);
+    std::lock_guard lock(host_.mutex_);
+    host_.live_.each([&](std::uint64_t, const LiveJobPtr& job) {
+      if (&job->reports != reports_ || job->phase != LiveJob::Phase::waiting) return;
+      if (job->held.kind == JobKind::task) waiting.push_back(job);
     });
-    for (const LiveJobPtr& job : waiting) give_back(*job);
+    for (const LiveJobPtr& job : waiting) host_.give_back(*job);
   }
   for (const LiveJobPtr& job : waiting) reports_->released(job->held.hold);
 }
 
 // What has not been handed over yet is given back when it is.
-void ThreadHost::fence(std::uint64_t session) {
+void HostPart::fence(std::uint64_t session) {
   std::vector<LiveJobPtr> tripped;
   std::vector<LiveJobPtr> given_back;
   {
-    std::lock_guard lock(mutex_);
-    if (!fenced_.insert(session).second) return;
-    live_.each([&](std::uint64_t, const LiveJobPtr& job) {
+    std::lock_guard lock(host_.mutex_);
+    if (!host_.fenced_.insert(session).second) return;
+    host_.live_.each([&](std::uint64_t, const LiveJobPtr& job) {
       if (job->held.session != session) return;
       job->request_stop(std::nullopt);
       (job->phase == LiveJob::Phase::waiting ? given_back : tripped).push_back(job);
     });
-    for (const LiveJobPtr& job : given_back) give_back(*job);
+    for (const LiveJobPtr& job : given_back) host_.give_back(*job);
     for (const LiveJobPtr& job : tripped) {
       if (job->held.kind != JobKind::resident) continue;
       job->stop_due = true;
-      enqueue(job);
+      host_.enqueue(job);
     }
   }
   for (const LiveJobPtr& job : given_back) reports_->released(job->held.hold);
-  for (const LiveJobPtr& job : tripped) trip_later(job);
+  for (const LiveJobPtr& job : tripped) host_.trip_later(job);
 }
 
-void ThreadHost::kill(std::uint64_t session) {
+void HostPart::kill(std::uint64_t session) {
   std::string key;
   {
-    std::lock_guard lock(mutex_);
+    std::lock_guard lock(host_.mutex_);
     const LiveJob* alive = nullptr;
-    live_.each([&](std::uint64_t, const LiveJobPtr& job) {
+    host_.live_.each([&](std::uint64_t, const LiveJobPtr& job) {
       if (job->held.session == session) alive = job.get();
     });
     if (alive == nullptr) return;
     key = alive->held.hold.key;
   }
   const std::string why = "the lease ran out and the handler of '" + key + "' had not stopped";
-  if (options_.on_lease_lost == OnLeaseLost::end_process) end_process(options_.pool, why);
-  log(LogLevel::error, why + "; it goes on, as the options say");
+  if (host_.options_.on_lease_lost == OnLeaseLost::end_process) end_process(host_.options_.pool, why);
+  host_.log(LogLevel::error, why + "; it goes on, as the options say");
 }
 
 // Under the lock: a job that was not begun.
@@ -262,20 +272,20 @@ void ThreadHost::trip_later(const LiveJobPtr& job) {
 
 // Short tasks are told done, and nothing else, since a record each would be a third of all there is. One that is found
 // running at two looks in a row is told started.
-void ThreadHost::tell_long_tasks() {
+void HostPart::tell_long_tasks() {
   std::vector<Hold> told;
   std::vector<const LiveJob*> running;
   bool busy = false;
   {
-    std::lock_guard lock(mutex_);
-    for (const LiveJobPtr& job : running_) {
-      if (!job || job->held.kind != JobKind::task) continue;
+    std::lock_guard lock(host_.mutex_);
+    for (const LiveJobPtr& job : host_.running_) {
+      if (!job || &job->reports != reports_ || job->held.kind != JobKind::task) continue;
       busy = true;
       running.push_back(job.get());
       const bool seen = std::find(seen_running_.begin(), seen_running_.end(), job.get()) != seen_running_.end();
       if (seen && !std::exchange(job->started_told, true)) told.push_back(job->held.hold);
     }
-    busy = busy || !queue_.empty();
+    busy = busy || !host_.queue_.empty();
   }
   seen_running_ = std::move(running);
   for (const Hold& hold : told) reports_->started(hold);
@@ -288,7 +298,7 @@ Status ThreadHost::checkpoint(const LiveJob& job, std::string bytes) {
         Errc::invalid, "checkpoint",
         "it has " + std::to_string(bytes.size()) + " bytes; at most " + std::to_string(kBlobBytesMax) + " are allowed");
   }
-  reports_->checkpoint(job.held.hold, std::move(bytes));
+  job.reports.checkpoint(job.held.hold, std::move(bytes));
   return {};
 }
 

@@ -10,6 +10,8 @@
 // Stopping does not wait for those that run: when every executor thread is taken, as many helpers again do nothing but
 // stop residents. Otherwise long tasks could hold up a handoff, and a fence.
 //
+// A pool of several shards has several nodes, each with a loop; a HostPart is what one of them sees of the host.
+//
 // Jobs that are granted in one turn of the loop are handed over together. A busy executor is not woken up for a task:
 // threads take the next job when they are done with one, and one wakes the next only while there is more in the queue.
 
@@ -43,14 +45,49 @@ constexpr Nanos kStartedAfter = std::chrono::milliseconds(10);
 // What a process exits with that could not stop its handlers before its lease ran out.
 constexpr int kLeaseLostExit = 75;
 
-class ThreadHost final : public Host {
+class ThreadHost;
+
+// The host as one node has it.
+class HostPart final : public Host {
  public:
-  explicit ThreadHost(ThreadHostOptions options);
-  // After shut(), or before anything was started.
-  ~ThreadHost() override;
+  explicit HostPart(ThreadHost& host) : host_(host) {}
 
   // Where reports go, and the node's loop. Before the first worker is added.
   void attach(HoldReports& reports, ThreadLoop& loop);
+  // The node is gone, or about to be: nothing more is told.
+  void detach();
+
+  void start(HeldJob job) override;
+  void stop(const Hold& hold, StopReason reason, Instant deadline) override;
+  void message(const Hold& hold, std::uint64_t number, BytesView text) override;
+  void give_back_waiting() override;
+  void fence(std::uint64_t session) override;
+  void kill(std::uint64_t session) override;
+
+ private:
+  void hand_over();
+  void tell_long_tasks();
+
+  ThreadHost& host_;
+  HoldReports* reports_ = nullptr;
+  ThreadLoop* loop_ = nullptr;
+  // Owned by the node's loop.
+  std::vector<HeldJob> started_;  // to be handed over at the end of this turn
+  bool turn_posted_ = false;
+  std::unique_ptr<Timer> long_;
+  std::vector<const LiveJob*> seen_running_;  // at the last look
+};
+
+class ThreadHost final {
+ public:
+  explicit ThreadHost(ThreadHostOptions options);
+  // After shut(), or before anything was started.
+  ~ThreadHost();
+  ThreadHost(const ThreadHost&) = delete;
+  ThreadHost& operator=(const ThreadHost&) = delete;
+
+  // Made on first use; by one thread, before any of them is attached.
+  HostPart& part(std::size_t shard);
   // False if the worker has one already.
   bool add_handler(const std::string& worker, std::shared_ptr<Handler> handler);
   void remove_handler(const std::string& worker);
@@ -62,19 +99,12 @@ class ThreadHost final : public Host {
   // Whether the caller is a handler of this host.
   bool on_executor() const;
 
-  // Host.
-  void start(HeldJob job) override;
-  void stop(const Hold& hold, StopReason reason, Instant deadline) override;
-  void message(const Hold& hold, std::uint64_t number, BytesView text) override;
-  void give_back_waiting() override;
-  void fence(std::uint64_t session) override;
-  void kill(std::uint64_t session) override;
-
   // For LiveJob: a resident has ended by itself.
   void end_by_itself(LiveJob& job, Outcome outcome);
-  Status checkpoint(const LiveJob& job, std::string bytes);
+  static Status checkpoint(const LiveJob& job, std::string bytes);
 
  private:
+  friend class HostPart;
   enum class Step : std::uint8_t { none, begin, message, stop };
 
   void serve(std::size_t slot);
@@ -87,27 +117,20 @@ class ThreadHost final : public Host {
   void run_stop(const LiveJobPtr& job);
   void run_message(const LiveJobPtr& job, const LiveJob::Message& message);
 
-  void hand_over();
   void enqueue(const LiveJobPtr& job);
   void wake();
   void wake_for_stop();
   bool conclude(LiveJob& job);
   void give_back(LiveJob& job);
   void trip_later(const LiveJobPtr& job);
-  void tell_long_tasks();
-  void tell_end(const LiveJob& job, Outcome outcome, HoldReports::Next on_failure);
+  static void tell_end(const LiveJob& job, Outcome outcome, HoldReports::Next on_failure);
   void log(LogLevel level, const std::string& text) { options_.log(level, text); }
 
   static thread_local const ThreadHost* executing_;
 
   ThreadHostOptions options_;
   const std::shared_ptr<HostDoor> door_;
-  HoldReports* reports_ = nullptr;
-  ThreadLoop* loop_ = nullptr;
-  std::vector<HeldJob> started_;              // the node's loop only: to be handed over at the end of this turn
-  bool turn_posted_ = false;                  // the node's loop only
-  std::unique_ptr<Timer> long_;               // the node's loop only
-  std::vector<const LiveJob*> seen_running_;  // the node's loop only: at the last look
+  std::deque<HostPart> parts_;  // by shard; never moved
 
   std::mutex mutex_;
   std::condition_variable wake_;

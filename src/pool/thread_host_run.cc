@@ -149,10 +149,10 @@ void ThreadHost::begin(const LiveJobPtr& job) {
     }
     // A start that was cut short because the job is to run elsewhere has not failed.
     const std::optional<StopReason> asked = job->stop_reason();
-    if (asked && *asked != StopReason::stop) return reports_->released(job->held.hold);
+    if (asked && *asked != StopReason::stop) return job->reports.released(job->held.hold);
     return tell_end(*job, std::move(outcome), Next::drop);
   }
-  reports_->started(job->held.hold);
+  job->reports.started(job->held.hold);
   {
     std::lock_guard lock(mutex_);
     job->phase = LiveJob::Phase::running;
@@ -169,12 +169,12 @@ void ThreadHost::tell_end(const LiveJob& job, Outcome outcome, HoldReports::Next
   const Hold& hold = job.held.hold;
   const Nanos delay = outcome.delay();
   switch (outcome.kind()) {
-    case Outcome::Kind::done: return reports_->finished(hold, std::move(outcome).take_text());
-    case Outcome::Kind::requeue: return reports_->failed(hold, Next::requeue, std::move(outcome).take_text(), delay);
+    case Outcome::Kind::done: return job.reports.finished(hold, std::move(outcome).take_text());
+    case Outcome::Kind::requeue: return job.reports.failed(hold, Next::requeue, std::move(outcome).take_text(), delay);
     case Outcome::Kind::no_retry:
-      return reports_->failed(hold, on_failure == Next::drop ? Next::drop : Next::bury, std::move(outcome).take_text(),
-                              {});
-    case Outcome::Kind::failed: return reports_->failed(hold, on_failure, std::move(outcome).take_text(), {});
+      return job.reports.failed(hold, on_failure == Next::drop ? Next::drop : Next::bury,
+                                std::move(outcome).take_text(), {});
+    case Outcome::Kind::failed: return job.reports.failed(hold, on_failure, std::move(outcome).take_text(), {});
   }
 }
 
@@ -187,7 +187,7 @@ void ThreadHost::run_message(const LiveJobPtr& job, const LiveJob::Message& mess
   if (outcome.kind() != Outcome::Kind::done) {
     log(LogLevel::warning, "notify of '" + job->held.hold.key + "' failed: " + outcome.text());
   }
-  reports_->handled(job->held.hold, message.number);
+  job->reports.handled(job->held.hold, message.number);
 }
 
 void ThreadHost::run_stop(const LiveJobPtr& job) {
@@ -205,8 +205,8 @@ void ThreadHost::run_stop(const LiveJobPtr& job) {
     std::lock_guard lock(mutex_);
     if (!conclude(*job)) return;
   }
-  if (blob) return reports_->released(job->held.hold, *std::move(blob));
-  reports_->released(job->held.hold);
+  if (blob) return job->reports.released(job->held.hold, *std::move(blob));
+  job->reports.released(job->held.hold);
 }
 
 void ThreadHost::end_by_itself(LiveJob& job, Outcome outcome) {
