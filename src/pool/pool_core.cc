@@ -256,7 +256,10 @@ Status PoolCore::close(Deadline deadline) {
 }
 
 Status PoolCore::shut_down(Deadline deadline) {
-  if (over()) return fail(Errc::closed, "shut down", "the pool was closed");
+  if (const std::optional<Error> why = failure()) {
+    if (why->code == Errc::shutting_down) return {};  // by another, be it another shard
+    return fail(Errc::closed, "shut down", "the pool was closed");
+  }
   if (options_.client_only) {
     const Result<PoolCore*> inner = looker();
     if (!inner) return Failure(inner.error());

@@ -66,7 +66,8 @@ std::size_t PoolCore::send_outgoing() {
     if (sent) {
       ++sent_unanswered_;
     } else {
-      ticket->given_up(sent.error());
+      ticket->given_up(saw_shutdown_ ? Error{Errc::shutting_down, ticket->operation(), "the pool was shut down"}
+                                     : sent.error());
       --unanswered_;
       hear([](Heard&) {});
     }
@@ -195,6 +196,7 @@ void PoolCore::broken(const Error& error) {
 void PoolCore::pool_gone() {
   end({Errc::shutting_down, "wait", "the pool was shut down"});
   if (shutting_down_ && !has_members_) log_->remove([](const Status&) {});
+  on_loop([](Node& node) { node.close(); });  // it would find its log gone, and make another
   if (listener_ != nullptr) listener_->pool_gone();
 }
 

@@ -322,6 +322,62 @@ class Pool(ProgramTest):
         self.assertIn("tenure work", checks["workers"]["hint"])
 
 
+class Shards(ProgramTest):
+    """A pool of four shards: two workers hold its keys, and every command knows all of them."""
+
+    KEYS = [f"key-{i}" for i in range(16)]
+
+    def setUp(self):
+        super().setUp()
+        self.workers = [Worker(self, "--id", "a", "--shards", "4", "--exec", *self.resident())]
+        self.workers[0].wait("ready")
+        # Whoever comes later is told how many there are.
+        self.workers.append(Worker(self, "--id", "b", "--exec", *self.resident()))
+        self.workers[1].wait("ready")
+        self.epochs = {key: self.ask("dispatch", key, "--wait", "started")["epoch"] for key in self.KEYS}
+
+    def test_commands_know_all_shards(self):
+        self.assertEqual(len(set(self.epochs.values())), len(self.KEYS))
+        self.assertEqual({epoch % 4 for epoch in self.epochs.values()}, {0, 1, 2, 3})
+        jobs = self.ask("jobs")["jobs"]
+        self.assertEqual(sorted(job["key"] for job in jobs), sorted(self.KEYS))
+        self.assertEqual({job["worker"] for job in jobs}, {"a", "b"})
+        self.assertEqual(len(self.ask("jobs", "--limit", "5")["jobs"]), 5)
+        listed = {row["id"]: row for row in self.ask("workers")["workers"]}
+        self.assertEqual(sum(row["keys"] for row in listed.values()), len(self.KEYS))
+        for key in self.KEYS[:4]:
+            self.assertEqual(self.ask("explain", key)["history"][-1]["epoch"], self.epochs[key])
+            self.assertEqual(self.ask("stop", key)["key"], key)
+        self.run_tenure("dispatch", self.KEYS[9], expect=3)
+        held = sum(job["worker"] == "a" for job in self.ask("jobs")["jobs"])
+        self.assertEqual(self.ask("drain", "a")["moved"], held)
+        self.assertEqual({job["worker"] for job in self.ask("jobs")["jobs"]}, {"b"})
+
+    def test_another_number_of_shards_is_refused(self):
+        for count, code in (("1", 8), ("8", 8), ("0", 2), ("257", 2)):
+            done = self.run_tenure("work", "--engine", self.engine, "--shards", count, "--exec", "true", expect=code,
+                                   engine=False)
+            self.assertIn("shards=4" if code == 8 else "--shards", done.stderr)
+
+    def test_kill_9_is_taken_over_at_once_in_all_shards(self):
+        held = [job["key"] for job in self.ask("jobs")["jobs"] if job["worker"] == "a"]
+        programs = [self.process_of(key, self.epochs[key]) for key in held]
+        killed = time.monotonic()
+        self.workers[0].process.kill()
+        for key in held:
+            self.assertGreater(self.workers[1].wait("started", key)["epoch"], self.epochs[key])
+        self.assertLess(time.monotonic() - killed, 2, "it was not known before the lease had run out")
+        for program in programs:
+            self.wait_gone(program)
+
+    def test_shutdown_ends_all_shards_and_leaves_nothing(self):
+        self.assertEqual(self.ask("shutdown")["state"], "gone")
+        for worker in self.workers:
+            self.assertEqual(worker.process.wait(PATIENCE), 0)
+        left = [path.name for path in self.folder.iterdir() if ".db" in path.name and "alive" not in path.name]
+        self.assertEqual(left, [])
+
+
 class Stubborn(ProgramTest):
     """A program of the library that is frozen past its lease, with a handler that will not stop."""
 

@@ -151,6 +151,28 @@ TEST_P(PoolEnd, ClientShutsDown) {
   EXPECT_EQ(problem(open().shutdown(kPatience)), "");
 }
 
+// Not even by one who looks on, has read that the pool is to end, and finds its log gone.
+TEST_P(PoolEnd, NothingIsLeftBehind) {
+  Gate gate;
+  Pool looks_on = open();
+  Pool asks = open(client());
+  Pool pool = open();
+  ASSERT_TRUE(pool.add_worker([&](Job&) { gate.pass(); }));
+  ASSERT_TRUE(looks_on.dispatch_task("k").value().wait_started(kPatience));
+  std::thread ender([&] { EXPECT_EQ(problem(asks.shutdown(kPatience)), ""); });
+  const auto ending = [&] {
+    const Result<Ticket> ticket = looks_on.dispatch_task("k");
+    return !ticket || code_of(ticket->wait_accepted(kPatience)) == Errc::shutting_down;
+  };
+  while (!ending()) std::this_thread::sleep_for(5ms);
+  std::this_thread::sleep_for(100ms);  // for the others to have read it, too
+  gate.open();
+  ender.join();
+  // Long enough for a reader to notice that its log is gone.
+  std::this_thread::sleep_for(1200ms);
+  EXPECT_EQ(code_of(open_log(url(), {.pool = "default", .read_only = true, .shard = {0, 0}})), Errc::refused);
+}
+
 // A handler cannot close its own pool: it would wait for itself.
 TEST_P(PoolEnd, HandlerCannotCloseItsPool) {
   Pool pool = open();
@@ -177,7 +199,7 @@ TEST_P(PoolEnd, HandlesOutliveThePool) {
   EXPECT_EQ(notes_.pages(), Notebook::Pages{"called"});
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, PoolEnd, testing::ValuesIn(engines()), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Engines, PoolEnd, testing::ValuesIn(pool_engines()), testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace tenure::conformance

@@ -164,7 +164,7 @@ TEST_P(PoolFailure, SlowStartIsGivenToAnotherTry) {
   EXPECT_EQ(problem(pool.dispatch("k").value().wait_started(kPatience)), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, PoolFailure, testing::ValuesIn(engines()), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Engines, PoolFailure, testing::ValuesIn(pool_engines()), testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace tenure::conformance

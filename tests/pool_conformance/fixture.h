@@ -95,6 +95,9 @@ class Resident : public Handler {
   const std::string name_;
 };
 
+// The engines with a pool that is whole, and with one that was created with shards. Whoever opens it needs not know.
+std::vector<Engine> pool_engines();
+
 class PoolConformance : public testing::TestWithParam<Engine> {
  protected:
   std::string url() const { return place_->url(); }

@@ -59,7 +59,7 @@ TEST_P(PoolInput, Options) {
   EXPECT_EQ(code([](PoolOptions& options) { options.assignment = Assignment::chosen; }), Errc::invalid);
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, PoolInput, testing::ValuesIn(engines()), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Engines, PoolInput, testing::ValuesIn(pool_engines()), testing::PrintToStringParamName());
 
 // The options that the seeds name have the seeds' defaults.
 TEST(PoolOptionsDefaults, AreTheSeeds) {

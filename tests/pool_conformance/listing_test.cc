@@ -128,7 +128,7 @@ TEST_P(PoolListing, ClientLooksWhenAsked) {
   EXPECT_EQ(problem(caller.drain("w")), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, PoolListing, testing::ValuesIn(engines()), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Engines, PoolListing, testing::ValuesIn(pool_engines()), testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace tenure::conformance

@@ -108,7 +108,7 @@ TEST_P(PoolLoad, PoolsInOneProcessShareTheWork) {
   EXPECT_GT(by_b, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, PoolLoad, testing::ValuesIn(engines()), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Engines, PoolLoad, testing::ValuesIn(pool_engines()), testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace tenure::conformance

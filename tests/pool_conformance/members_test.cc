@@ -187,7 +187,7 @@ TEST_P(PoolMembers, Drain) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, PoolMembers, testing::ValuesIn(engines()), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Engines, PoolMembers, testing::ValuesIn(pool_engines()), testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace tenure::conformance
