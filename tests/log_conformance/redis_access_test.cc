@@ -51,6 +51,22 @@ TEST(RedisAccess, AUserWithExactlyTheDocumentedRightsCanDoAllThatAPoolNeeds) {
   EXPECT_EQ(other.error().message().find("s3cret"), std::string::npos) << other.error().message();
 }
 
+TEST(RedisAccess, ForShardsTheRuleNamesTheirKeysToo) {
+  const RedisServer server;
+  allow(server, "worker", "s3cret");
+  const std::string url = "redis://worker:s3cret@127.0.0.1:" + std::to_string(server.port());
+  const auto open_shard = [&](std::uint32_t shard) {
+    return open_log(url, {.pool = "default", .read_only = false, .shard = {shard, 4}});
+  };
+  EXPECT_EQ(code_of(open_shard(3)), Errc::refused);
+  server.command({"ACL", "SETUSER", "worker", "~tenure:{default/*"});
+  for (std::uint32_t shard = 0; shard < 4; ++shard) {
+    const auto log = open_shard(shard);
+    ASSERT_TRUE(log) << log.error().message();
+    live_a_life(**log);
+  }
+}
+
 // The same life, as far as it goes.
 void try_to_live(const std::string& url) {
   const auto log = try_open(url);

@@ -63,6 +63,22 @@ TEST_F(RedisCluster, AServerThatDoesNotHaveThePoolNamesTheOneThatDoes) {
   EXPECT_EQ(owner().server.command({"XLEN", kLogKey}), "2");
 }
 
+// Wherever their slots are, and whichever server the URL names.
+TEST_F(RedisCluster, ShardsLieOnDifferentServers) {
+  constexpr std::uint32_t kShards = 8;
+  for (std::uint32_t i = 0; i < kShards; ++i) {
+    const auto log =
+        open_log(members_[i % 2].server.url(), {.pool = "spread", .read_only = false, .shard = {i, kShards}});
+    ASSERT_TRUE(log) << log.error().message();
+    ASSERT_TRUE(append(**log, "x"));
+  }
+  const int first = std::stoi(members_[0].server.command({"DBSIZE"}));
+  const int second = std::stoi(members_[1].server.command({"DBSIZE"}));
+  EXPECT_EQ(first + second, 2 * static_cast<int>(kShards)) << "a log and its meta each";
+  EXPECT_GT(first, 0);
+  EXPECT_GT(second, 0);
+}
+
 // Nothing is lost, and nothing is taken for lost while half of the keys are here and half there.
 TEST_F(RedisCluster, APoolThatIsMovedIsFollowed) {
   const auto log = open_at(owner().server.url());
