@@ -152,7 +152,8 @@ int run_explain(const Call& call) {
   std::vector<Tenure> history;
   bool known = false;
   std::string now;
-  const Status looked = (*pool)->of(key).look(
+  const Status looked = (*pool)->look_at(
+      key,
       [&](const Machine& machine) {
         history = historians[shard_of(key, (*pool)->count())].history();
         const std::optional<JobInfo> job = machine.find(key);

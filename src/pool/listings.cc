@@ -55,7 +55,8 @@ void add_worker_infos(const Machine& machine, std::vector<WorkerInfo>& infos) {
 Status with_key(PoolImpl& pool, std::string_view key, std::chrono::nanoseconds timeout,
                 const std::function<void(const Machine&, const JobInfo&)>& take) {
   bool found = false;
-  const Status looked = pool.shards().of(key).look(
+  const Status looked = pool.shards().look_at(
+      key,
       [&](const Machine& machine) {
         const std::optional<JobInfo> job = machine.find(key);
         found = job.has_value();
@@ -87,7 +88,8 @@ Result<KeyPage> Pool::keys(const KeyQuery& query, Timeout timeout) const {
   auto shard = static_cast<std::uint32_t>(query.from >> 32);
   auto from = static_cast<SlotId>(query.from);
   while (shard < impl_->shards().count() && page.keys.size() < limit) {
-    const Status looked = impl_->shards().core(shard).look(
+    const Status looked = impl_->shards().look_at(
+        shard,
         [&](const Machine& machine) {
           std::size_t looked_at = 0;
           from = machine.each_job(from, [&](const JobInfo& job) {

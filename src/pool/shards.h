@@ -13,7 +13,8 @@
 // process that was asked. The first shard is removed last, since a pool without it would be made anew while the others
 // still have holders.
 //
-// Thread-safe, like the cores.
+// A client that keeps no state opens a shard when it first needs it, so that one dispatch costs the same however many
+// there are. Thread-safe, like the cores.
 
 #include <functional>
 #include <memory>
@@ -41,8 +42,8 @@ class Shards final : private HoldReports {
   Shards& operator=(const Shards&) = delete;
 
   std::uint32_t count() const { return static_cast<std::uint32_t>(cores_.size()); }
+  // Of a pool that is not client-only.
   PoolCore& core(std::uint32_t shard) { return *cores_[shard]; }
-  PoolCore& of(BytesView key) { return *cores_[shard_of(key, count())]; }
 
   // As PoolCore has them.
   Result<TicketPtr> submit(const Request& request);
@@ -51,7 +52,11 @@ class Shards final : private HoldReports {
   Status serve(const std::string& worker, const std::vector<Bytes>& add, const std::vector<Bytes>& remove);
   Status drain(const std::string& worker);
   std::vector<std::string> workers() const { return cores_.front()->workers(); }
-  // One shard after the other, each as of its own last entry.
+  // At one shard; at that of a key; at one after the other, each as of its own last entry.
+  Status look_at(std::uint32_t shard, const std::function<void(const Machine&)>& what, Deadline deadline);
+  Status look_at(BytesView key, const std::function<void(const Machine&)>& what, Deadline deadline) {
+    return look_at(shard_of(key, count()), what, deadline);
+  }
   Status look(const std::function<void(const Machine&)>& what, Deadline deadline);
   Status close(Deadline deadline);
   Status shut_down(Deadline deadline);
@@ -65,9 +70,13 @@ class Shards final : private HoldReports {
   const std::shared_ptr<Callbacks>& callbacks() { return callbacks_; }
 
  private:
-  explicit Shards(const std::shared_ptr<Callbacks>& given);
-  Status open_one(CoreOptions options, const ShardParts& parts, std::uint32_t shard);
-  Status each(const std::function<Status(PoolCore&)>& what, std::uint32_t from = 0);
+  explicit Shards(CoreOptions options);
+  Status open_one(const ShardParts& parts, std::uint32_t shard);
+  Result<PoolCore*> reach(std::uint32_t shard);
+  Status reach_all();
+  std::vector<PoolCore*> open_ones() const;
+  static Status each(const std::vector<PoolCore*>& cores, const std::function<Status(PoolCore&)>& what);
+  PoolCore& of(BytesView key) { return *cores_[shard_of(key, count())]; }
   void go_on(const std::function<void()>& what);
 
   // HoldReports.
@@ -83,9 +92,12 @@ class Shards final : private HoldReports {
     of(hold.key).reports().handled(hold, message_number);
   }
 
+  CoreOptions options_;  // of the next core that is opened; after open(), of a client's, and guarded by opening_
   const bool own_callbacks_;
   const std::shared_ptr<Callbacks> callbacks_;
-  std::vector<std::unique_ptr<PoolCore>> cores_;  // by shard; never empty
+  mutable std::mutex opening_;
+  // By shard, and never empty. Guarded by opening_ where it is a client's; of others all are open, and stay.
+  std::vector<std::unique_ptr<PoolCore>> cores_;
 
   std::mutex mutex_;
   // Guarded by mutex_. The loops reach other cores through this alone.

@@ -35,13 +35,14 @@ class MemoryShards final : public Place {
   const int number_ = next_number();
 };
 
-Engine engine(std::string_view name) {
+[[maybe_unused]] Engine engine(std::string_view name) {
   const std::vector<Engine> all = engines();
   return *std::find_if(all.begin(), all.end(), [&](const Engine& one) { return one.name == name; });
 }
 
 }  // namespace
 
+// The embedded file has its shards in shards_test.cc; here its commits would take most of the time.
 std::vector<Engine> pool_engines() {
   std::vector<Engine> all = engines();
   for (Engine sharded : engines()) {
@@ -49,14 +50,12 @@ std::vector<Engine> pool_engines() {
       sharded.make_place = []() -> std::unique_ptr<Place> {
         return std::make_unique<ShardedPlace>(std::make_unique<MemoryShards>());
       };
-    } else if (sharded.name == "sqlite") {
-      sharded.make_place = []() -> std::unique_ptr<Place> {
-        return std::make_unique<ShardedPlace>(engine("sqlite").make_place());
-      };
-    } else {
+    } else if (sharded.name == "redis") {
       sharded.make_place = []() -> std::unique_ptr<Place> {
         return std::make_unique<ShardedPlace>(engine("redis").make_place());
       };
+    } else {
+      continue;
     }
     sharded.name += "_4_shards";
     all.push_back(std::move(sharded));
