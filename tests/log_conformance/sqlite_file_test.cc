@@ -25,7 +25,7 @@ TEST_F(SqliteUse, AReaderNoticesACommitWhoseWakeUpWasLost) {
   Answer<Result<std::vector<Entry>>> waiting;
   log->read(last_of(*log, 1), waiting.callback());
   EXPECT_FALSE(waiting.ready_within(20ms));
-  tamper("INSERT INTO entries SELECT position + 1, time_ms, 'unannounced' FROM entries");
+  tamper("INSERT INTO runs SELECT first + 1, 1, time_ms, x'0b000000' || 'unannounced' FROM runs");
   const auto run = waiting.get();
   ASSERT_TRUE(run) << run.error().message();
   EXPECT_EQ(run->front().data, "unannounced");
@@ -35,7 +35,7 @@ TEST_F(SqliteUse, AnEntryThatWasChangedIsLostHistory) {
   make_pool(3);
   const auto log = open();
   const Cursor cursor = last_of(*log, 3);
-  tamper("UPDATE entries SET data='changed' WHERE position=3");
+  tamper("UPDATE runs SET data=x'07000000' || 'changed' WHERE first=3");
   EXPECT_EQ(code_of(read(*log, cursor)), Errc::lost_history);
 }
 
@@ -114,7 +114,7 @@ TEST_F(SqliteUse, AHandleThatCannotBeginAnewClosesPromptly) {
 TEST_F(SqliteUse, TimesGoOnFromTheLastEntryAfterAReboot) {
   make_pool(1);
   tamper(
-      "UPDATE entries SET time_ms = time_ms + 3600000;"
+      "UPDATE runs SET time_ms = time_ms + 3600000;"
       "UPDATE meta SET value='another boot' WHERE name='boot_id'");
   const auto log = open();
   ASSERT_TRUE(append(*log, "after the reboot"));

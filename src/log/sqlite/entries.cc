@@ -6,16 +6,22 @@
 namespace tenure::sqlite {
 namespace {
 
-// A run handed to a reader ends at whichever comes first.
+// What is handed to a reader ends at whichever comes first.
 constexpr std::size_t kReadEntriesMax = 4096;
 constexpr std::size_t kReadBytesMax = 1U << 20;
+
+// The scan starts at the row with the cursor's own entry, so that what the reader has applied is compared with what the
+// log says in the same snapshot of the database that the new entries come from.
+constexpr std::string_view kFrom =
+    "SELECT first, count, time_ms, data FROM runs"
+    " WHERE first >= ifnull((SELECT max(first) FROM runs WHERE first <= ?1), ?1) ORDER BY first";
 
 }  // namespace
 
 Result<EntryReader> EntryReader::prepare(Connection& connection) {
-  auto from = connection.prepare("SELECT position, time_ms, data FROM entries WHERE position >= ?1 ORDER BY position");
+  auto from = connection.prepare(kFrom);
   if (!from) return Failure(from.error());
-  auto first = connection.prepare("SELECT position FROM entries ORDER BY position LIMIT 1");
+  auto first = connection.prepare("SELECT first FROM runs ORDER BY first LIMIT 1");
   if (!first) return Failure(first.error());
   EntryReader reader;
   reader.from_ = std::move(*from);
@@ -23,29 +29,39 @@ Result<EntryReader> EntryReader::prepare(Connection& connection) {
   return reader;
 }
 
-// The scan starts at the cursor's own entry, so that what the reader has applied is compared with what the log says
-// in the same snapshot of the database that the new entries come from.
 Result<std::vector<Entry>> EntryReader::after(const Cursor& cursor) {
   from_.bind(1, static_cast<std::int64_t>(cursor.position));
-  Result<bool> row = from_.step();
-  if (!row) return Failure(row.error());
-  if (const Status known = check_cursor_row(cursor, *row); !known) {
-    from_.reset();
-    return Failure(known.error());
-  }
-  if (cursor.position > 0) row = from_.step();
-  if (!row) return Failure(row.error());
-  return collect(*row);
+  const auto read = [&]() -> Result<std::vector<Entry>> {
+    Result<std::optional<Run>> run = next();
+    if (!run) return Failure(run.error());
+    if (const Status known = check(cursor, *run); !known) return Failure(known.error());
+    return collect(cursor, *std::move(run));
+  };
+  Result<std::vector<Entry>> entries = read();
+  from_.reset();
+  return entries;
 }
 
-Status EntryReader::check_cursor_row(const Cursor& cursor, bool has_row) {
+Result<std::optional<EntryReader::Run>> EntryReader::next() {
+  const Result<bool> row = from_.step();
+  if (!row) return Failure(row.error());
+  if (!*row) return std::optional<Run>();
+  auto entries = unpack_run(from_.blob(3), from_.integer(1));
+  if (!entries) {
+    return fail(Errc::corrupt, "sqlite read",
+                "the entries at " + std::to_string(from_.integer(0)) + " are damaged: restore a backup");
+  }
+  return std::optional(Run{static_cast<Position>(from_.integer(0)), from_.integer(2), *std::move(entries)});
+}
+
+Status EntryReader::check(const Cursor& cursor, const std::optional<Run>& run) {
   if (cursor.position == 0) {
     // Positions are dense from 1.
-    if (!has_row || from_.integer(0) == 1) return {};
-    return fail(Errc::trimmed, "sqlite read", "the log starts at " + std::to_string(from_.integer(0)));
+    if (!run || run->first == 1) return {};
+    return fail(Errc::trimmed, "sqlite read", "the log starts at " + std::to_string(run->first));
   }
-  if (has_row && static_cast<Position>(from_.integer(0)) == cursor.position) {
-    if (cursor.matches(from_.blob(2), from_.integer(1))) return {};
+  if (run && run->has(cursor.position)) {
+    if (cursor.matches(run->entries[cursor.position - run->first], run->time_ms)) return {};
     return fail(Errc::lost_history, "sqlite read",
                 "the entry at " + std::to_string(cursor.position) + " is not the one that was read before");
   }
@@ -58,26 +74,28 @@ Status EntryReader::check_cursor_row(const Cursor& cursor, bool has_row) {
               "the entry at " + std::to_string(cursor.position) + " that was read before is missing");
 }
 
-Result<std::vector<Entry>> EntryReader::collect(bool has_row) {
-  std::vector<Entry> run;
+Result<std::vector<Entry>> EntryReader::collect(const Cursor& cursor, std::optional<Run> run) {
+  std::vector<Entry> all;
   std::size_t bytes = 0;
-  while (has_row) {
-    const BytesView data = from_.blob(2);
-    bytes += data.size();
-    if (!run.empty() && (bytes > kReadBytesMax || run.size() == kReadEntriesMax)) break;
-    run.push_back({static_cast<Position>(from_.integer(0)), from_.integer(1), Bytes(data)});
-    const Result<bool> next = from_.step();
-    if (!next) return Failure(next.error());
-    has_row = *next;
+  while (run) {
+    std::size_t i = cursor.position < run->first ? 0 : cursor.position + 1 - run->first;
+    for (; i < run->entries.size(); ++i) {
+      const BytesView data = run->entries[i];
+      bytes += data.size();
+      if (!all.empty() && (bytes > kReadBytesMax || all.size() == kReadEntriesMax)) return all;
+      all.push_back({run->first + i, run->time_ms, Bytes(data)});
+    }
+    Result<std::optional<Run>> another = next();
+    if (!another) return Failure(another.error());
+    run = *std::move(another);
   }
-  from_.reset();
-  return run;
+  return all;
 }
 
 Result<EntryWriter> EntryWriter::prepare(Connection& connection, std::int64_t time_offset_ms) {
-  auto last = connection.prepare("SELECT position, time_ms FROM entries ORDER BY position DESC LIMIT 1");
+  auto last = connection.prepare("SELECT first + count - 1, time_ms FROM runs ORDER BY first DESC LIMIT 1");
   if (!last) return Failure(last.error());
-  auto insert = connection.prepare("INSERT INTO entries VALUES(?1, ?2, ?3)");
+  auto insert = connection.prepare("INSERT INTO runs VALUES(?1, ?2, ?3, ?4)");
   if (!insert) return Failure(insert.error());
   EntryWriter writer;
   writer.last_ = std::move(*last);
@@ -87,6 +105,7 @@ Result<EntryWriter> EntryWriter::prepare(Connection& connection, std::int64_t ti
 }
 
 Status EntryWriter::start() {
+  run_ = {};  // of a transaction that failed
   const Result<bool> row = last_.step();
   if (!row) return Failure(row.error());
   last_position_ = *row ? last_.integer(0) : 0;
@@ -98,11 +117,23 @@ Status EntryWriter::start() {
 }
 
 Result<Position> EntryWriter::append(BytesView data) {
-  insert_.bind(1, last_position_ + 1);
-  insert_.bind(2, time_ms_);
-  insert_.bind(3, data);
-  if (const Status inserted = insert_.run(); !inserted) return Failure(inserted.error());
-  return static_cast<Position>(++last_position_);
+  run_.add(data);
+  ++last_position_;
+  if (run_.full()) {
+    if (const Status written = finish(); !written) return Failure(written.error());
+  }
+  return static_cast<Position>(last_position_);
+}
+
+Status EntryWriter::finish() {
+  const std::int64_t count = run_.count();
+  if (count == 0) return {};
+  const Bytes data = run_.take();
+  insert_.bind(1, last_position_ - count + 1);
+  insert_.bind(2, count);
+  insert_.bind(3, time_ms_);
+  insert_.bind(4, BytesView(data));
+  return insert_.run();
 }
 
 }  // namespace tenure::sqlite

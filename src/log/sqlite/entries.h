@@ -1,11 +1,13 @@
 #pragma once
 
-// The entries of the log: reading a run of them after a cursor, and adding to their end.
+// The entries of the log: reading some of them after a cursor, and adding to their end.
 
+#include <optional>
 #include <vector>
 
 #include "log/log.h"
 #include "log/sqlite/connection.h"
+#include "log/sqlite/entry_run.h"
 
 namespace tenure::sqlite {
 
@@ -14,12 +16,22 @@ class EntryReader {
  public:
   static Result<EntryReader> prepare(Connection& connection);
 
-  // A bounded run, which is empty where there is nothing new. Errc::trimmed, Errc::lost_history: see log.h.
+  // A bounded number, or none where there is nothing new. Errc::trimmed, Errc::lost_history: see log.h.
   Result<std::vector<Entry>> after(const Cursor& cursor);
 
  private:
-  Status check_cursor_row(const Cursor& cursor, bool has_row);
-  Result<std::vector<Entry>> collect(bool has_row);
+  // A row, taken apart; the data is valid until the next step.
+  struct Run {
+    Position first = 0;
+    std::int64_t time_ms = 0;
+    std::vector<BytesView> entries;
+
+    bool has(Position position) const { return position >= first && position - first < entries.size(); }
+  };
+
+  Result<std::optional<Run>> next();
+  Status check(const Cursor& cursor, const std::optional<Run>& run);
+  Result<std::vector<Entry>> collect(const Cursor& cursor, std::optional<Run> run);
 
   Statement from_;
   Statement first_;
@@ -31,8 +43,10 @@ class EntryWriter {
 
   // Within a transaction: looks up the end of the log, which other processes may have moved.
   Status start();
-  // Within the same transaction: the position it was given.
+  // Within the same transaction: the position it is given.
   Result<Position> append(BytesView data);
+  // The last before the transaction is committed.
+  Status finish();
 
  private:
   Statement last_;
@@ -40,6 +54,7 @@ class EntryWriter {
   std::int64_t time_offset_ms_ = 0;
   std::int64_t last_position_ = 0;
   std::int64_t time_ms_ = 0;
+  RunPacker run_;  // of the last positions
 };
 
 }  // namespace tenure::sqlite

@@ -38,7 +38,7 @@ Result<std::int64_t> boot_offset_ms(Connection& connection, const Clock& clock) 
   if (*row && known->text(0) == boot_id) return known->integer(1);
   known->reset();
 
-  const auto last_ms = connection.query_integer("SELECT time_ms FROM entries ORDER BY position DESC LIMIT 1");
+  const auto last_ms = connection.query_integer("SELECT time_ms FROM runs ORDER BY first DESC LIMIT 1");
   if (!last_ms) return Failure(last_ms.error());
   const std::int64_t offset_ms = engine_time_offset_ms(*last_ms, clock.wall_ms(), to_ms(clock.now().since_boot));
   const Status stored = transact(connection, [&] { return store(connection, boot_id, offset_ms); });

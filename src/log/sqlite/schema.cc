@@ -11,7 +11,8 @@ constexpr const char* kPageSize = "PRAGMA page_size=8192";
 
 constexpr const char* kTables =
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;"
-    "CREATE TABLE entries(position INTEGER PRIMARY KEY, time_ms INTEGER NOT NULL, data BLOB NOT NULL);"
+    "CREATE TABLE runs(first INTEGER PRIMARY KEY, count INTEGER NOT NULL, time_ms INTEGER NOT NULL,"
+    " data BLOB NOT NULL);"
     "CREATE TABLE snapshots(id INTEGER PRIMARY KEY, position INTEGER NOT NULL, hash INTEGER NOT NULL, chunks INTEGER);"
     "CREATE TABLE snapshot_chunks(snapshot INTEGER NOT NULL, number INTEGER NOT NULL, data BLOB NOT NULL,"
     " UNIQUE(snapshot, number));";
@@ -105,6 +106,12 @@ Result<std::uint32_t> check_schema(Connection& connection, const LogOptions& opt
     return fail(Errc::version, "sqlite open",
                 connection.path() + ": written by a newer version (format " + std::to_string(*version) +
                     ", this one speaks " + std::to_string(kSchemaVersion) + "): upgrade this program");
+  }
+  if (*version < kSchemaVersion) {
+    return fail(Errc::version, "sqlite open",
+                connection.path() + ": written by a version before the first release (format " +
+                    std::to_string(*version) + ", this one speaks " + std::to_string(kSchemaVersion) +
+                    "): finish its jobs with that one, or name another file");
   }
   const Result<std::string> pool = owner_of(connection);
   if (!pool) return Failure(pool.error());

@@ -2,33 +2,70 @@
 
 #include <algorithm>
 
+#include "log/sqlite/entry_run.h"
+
 namespace tenure::sqlite {
 namespace {
 
 // A step ends at whichever comes first: some milliseconds of work.
-constexpr int kTrimEntriesMax = 1024;
+constexpr int kTrimRowsMax = 1024;
 constexpr std::int64_t kTrimBytesMax = 4LL << 20;
 
 constexpr std::string_view kSnapshotPosition = "SELECT max(position) FROM snapshots WHERE chunks IS NOT NULL";
 
 struct Cut {
-  std::int64_t before = 0;  // entries before this position go in this step
+  std::int64_t before = 0;  // rows that end before this position go in this step
   bool finished = false;
 };
 
 // Walks from the front; length() does not read the data itself.
 Result<Cut> find_cut(Connection& connection, std::int64_t end) {
-  auto walk = connection.prepare("SELECT position, length(data) FROM entries WHERE position < ?1 ORDER BY position");
+  auto walk = connection.prepare(
+      "SELECT first, length(data) FROM runs WHERE first < ?1 AND first + count <= ?1 ORDER BY first");
   if (!walk) return Failure(walk.error());
   walk->bind(1, end);
   std::int64_t bytes = 0;
-  for (int entries = 0;; ++entries) {
+  for (int rows = 0;; ++rows) {
     const Result<bool> row = walk->step();
     if (!row) return Failure(row.error());
     if (!*row) return Cut{end, true};
-    if (entries == kTrimEntriesMax || bytes >= kTrimBytesMax) return Cut{walk->integer(0), false};
+    if (rows == kTrimRowsMax || bytes >= kTrimBytesMax) return Cut{walk->integer(0), false};
     bytes += walk->integer(1);
   }
+}
+
+Status drop_rows(Connection& connection, std::int64_t before) {
+  auto drop = connection.prepare("DELETE FROM runs WHERE first < ?1 AND first + count <= ?1");
+  if (!drop) return Failure(drop.error());
+  drop->bind(1, before);
+  return drop->run();
+}
+
+// The row that the position lies in the middle of is written anew without the entries before it.
+Status split_row(Connection& connection, std::int64_t before) {
+  auto row = connection.prepare("SELECT first, count, data FROM runs WHERE first < ?1 ORDER BY first DESC LIMIT 1");
+  if (!row) return Failure(row.error());
+  row->bind(1, before);
+  const Result<bool> found = row->step();
+  if (!found) return Failure(found.error());
+  if (!*found) return {};
+  const std::int64_t first = row->integer(0);
+  const std::int64_t count = row->integer(1);
+  const auto entries = unpack_run(row->blob(2), count);
+  if (!entries)
+    return fail(Errc::corrupt, "sqlite trim", connection.path() + ": entries are damaged: restore a backup");
+  RunPacker rest;
+  for (auto i = static_cast<std::size_t>(before - first); i < entries->size(); ++i) rest.add((*entries)[i]);
+  row->reset();
+  auto rewrite = connection.prepare("UPDATE runs SET first=?2, count=?3, data=?4 WHERE first=?1");
+  if (!rewrite) return Failure(rewrite.error());
+  const std::int64_t left = rest.count();
+  const Bytes data = rest.take();
+  rewrite->bind(1, first);
+  rewrite->bind(2, before);
+  rewrite->bind(3, left);
+  rewrite->bind(4, BytesView(data));
+  return rewrite->run();
 }
 
 }  // namespace
@@ -43,10 +80,8 @@ Result<bool> Trim::step(Connection& connection) {
     auto found = find_cut(connection, end);
     if (!found) return Failure(found.error());
     cut = *found;
-    auto drop = connection.prepare("DELETE FROM entries WHERE position < ?1");
-    if (!drop) return Failure(drop.error());
-    drop->bind(1, cut.before);
-    return drop->run();
+    if (Status dropped = drop_rows(connection, cut.before); !dropped) return dropped;
+    return cut.finished ? split_row(connection, cut.before) : Status();
   });
   if (!trimmed) return Failure(trimmed.error());
   return cut.finished;

@@ -229,6 +229,7 @@ Result<Position> Writer::write_batch() {
       if (!position) return Failure(position.error());
       if (first == 0) first = *position;
     }
+    if (Status finished = entries_.finish(); !finished) return finished;
     commit_began = BootClock().now();
     return {};
   });
