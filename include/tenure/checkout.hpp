@@ -46,7 +46,8 @@ struct CheckoutAnswer {
   };
 };
 
-Result<CorePtr> open_checkout(CheckoutOptions options, AnyFactory factory, AnyCheck validate, const std::type_info& type);
+Result<CorePtr> open_checkout(CheckoutOptions options, AnyFactory factory, AnyCheck validate,
+                              const std::type_info& type);
 Result<CorePtr> find_checkout(std::string_view name, const std::type_info& type);
 CheckoutAnswer checkout(CheckoutCore& core, std::chrono::nanoseconds timeout, bool force_enqueue,
                         std::source_location where);
@@ -82,7 +83,8 @@ class CheckoutRef {
   Result<Lease> checkout(Timeout timeout = kDefaultTimeout, bool force_enqueue = false,
                          std::source_location where = std::source_location::current()) const {
     const detail::CheckoutAnswer answer = detail::checkout(*core_, timeout, force_enqueue, where);
-    if (answer.slot != nullptr) [[likely]] return detail::CheckoutClaim{answer.slot, answer.generation};
+    if (answer.slot != nullptr) [[likely]]
+      return detail::CheckoutClaim{answer.slot, answer.generation};
     return refused(answer.error);
   }
 

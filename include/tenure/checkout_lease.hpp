@@ -75,8 +75,8 @@ class CheckoutLease {
 
   // False once the worker's alarm has said that it is dead; it is replaced at the checkin.
   bool alive() const noexcept { return claim_.slot != nullptr && detail::alive(claim_); }
-  // Called once, on the thread that sets off the alarm, if that happens while this lease holds the worker; at once, on this
-  // thread, if it has said so already. It may still run when the lease has been let go.
+  // Called once, on the thread that sets off the alarm, if that happens while this lease holds the worker; at once, on
+  // this thread, if it has said so already. It may still run when the lease has been let go.
   void on_death(std::function<void(std::string)> call) {
     if (claim_.slot != nullptr) detail::watch(claim_, std::move(call));
   }

@@ -57,8 +57,8 @@ struct ProcessOptions {
   std::string folder{};                    // to run in; empty: this process's own, as of the first start
   bool says_ready = false;                 // it counts as started when it says so, rather than when it runs
   std::chrono::milliseconds start_timeout{10'000};
-  std::chrono::milliseconds stop_patience{2'000};         // from SIGTERM to SIGKILL
-  std::size_t frame_bytes_max = std::size_t{16} << 20;    // of a frame, and of a whole answer that call() gathers
+  std::chrono::milliseconds stop_patience{2'000};       // from SIGTERM to SIGKILL
+  std::size_t frame_bytes_max = std::size_t{16} << 20;  // of a frame, and of a whole answer that call() gathers
   ProcessLimits limits{};
 };
 
@@ -106,7 +106,8 @@ class ProcessWorker {
   Result<std::optional<ProcessAnswer>> try_receive();
   int descriptor() const;
 
-  // Whether the next holder may have it: alive, with nothing under way. The pool asks this of every worker it hands out.
+  // Whether the next holder may have it: alive, with nothing under way. The pool asks this of every worker it hands
+  // out.
   bool fit();
   // SIGKILL to the program and all it has started.
   void kill(std::string_view reason);

@@ -1,8 +1,8 @@
 #pragma once
 
-// Checkout from another process or host. A pool of child processes is served on a socket, and whoever connects may check
-// a worker out. The lease is the connection: when it ends, in whatever way, the worker goes back to the pool, or, if it
-// owes an answer, is killed and replaced.
+// Checkout from another process or host. A pool of child processes is served on a socket, and whoever connects may
+// check a worker out. The lease is the connection: when it ends, in whatever way, the worker goes back to the pool, or,
+// if it owes an answer, is killed and replaced.
 //
 //     auto server = tenure::CheckoutServer::open(pool, {.listen = "unix:/run/python.sock"});
 //
@@ -10,7 +10,8 @@
 //     auto answer = worker->call("2 + 3", std::chrono::seconds(1));
 //
 // An address is unix:PATH or tcp:HOST:PORT. A TCP address that is not of this host alone wants TLS and a token, on both
-// sides. A connection whose other end is gone without a word is noticed by TCP's own keepalive, within about ten seconds.
+// sides. A connection whose other end is gone without a word is noticed by TCP's own keepalive, within about ten
+// seconds.
 
 #include <chrono>
 #include <cstddef>
@@ -30,8 +31,8 @@ struct ServeOptions {
   std::string tls_certificate{};  // files, PEM; with these, TCP connections are TLS
   std::string tls_key{};
   std::size_t frame_bytes_max = std::size_t{16} << 20;
-  std::size_t connections_max = 1024;         // further ones are told `busy`
-  std::chrono::milliseconds max_hold{0};      // a lease that lasts longer is ended; zero: as long as it likes
+  std::size_t connections_max = 1024;               // further ones are told `busy`
+  std::chrono::milliseconds max_hold{0};            // a lease that lasts longer is ended; zero: as long as it likes
   std::chrono::milliseconds hello_timeout{10'000};  // for a newcomer to say who it is
 };
 
@@ -71,7 +72,8 @@ class RemoteWorker {
   static constexpr Timeout kDefaultTimeout = std::chrono::seconds(30);
 
   // Errc::overloaded, Errc::timed_out and Errc::pool_down as of a checkout; Errc::unavailable: nobody serves there;
-  // Errc::refused: the token or the certificate is not right; Errc::invalid: the address is none, or wants TLS and a token.
+  // Errc::refused: the token or the certificate is not right; Errc::invalid: the address is none, or wants TLS and a
+  // token.
   static Result<RemoteWorker> checkout(const RemoteOptions& options, Timeout timeout = std::chrono::seconds(5),
                                        bool force_enqueue = false);
   RemoteWorker(RemoteWorker&&) noexcept;

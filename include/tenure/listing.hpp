@@ -18,7 +18,7 @@ struct WorkerInfo {
   std::uint32_t pid = 0;
   std::uint32_t weight = 0;
   bool draining = false;
-  std::uint64_t keys = 0;  // that it holds
+  std::uint64_t keys = 0;   // that it holds
   std::uint32_t tasks = 0;  // of those
   std::chrono::milliseconds lease{0};
   std::chrono::milliseconds age{0};
@@ -29,7 +29,7 @@ struct KeyInfo {
   std::string key{};
   JobKind kind = JobKind::resident;
   JobState state = JobState::queued;
-  std::string worker{};       // the holder, or empty
+  std::string worker{};     // the holder, or empty
   std::uint64_t epoch = 0;  // of the present or last tenure; zero before the first
   std::uint32_t attempt = 0;
   std::chrono::milliseconds in_state{0};  // since the state last changed

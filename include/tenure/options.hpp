@@ -24,8 +24,8 @@ enum class OnLeaseLost : std::uint8_t {
 
 struct PoolOptions {
   // Of the pool, and the same for all its nodes: taken from whoever creates it, ignored in one that exists.
-  std::uint32_t max_queued_jobs = 1000;              // accepted and never started; beyond it: Errc::pool_full
-  std::chrono::milliseconds pending_job_ttl{20'000};  // a start that takes longer is given to another try
+  std::uint32_t max_queued_jobs = 1000;                    // accepted and never started; beyond it: Errc::pool_full
+  std::chrono::milliseconds pending_job_ttl{20'000};       // a start that takes longer is given to another try
   std::chrono::milliseconds worker_shutdown_ttl{120'000};  // for jobs to stop when their worker leaves
   std::uint32_t max_attempts = 10;                         // of a failing task, before the dead letters
   std::chrono::milliseconds retry_backoff{1'000};          // doubles with each attempt, with jitter
@@ -43,18 +43,18 @@ struct PoolOptions {
   std::size_t concurrency = 0;                   // handlers that run at a time; zero: twice the cores, at least 4
   bool client_only = false;                      // starts in constant time; dispatches, and has no workers
   OnLeaseLost on_lease_lost = OnLeaseLost::end_process;
-  ChooseWorker choose{};    // needed for Assignment::chosen on every node that has workers
-  std::string node_name{};  // for people; the host's name and the process id where empty
+  ChooseWorker choose{};                       // needed for Assignment::chosen on every node that has workers
+  std::string node_name{};                     // for people; the host's name and the process id where empty
   std::chrono::milliseconds close_timeout{0};  // of the destructor; zero: worker_shutdown_ttl and a little more
   // Called on a thread of the pool's that does nothing else, with no lock held.
   std::function<void(LogLevel, std::string_view)> logger{};
 };
 
 struct WorkerOptions {
-  std::string id{};               // unique among the living; made up where empty
-  std::uint32_t weight = 100;   // its share of the keys, against that of the others; up to 10000
-  std::uint32_t window = 1024;  // tasks that may be handed to it ahead of time
-  std::string replaces{};         // a worker that leaves, and whose keys it inherits in one move
+  std::string id{};                   // unique among the living; made up where empty
+  std::uint32_t weight = 100;         // its share of the keys, against that of the others; up to 10000
+  std::uint32_t window = 1024;        // tasks that may be handed to it ahead of time
+  std::string replaces{};             // a worker that leaves, and whose keys it inherits in one move
   std::vector<std::string> serves{};  // keys that are to be held by this worker and no other
   // How long to wait for the pool to take it. An id that another worker still has is tried until then: a process that
   // was killed and came back finds its former life not yet expired.

@@ -30,17 +30,19 @@ class Outcome {
   enum class Kind : std::uint8_t { done, failed, requeue, no_retry };
 
   Outcome() = default;  // done, without a result
+  // NOLINTBEGIN(google-explicit-constructor): so that a handler returns any of these.
   Outcome(std::string result) : text_(std::move(result)) {}
   Outcome(const char* result) : text_(result) {}
   Outcome(Requeue requeue) : kind_(Kind::requeue), delay_(requeue.delay), text_(std::move(requeue.reason)) {}
   Outcome(NoRetry no_retry) : kind_(Kind::no_retry), text_(std::move(no_retry.error)) {}
-  Outcome(Failure failure) : kind_(Kind::failed), text_(failure.error().message()) {}
+  Outcome(const Failure& failure) : kind_(Kind::failed), text_(failure.error().message()) {}
   Outcome(const Status& status) {
     if (!status) *this = Outcome(Failure(status.error()));
   }
   Outcome(Result<std::string> result) {
     *this = result ? Outcome(*std::move(result)) : Outcome(Failure(result.error()));
   }
+  // NOLINTEND(google-explicit-constructor)
 
   // Failed: another attempt by the pool's rules.
   static Outcome failed(std::string error) {

@@ -88,7 +88,7 @@ class Pool {
   Result<Ticket> drop_dead(std::uint64_t id);
 
   // Takes the keys away from a worker, of whatever process, and gives it no more. Does not wait.
-  Status drain(std::string worker);
+  Status drain(const std::string& worker);
 
   // Hands over what this process holds, and leaves. Nothing is lost. After it everything here says Errc::closed, and
   // tickets that are still open do too.

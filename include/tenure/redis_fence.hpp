@@ -1,14 +1,14 @@
 #pragma once
 
-// A guard for a handler's own writes to Redis, as `WHERE epoch <= ?` is one in SQL. Every write goes through a script that
-// compares the epoch of the job it is made for with the highest that has written, which is kept under a key of its own,
-// the fence. No lease and no clock can stop a paused process from sending one more command; this makes that command change
-// nothing.
+// A guard for a handler's own writes to Redis, as `WHERE epoch <= ?` is one in SQL. Every write goes through a script
+// that compares the epoch of the job it is made for with the highest that has written, which is kept under a key of its
+// own, the fence. No lease and no clock can stop a paused process from sending one more command; this makes that
+// command change nothing.
 //
 //     tenure::fenced_redis_command("{anna}:fence", "{anna}:balance", job.epoch(), {"SET", "100"})
 //
-// are the words to send, with any client. In a Redis Cluster both keys must have the same tag in braces. The fence must not
-// expire, nor be evicted, before the last holder that could wake up is gone.
+// are the words to send, with any client. In a Redis Cluster both keys must have the same tag in braces. The fence must
+// not expire, nor be evicted, before the last holder that could wake up is gone.
 
 #include <cstdint>
 #include <string>
@@ -31,8 +31,8 @@ return {1, redis.call(ARGV[2], KEYS[2], unpack(ARGV, 3))}
 // The words of an EVAL of that script: `command` is a command without its key.
 inline std::vector<std::string> fenced_redis_command(std::string fence, std::string key, std::uint64_t epoch,
                                                      const std::vector<std::string>& command) {
-  std::vector<std::string> words = {"EVAL", std::string(kRedisFence), "2", std::move(fence), std::move(key),
-                                    std::to_string(epoch)};
+  std::vector<std::string> words = {"EVAL",           std::string(kRedisFence), "2",
+                                    std::move(fence), std::move(key),           std::to_string(epoch)};
   words.insert(words.end(), command.begin(), command.end());
   return words;
 }

@@ -51,7 +51,9 @@ class Result {
   template <class U = T>
     requires(std::is_constructible_v<T, U> && std::is_convertible_v<U, T> &&
              !std::is_same_v<std::remove_cvref_t<U>, Result> && !std::is_same_v<std::remove_cvref_t<U>, Failure>)
+  // NOLINTNEXTLINE(google-explicit-constructor): so that a function returns a value, or fail(…).
   Result(U&& value) : state_(std::in_place_index<0>, std::forward<U>(value)) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): likewise.
   Result(Failure failure) : state_(std::in_place_index<1>, std::move(failure).take()) {}
 
   bool has_value() const { return state_.index() == 0; }
@@ -96,6 +98,7 @@ class Result<void> {
   using value_type = void;
 
   Result() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): so that a function returns {}, or fail(…).
   Result(Failure failure) : error_(std::move(failure).take()) {}
 
   bool has_value() const { return !error_; }

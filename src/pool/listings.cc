@@ -55,7 +55,7 @@ void add_worker_infos(const Machine& machine, std::vector<WorkerInfo>& infos) {
 Status with_key(PoolImpl& pool, std::string_view key, std::chrono::nanoseconds timeout,
                 const std::function<void(const Machine&, const JobInfo&)>& take) {
   bool found = false;
-  const Status looked = pool.shards().look_at(
+  Status looked = pool.shards().look_at(
       key,
       [&](const Machine& machine) {
         const std::optional<JobInfo> job = machine.find(key);

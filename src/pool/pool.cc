@@ -78,7 +78,7 @@ Result<Ticket> Pool::drop_dead(std::uint64_t id) {
   return submit(*impl_, request);
 }
 
-Status Pool::drain(std::string worker) { return impl_->shards().drain(worker); }
+Status Pool::drain(const std::string& worker) { return impl_->shards().drain(worker); }
 
 Status Pool::close() { return impl_->close(impl_->close_deadline()); }
 Status Pool::close(Timeout timeout) { return impl_->close(after(timeout)); }

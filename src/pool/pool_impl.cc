@@ -80,7 +80,7 @@ class PoolImpl::Voice final : public NodeEvents {
 Result<std::shared_ptr<PoolImpl>> PoolImpl::open(std::string name, std::string url, PoolOptions options) {
   if (Status sound = check(options); !sound) return Failure(sound.error());
   CoreOptions wanted = core_options(name, std::move(url), options);
-  const std::shared_ptr<PoolImpl> pool(new PoolImpl(std::move(name), std::move(options)));
+  std::shared_ptr<PoolImpl> pool(new PoolImpl(std::move(name), std::move(options)));
   wanted.callbacks = pool->callbacks_;
   const bool client_only = wanted.client_only;
   ShardParts parts;
@@ -120,7 +120,8 @@ PoolImpl::~PoolImpl() {
   if (!quiet) host_->abandon();
   shards_.reset();
   callbacks_->close();
-  // Threads that were abandoned still use it.
+  // Threads that were abandoned still use it, and may do so until the process ends.
+  // NOLINTNEXTLINE(bugprone-unused-return-value): it is leaked.
   if (!quiet) static_cast<void>(host_.release());
 }
 
@@ -133,7 +134,7 @@ Deadline PoolImpl::close_deadline() const {
 Result<std::string> PoolImpl::add_worker(std::shared_ptr<Handler> handler, WorkerOptions options) {
   if (!handler) return fail(Errc::invalid, "add worker", "there is no handler");
   if (options.id.empty()) options.id = shards_->node_name() + "/" + to_hex(SystemEntropy().id()).substr(0, 8);
-  const std::string id = options.id;
+  std::string id = options.id;
   // An id that is taken here must keep its handler.
   if (!host_->add_handler(id, std::move(handler))) {
     return fail(Errc::key_exists, "add worker", "this process has a worker '" + id + "' already");

@@ -112,7 +112,7 @@ class ThreadHost final {
   void work_on(LiveJobPtr job, std::size_t slot, std::unique_lock<std::mutex>& lock);
   void forget(LiveJobPtr job, std::unique_lock<std::mutex>& lock);
   static Step next_step(const LiveJob& job);
-  void perform(const LiveJobPtr& job, Step step, LiveJob::Message message);
+  void perform(const LiveJobPtr& job, Step step, const LiveJob::Message& message);
   void begin(const LiveJobPtr& job);
   void run_stop(const LiveJobPtr& job);
   void run_message(const LiveJobPtr& job, const LiveJob::Message& message);

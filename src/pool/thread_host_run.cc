@@ -90,7 +90,7 @@ void ThreadHost::work_on(LiveJobPtr job, std::size_t slot, std::unique_lock<std:
   if (step != Step::none) {
     running_[slot] = job;
     lock.unlock();
-    perform(job, step, std::move(message));
+    perform(job, step, message);
     lock.lock();
     running_[slot] = nullptr;
   }
@@ -113,7 +113,7 @@ void ThreadHost::forget(LiveJobPtr job, std::unique_lock<std::mutex>& lock) {
   lock.lock();
 }
 
-void ThreadHost::perform(const LiveJobPtr& job, Step step, LiveJob::Message message) {
+void ThreadHost::perform(const LiveJobPtr& job, Step step, const LiveJob::Message& message) {
   switch (step) {
     case Step::begin: return begin(job);
     case Step::message: return run_message(job, message);
