@@ -255,4 +255,18 @@ void GuardedHost::watch(int descriptor, std::uint64_t tag, std::uint32_t events)
 
 void GuardedHost::unwatch(int descriptor) const { epoll_ctl(poll_.get(), EPOLL_CTL_DEL, descriptor, nullptr); }
 
+void GuardedHost::watch_outputs(std::uint64_t program, const Pipes& pipes) const {
+  for (const Pipes::Stream stream : {Pipes::output, Pipes::errors}) {
+    watch(pipes.descriptor(stream), tag_of(program, stream), EPOLLIN);
+  }
+}
+
+void GuardedHost::watch_input(std::uint64_t program, Pipes& pipes) const {
+  const int input = pipes.descriptor(Pipes::input);
+  if (input < 0 || pipes.wants_to_write() == pipes.input_watched) return;
+  pipes.input_watched = pipes.wants_to_write();
+  if (pipes.input_watched) return watch(input, tag_of(program, Pipes::input), EPOLLOUT);
+  unwatch(input);
+}
+
 }  // namespace tenure::exec

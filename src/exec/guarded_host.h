@@ -22,6 +22,7 @@
 
 #include "exec/dialogue.h"
 #include "exec/guard.h"
+#include "exec/pipes.h"
 #include "node/host.h"
 
 namespace tenure::exec {
@@ -80,6 +81,9 @@ class GuardedHost : public Host {
   void log(const Hold& hold, BytesView line) const;
   void watch(int descriptor, std::uint64_t tag, std::uint32_t events) const;
   void unwatch(int descriptor) const;
+  void watch_outputs(std::uint64_t program, const Pipes& pipes) const;
+  // The poller waits for room only while there is something to write.
+  void watch_input(std::uint64_t program, Pipes& pipes) const;
   static Verdict failed(Bytes error, HoldReports::Next next = HoldReports::Next::retry);
 
   // Any thread.

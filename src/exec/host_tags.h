@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "exec/program.h"
+#include "exec/pipes.h"
 
 namespace tenure::exec {
 
@@ -13,7 +13,7 @@ constexpr std::uint64_t kGuardTag = 1;
 constexpr std::uint64_t kLifeTag = 2;
 constexpr std::uint64_t kCheckpointTag = 3;
 
-constexpr std::uint64_t tag_of(std::uint64_t program, Program::Stream stream) { return program * 4 + stream; }
+constexpr std::uint64_t tag_of(std::uint64_t program, Pipes::Stream stream) { return program * 4 + stream; }
 constexpr std::uint64_t program_of(std::uint64_t tag) { return tag / 4; }
 
 }  // namespace tenure::exec

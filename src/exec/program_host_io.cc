@@ -1,10 +1,7 @@
 // The host's dealings with its programs and with the guard, all on the host's thread.
 
-#include <sys/epoll.h>
-
 #include <cerrno>
 
-#include "exec/host_tags.h"
 #include "exec/program_host.h"
 
 namespace tenure::exec {
@@ -64,8 +61,7 @@ void ProgramHost::launch(const HeldJob& job) {
   theirs.clear();
   if (error_number == EPIPE || error_number == ECONNRESET) return;  // all_gone() concludes it
   if (error_number != 0) return refused(program, error_number, Stage::fork);
-  watch(program.descriptor(Program::output), tag_of(program.number, Program::output), EPOLLIN);
-  watch(program.descriptor(Program::errors), tag_of(program.number, Program::errors), EPOLLIN);
+  watch_outputs(program.number, program.pipes);
   write_on(program);
 }
 
@@ -74,7 +70,7 @@ Result<std::unique_ptr<Program>> ProgramHost::prepare(const HeldJob& job, int sl
   auto folder = JobFolder::create(work_.path(), number, job);
   if (!folder) return Failure(folder.error());
   auto program = std::make_unique<Program>(number, job, options_.protocol, std::move(*folder), slot);
-  auto pipes = program->open_pipes();
+  auto pipes = program->pipes.open();
   if (!pipes) {
     program->folder.remove();
     return Failure(pipes.error());
@@ -164,8 +160,8 @@ void ProgramHost::start_settled(Program& program) {
 
 void ProgramHost::exchange(Program& program) {
   std::deque<Said> said;
-  program.read(Program::output, said);
-  program.read(Program::errors, said);
+  program.read(Pipes::output, said);
+  program.read(Pipes::errors, said);
   tell(program, said);
   write_on(program);
 }
@@ -178,7 +174,7 @@ void ProgramHost::tell(Program& program, std::deque<Said>& said) {
   }
   if (program.dialogue.settled() && !program.patience && program.cause == Cause::itself) {
     program.patience = BootClock().now() + kFarewell;
-    program.end_input();
+    program.pipes.end_input();
   }
 }
 
@@ -188,21 +184,16 @@ void ProgramHost::take_checkpoint(Program& program) {
   if (*fresh) reports_->checkpoint(program.job.hold, std::move(**fresh));
 }
 
-// The poller waits for room only while there is something to write.
 void ProgramHost::write_on(Program& program) {
   if (const auto handled = program.write()) reports_->handled(program.job.hold, *handled);
-  const int input = program.descriptor(Program::input);
-  if (input < 0 || program.wants_to_write() == program.input_watched) return;
-  program.input_watched = program.wants_to_write();
-  if (program.input_watched) return watch(input, tag_of(program.number, Program::input), EPOLLOUT);
-  unwatch(input);
+  watch_input(program.number, program.pipes);
 }
 
 void ProgramHost::ended(Program& program, int status) {
   std::deque<Said> said;
-  for (int i = 0; i < kDrainsMax && program.read(Program::output, said); ++i) {
+  for (int i = 0; i < kDrainsMax && program.read(Pipes::output, said); ++i) {
   }
-  for (int i = 0; i < kDrainsMax && program.read(Program::errors, said); ++i) {
+  for (int i = 0; i < kDrainsMax && program.read(Pipes::errors, said); ++i) {
   }
   for (Said& one : program.dialogue.output_end()) said.push_back(std::move(one));
   tell(program, said);

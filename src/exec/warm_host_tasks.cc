@@ -1,7 +1,5 @@
 // Tasks on their way through warm programs, all on the host's thread.
 
-#include <sys/epoll.h>
-
 #include <algorithm>
 #include <cerrno>
 
@@ -63,7 +61,7 @@ void WarmHost::launch(const HeldJob& job) {
   const int slot = guard_.leases().acquire(job.session);
   if (slot < 0) return settle(job.hold, job.session, {});  // its lease is over
   auto made = std::make_unique<WarmProgram>(++last_number_, job.session, slot);
-  auto pipes = made->open_pipes();
+  auto pipes = made->pipes.open();
   if (!pipes) {
     guard_.leases().release(slot);
     return settle(job.hold, job.session, failed(pipes.error().message()));
@@ -90,8 +88,7 @@ void WarmHost::launch(const HeldJob& job) {
       }
     });
   }
-  watch(program.descriptor(WarmProgram::output), tag_of(program.number, Program::output), EPOLLIN);
-  watch(program.descriptor(WarmProgram::errors), tag_of(program.number, Program::errors), EPOLLIN);
+  watch_outputs(program.number, program.pipes);
   write_on(program);
 }
 
@@ -109,20 +106,16 @@ void WarmHost::serve_waiting() {
 }
 
 void WarmHost::exchange(WarmProgram& program, std::uint64_t tag) {
-  if (tag == tag_of(program.number, Program::output)) program.read(WarmProgram::output);
-  if (tag == tag_of(program.number, Program::errors)) program.read(WarmProgram::errors);
+  for (const Pipes::Stream stream : {Pipes::output, Pipes::errors}) {
+    if (tag == tag_of(program.number, stream)) program.read(stream);
+  }
   tell(program);
   write_on(program);
 }
 
-// The poller waits for room only while there is something to write.
 void WarmHost::write_on(WarmProgram& program) {
-  program.write();
-  const int input = program.descriptor(WarmProgram::input);
-  if (input < 0 || program.wants_to_write() == program.input_watched) return;
-  program.input_watched = program.wants_to_write();
-  if (program.input_watched) return watch(input, tag_of(program.number, Program::input), EPOLLOUT);
-  unwatch(input);
+  program.pipes.write();
+  watch_input(program.number, program.pipes);
 }
 
 void WarmHost::tell(WarmProgram& program) {
@@ -169,9 +162,9 @@ void WarmHost::stop_one(WarmProgram& program, Instant deadline) {
 }
 
 void WarmHost::ended(WarmProgram& program, int status) {
-  for (int i = 0; i < kWarmDrainsMax && program.read(WarmProgram::output); ++i) {
+  for (int i = 0; i < kWarmDrainsMax && program.read(Pipes::output); ++i) {
   }
-  for (int i = 0; i < kWarmDrainsMax && program.read(WarmProgram::errors); ++i) {
+  for (int i = 0; i < kWarmDrainsMax && program.read(Pipes::errors); ++i) {
   }
   program.ending = true;
   tell(program);

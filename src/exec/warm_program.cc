@@ -1,19 +1,12 @@
 #include "exec/warm_program.h"
 
-#include <fcntl.h>
 #include <sys/wait.h>
-
-#include <array>
-#include <cerrno>
-#include <cstring>
 
 #include "machine/limits.h"
 
 namespace tenure::exec {
 namespace {
 
-constexpr std::size_t kWarmReadBytes = 64U << 10;
-constexpr int kWarmReadsMax = 4;
 constexpr std::size_t kWarmLogBytesMax = 8U << 10;
 constexpr std::size_t kWarmLineBytesMax = 8U << 20;
 constexpr std::size_t kWarmTailBytes = kErrorBytesMax - 256;
@@ -27,22 +20,9 @@ WarmProgram::WarmProgram(std::uint64_t own_number, std::uint64_t own_session, in
       lines_(kWarmLineBytesMax),
       error_lines_(kWarmLogBytesMax) {}
 
-Result<std::vector<Descriptor>> WarmProgram::open_pipes() {
-  std::vector<Descriptor> theirs;
-  for (Descriptor* own : {&input_, &output_, &errors_}) {
-    std::array<int, 2> ends{};
-    if (pipe2(ends.data(), O_CLOEXEC) != 0) return fail(Errc::busy, "make the program's pipes", std::strerror(errno));
-    const bool reads = own != &input_;
-    *own = Descriptor(ends.at(reads ? 0 : 1));
-    theirs.emplace_back(ends.at(reads ? 1 : 0));
-    fcntl(own->get(), F_SETFL, O_NONBLOCK);
-  }
-  return theirs;
-}
-
 void WarmProgram::give(const HeldJob& job) {
-  unwritten_ += json_task(job.hold.key, job.hold.epoch, job.attempt, job.payload,
-                          job.has_checkpoint ? std::optional(job.checkpoint) : std::nullopt);
+  pipes.send(json_task(job.hold.key, job.hold.epoch, job.attempt, job.payload,
+                       job.has_checkpoint ? std::optional(job.checkpoint) : std::nullopt));
   job_ = HeldJob{job.hold, job.session, job.worker, job.kind, job.attempt, {}, job.has_checkpoint, {}};
   answer_.reset();
   error_tail_.clear();
@@ -57,47 +37,20 @@ HeldJob WarmProgram::take_job() {
   return job;
 }
 
-void WarmProgram::write() {
-  while (input_ && written_ < unwritten_.size()) {
-    const ssize_t size = ::write(input_.get(), unwritten_.data() + written_, unwritten_.size() - written_);
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0 && errno == EAGAIN) return;
-    if (size < 0) input_.close();  // it has closed its standard input, or is gone: its end says what that means
-    if (size > 0) written_ += static_cast<std::size_t>(size);
-  }
-  unwritten_.clear();
-  written_ = 0;
-}
-
-bool WarmProgram::read(Stream stream) {
-  Descriptor& from = stream == Stream::output ? output_ : errors_;
-  static thread_local std::array<char, kWarmReadBytes> buffer;
-  for (int i = 0; i < kWarmReadsMax && from; ++i) {
-    const ssize_t size = ::read(from.get(), buffer.data(), buffer.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0 && errno == EAGAIN) return false;
-    if (size <= 0) {
-      from.close();
-      // A program that can say nothing more is of no use. Most likely it is about to end, and its exit code says more.
-      if (stream == Stream::output) ending = silent = true;
-      return false;
-    }
-    const BytesView bytes(buffer.data(), static_cast<std::size_t>(size));
-    if (stream == Stream::output) {
+bool WarmProgram::read(Pipes::Stream stream) {
+  const bool was_open = pipes.is_open(stream);
+  const bool more = pipes.read(stream, [&](BytesView bytes) {
+    if (stream == Pipes::output) {
       lines_.feed(bytes, [this](BytesView line, bool whole) { hear(line, whole); });
-    } else {
-      error_tail_ += bytes.size() > kWarmTailBytes ? bytes.substr(bytes.size() - kWarmTailBytes) : bytes;
-      if (error_tail_.size() > kWarmTailBytes) error_tail_.erase(0, error_tail_.size() - kWarmTailBytes);
-      error_lines_.feed(bytes, [this](BytesView line, bool) { said_.emplace_back(line); });
+      return;
     }
-    if (bytes.size() < buffer.size()) return false;
-  }
-  return static_cast<bool>(from);
-}
-
-int WarmProgram::descriptor(Stream stream) const {
-  if (stream == Stream::input) return input_.get();
-  return stream == Stream::output ? output_.get() : errors_.get();
+    error_tail_ += bytes.size() > kWarmTailBytes ? bytes.substr(bytes.size() - kWarmTailBytes) : bytes;
+    if (error_tail_.size() > kWarmTailBytes) error_tail_.erase(0, error_tail_.size() - kWarmTailBytes);
+    error_lines_.feed(bytes, [this](BytesView line, bool) { said_.emplace_back(line); });
+  });
+  // A program that can say nothing more is of no use. Most likely it is about to end, and its exit code says more.
+  if (stream == Pipes::output && was_open && !pipes.is_open(stream)) ending = silent = true;
+  return more;
 }
 
 void WarmProgram::hear(BytesView line, bool whole) {
