@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstddef>
 #include <string>
 #include <vector>
 
+#include "base/quantile.h"
 #include "cli/json.h"
 
 namespace tenure::cli {
@@ -32,10 +32,8 @@ class Distribution {
            std::to_string(values_.size()) + ")";
   }
   double at(double share) {
-    if (values_.empty()) return 0;
     std::sort(values_.begin(), values_.end());
-    const auto index = static_cast<std::size_t>(std::lround(share * static_cast<double>(values_.size() - 1)));
-    return values_[index];
+    return quantile(values_, share);
   }
 
  private:

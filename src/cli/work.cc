@@ -3,12 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <thread>
 
+#include "base/host_name.h"
 #include "cli/connect.h"
 #include "cli/failure.h"
 #include "cli/run.h"
@@ -33,11 +33,7 @@ struct WorkPlan {
   std::uint64_t warm = 0;  // programs that stay; none where zero
 };
 
-std::string host_and_process() {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0) name[0] = '\0';
-  return std::string(name.data()) + ":" + std::to_string(getpid());
-}
+std::string host_and_process() { return host_name() + ":" + std::to_string(getpid()); }
 
 Result<WorkPlan> work_plan(const Call& call) {
   const Result<std::chrono::milliseconds> lease = call.duration("lease", std::chrono::seconds(10));

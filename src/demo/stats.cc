@@ -1,19 +1,16 @@
 #include "demo/stats.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
+
+#include "base/quantile.h"
 
 namespace tenure::demo {
 
 Distribution distribution(std::vector<double> samples) {
   if (samples.empty()) return {};
   std::sort(samples.begin(), samples.end());
-  const auto rank = [&](double share) {
-    const double at = std::ceil(share * static_cast<double>(samples.size()));
-    return samples[static_cast<std::size_t>(std::max(at, 1.0)) - 1];
-  };
-  return {rank(0.5), rank(0.99), samples.back(), samples.size()};
+  return {quantile(samples, 0.5), quantile(samples, 0.99), samples.back(), samples.size()};
 }
 
 std::string to_json(const Distribution& distribution) {

@@ -19,7 +19,6 @@ struct Distribution {
   std::size_t n = 0;
 };
 
-// By nearest rank: every figure is one that was measured.
 Distribution distribution(std::vector<double> samples);
 
 // {"p50":1.2,"p99":3.4,"max":5.6,"n":64}

@@ -2,20 +2,13 @@
 
 #include <unistd.h>
 
-#include <array>
-
 #include "base/assert.h"
+#include "base/host_name.h"
 #include "exec/death_watch.h"
 #include "log/open.h"
 
 namespace tenure {
 namespace {
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  if (gethostname(name.data(), name.size() - 1) != 0) return "unknown";
-  return name.data();
-}
 
 void name_node(NodeOptions& node) {
   if (node.host.empty()) node.host = host_name();
