@@ -4,6 +4,7 @@ Usage: program_test.py PATH_OF_TENURE PATH_OF_STUBBORN [unittest arguments]. Wai
 With E2E_ENGINE=redis each test has a redis-server of its own in place of the file.
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -51,7 +52,7 @@ class Worker:
 
     def wait(self, event, key=None, count=1):
         def found():
-            return [e for e in self.events if e["event"] == event and (key is None or e["key"] == key)]
+            return [e for e in self.events if e.get("event") == event and (key is None or e["key"] == key)]
         with self.changed:
             if not self.changed.wait_for(lambda: len(found()) >= count, PATIENCE):
                 raise AssertionError(f"no {event} of {key} in {self.events}; {self.errors}")
@@ -536,6 +537,23 @@ class BadInput(ProgramTest):
         self.assertIn("make room", done.stderr)
         self.assertEqual(self.ask("dispatch", "small")["state"], "accepted")
         self.assertEqual({job["key"] for job in self.ask("jobs")["jobs"]}, {"first", "small"})
+
+    def test_a_node_that_gives_up_says_why(self):
+        """A copy is put back that is damaged: the worker's past is lost, and there is nothing to begin anew from."""
+        worker = Worker(self, "--exec", *self.resident())
+        worker.wait("ready")
+        self.ask("dispatch", "k", "--wait", "started")
+        with contextlib.closing(sqlite3.connect(self.folder / "pool.db", timeout=PATIENCE)) as database, database:
+            database.execute("UPDATE runs SET time_ms = time_ms + 1")
+            database.execute("INSERT INTO snapshots SELECT 1000, max(first), 0, 1 FROM runs")
+            database.execute("INSERT INTO snapshot_chunks VALUES(1000, 0, x'ff')")
+        self.assertEqual(worker.process.wait(PATIENCE), 8)
+        worker.wait("fenced")
+        worker.wait("left")
+        worker.end()
+        self.assertEqual(worker.events[-1]["error"]["code"], "corrupt")
+        self.assertIn("restore snapshot", "".join(worker.errors))
+        self.wait_gone(self.process_of("k", worker.wait("started", "k")["epoch"]))
 
     def test_a_program_that_is_not_there(self):
         worker = Worker(self, "--exec", "/no/such/program")
