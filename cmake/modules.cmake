@@ -6,14 +6,19 @@ function(tenure_module name)
   target_link_libraries(tenure_${name} PUBLIC ${arg_LINKS} PRIVATE $<BUILD_INTERFACE:tenure_flags>)
 endfunction()
 
-# tenure_test(NAME SOURCES a.cc … LINKS tenure_x … [LABELS unit …] [TIMEOUT s] [WHOLE]): a GoogleTest program.
+# tenure_test(NAME SOURCES a.cc … LINKS tenure_x … [LABELS unit …] [TIMEOUT s] [WHOLE] [ONE_THREAD]): a GoogleTest
+# program.
 #
 # Each of its tests is a ctest test and a process of its own. With WHOLE the program is one ctest test, for suites
-# whose set-up is dear. LABELS say which runs a test belongs to ("unit" where none is given): the sanitizer builds
-# take `unit` and `conformance`, the release build takes all. `cmake --build … --target tests_LABEL` builds the
-# programs of a label.
+# whose set-up is dear. With ONE_THREAD it starts no thread, so that ThreadSanitizer could say nothing about it, and its
+# build leaves it out. LABELS say which runs a test belongs to ("unit" where none is given): the sanitizer builds take
+# `unit` and `conformance`, the release build takes all. `cmake --build … --target tests_LABEL` builds the programs of a
+# label.
 function(tenure_test name)
-  cmake_parse_arguments(arg "WHOLE" "TIMEOUT" "SOURCES;LINKS;LABELS" ${ARGN})
+  cmake_parse_arguments(arg "WHOLE;ONE_THREAD" "TIMEOUT" "SOURCES;LINKS;LABELS" ${ARGN})
+  if(arg_ONE_THREAD AND TENURE_SANITIZE STREQUAL "thread")
+    return()
+  endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 60)
   endif()
