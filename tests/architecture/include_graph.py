@@ -147,10 +147,10 @@ def impurity(name):
     return IMPURE_REASON.get(name) or next(by_prefix, None)
 
 
-def main():
-    if len(sys.argv) != 2:
+def main(arguments):
+    if len(arguments) != 1:
         sys.exit("usage: include_graph.py ROOT")
-    tree = Tree(sys.argv[1])
+    tree = Tree(arguments[0])
     errors = tree.check()
     for error in errors:
         print(error)
@@ -158,8 +158,8 @@ def main():
         errors.append("nothing found")
         print(f"no sources below {tree.root}")
     print(f"{len(tree.includes)} files, {len(errors)} errors")
-    sys.exit(1 if errors else 0)
+    return 1 if errors else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main(sys.argv[1:]))
