@@ -43,6 +43,7 @@ template <class Worker>
 class CheckoutLease {
  public:
   CheckoutLease() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): a claim is nothing else than a lease to come.
   CheckoutLease(detail::CheckoutClaim claim) : claim_(claim) {}
   ~CheckoutLease() {
     if (claim_.slot != nullptr) detail::checkin(claim_);

@@ -17,6 +17,7 @@ struct ShrinkTimeout {
 
   ShrinkTimeout() = default;
   template <class Rep, class Period>
+  // NOLINTNEXTLINE(google-explicit-constructor): `options.shrink_timeout = 5s`.
   ShrinkTimeout(std::chrono::duration<Rep, Period> both) : first(both), later(both) {}
   ShrinkTimeout(std::chrono::milliseconds at_first, std::chrono::milliseconds then) : first(at_first), later(then) {}
 };

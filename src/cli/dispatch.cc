@@ -175,7 +175,7 @@ int dispatch_lines(Shards& pool, const DispatchPlan& plan, const Request& like, 
     if (Status read = read_job_line(line, request); !read) {
       under_way.fail_line("", {Errc::invalid, "read line " + std::to_string(number), read.error().context});
     } else {
-      under_way.send(std::move(request));
+      under_way.send(request);
     }
   }
   under_way.tell_all();

@@ -125,7 +125,9 @@ std::string zsh() {
     if (command.hidden || command.name.find(' ') != std::string_view::npos) continue;
     out += "    " + shell_quoted(std::string(command.name) + ":" + std::string(command.summary)) + "\n";
   }
-  for (const auto& [head, words] : groups()) out.append("    ").append(shell_quoted(head + ":" + words)).append("\n");
+  for (const auto& [head, words] : groups()) {
+    out.append("    ").append(shell_quoted(std::string(head).append(":").append(words))).append("\n");
+  }
   out += "  )\n";
   const auto arguments = [](const std::vector<Flag>& flags) {
     std::string list;

@@ -153,15 +153,15 @@ void Replica::write_snapshot() {
     loop_.post(token_.guard([this] { write_snapshot(); }));
     return;
   }
-  auto done = token_.guard([this, generation = generation_](Status stored) {
-    if (generation == generation_) end_snapshot(std::move(stored));
+  auto done = token_.guard([this, generation = generation_](const Status& stored) {
+    if (generation == generation_) end_snapshot(stored);
   });
   writer_->commit([loop = &loop_, done = std::move(done)](Status stored) mutable {
-    loop->post([done = std::move(done), stored = std::move(stored)]() mutable { done(std::move(stored)); });
+    loop->post([done = std::move(done), stored = std::move(stored)]() mutable { done(stored); });
   });
 }
 
-void Replica::end_snapshot(Status stored) {
+void Replica::end_snapshot(const Status& stored) {
   source_.reset();
   writer_.reset();
   if (!stored) {

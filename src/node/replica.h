@@ -80,7 +80,7 @@ class Replica {
   bool apply(const Entry& entry);
   void maybe_snapshot();
   void write_snapshot();
-  void end_snapshot(Status stored);
+  void end_snapshot(const Status& stored);
   void trim();
 
   Log& log_;
