@@ -104,9 +104,9 @@ class Desk {
 
 int query_from_threads(const tenure::CheckoutRef<Connection>& pool) {
   std::atomic<int> answered{0};
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 8; ++i) {
-    threads.emplace_back([&] {
+  std::vector<std::thread> threads(8);
+  for (std::thread& thread : threads) {
+    thread = std::thread([&] {
       for (int query = 0; query < 200; ++query) {
         auto connection = pool.checkout(10s);
         if (connection && !(*connection)->query("select 1").empty()) ++answered;

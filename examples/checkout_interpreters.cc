@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
 
   std::vector<std::string> answers(4);
   std::vector<std::thread> callers;
+  callers.reserve(answers.size());
   for (std::size_t i = 0; i < answers.size(); ++i) {
     callers.emplace_back([&, i] {
       auto interpreter = pool->checkout(30s);

@@ -7,8 +7,8 @@
 
 namespace tenure {
 
-thread_local constinit ThreadMark* ThreadMark::own_mark = nullptr;
-thread_local constinit std::array<ThreadMark::Hint, ThreadMark::kHints> ThreadMark::own_hints{};
+thread_local constinit ThreadMark* ThreadMark::own_mark_ = nullptr;
+thread_local constinit std::array<ThreadMark::Hint, ThreadMark::kHints> ThreadMark::own_hints_{};
 
 // Gives a thread's mark back when the thread ends. One that is acquired after that, by a destructor that runs later
 // still, stays taken.
@@ -16,7 +16,7 @@ class MarkKeeper {
  public:
   ~MarkKeeper() {
     if (mark != nullptr) mark->taken_.store(false, std::memory_order_release);
-    ThreadMark::own_mark = nullptr;
+    ThreadMark::own_mark_ = nullptr;
   }
   ThreadMark* mark = nullptr;
 };
@@ -50,7 +50,7 @@ ThreadMark& ThreadMark::acquire() {
 void ThreadMark::wait_until_left(const CheckoutCore* core) {
   heavy_fence();
   for (const ThreadMark* mark = first_mark.load(std::memory_order_acquire); mark != nullptr; mark = mark->next_) {
-    if (mark == own_mark) continue;
+    if (mark == own_mark_) continue;
     while (mark->at_.load(std::memory_order_acquire) == core) std::this_thread::yield();
   }
 }

@@ -23,12 +23,12 @@ class ThreadMark {
  public:
   // The calling thread's own.
   static ThreadMark& mine() {
-    if (own_mark == nullptr) [[unlikely]]
-      own_mark = &acquire();
-    return *own_mark;
+    if (own_mark_ == nullptr) [[unlikely]]
+      own_mark_ = &acquire();
+    return *own_mark_;
   }
   // The same, or null where it has none yet.
-  static ThreadMark* mine_if_any() { return own_mark; }
+  static ThreadMark* mine_if_any() { return own_mark_; }
   // Waits until no thread but this one is at that pool.
   static void wait_until_left(const CheckoutCore* core);
 
@@ -41,10 +41,12 @@ class ThreadMark {
   // The slot this thread last had of a pool, or none. Pools are told apart by numbers that are never used again, so
   // that a slot is only ever given to one who asks on behalf of its own pool.
   static detail::CheckoutSlot* last_slot(std::uint64_t pool) {
-    const Hint& hint = own_hints[pool % kHints];
+    const Hint& hint = own_hints_[pool % kHints];
     return hint.pool == pool ? hint.slot : nullptr;
   }
-  static void set_last_slot(std::uint64_t pool, detail::CheckoutSlot* slot) { own_hints[pool % kHints] = {pool, slot}; }
+  static void set_last_slot(std::uint64_t pool, detail::CheckoutSlot* slot) {
+    own_hints_[pool % kHints] = {pool, slot};
+  }
   // Spreads threads over slots and counters.
   std::size_t number() const { return number_; }
 
@@ -59,8 +61,8 @@ class ThreadMark {
 
   static ThreadMark& acquire();
 
-  static thread_local constinit ThreadMark* own_mark;
-  static thread_local constinit std::array<Hint, kHints> own_hints;
+  static thread_local constinit ThreadMark* own_mark_;
+  static thread_local constinit std::array<Hint, kHints> own_hints_;
 
   alignas(64) std::atomic<const CheckoutCore*> at_{nullptr};
   std::size_t number_ = 0;

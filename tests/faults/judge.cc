@@ -34,6 +34,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <sstream>
 #include <string>
@@ -83,10 +84,10 @@ void move_log_later(std::vector<Line>& lines) {
     return INT64_MAX;
   };
   Time bound = INT64_MAX;
-  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
-    if (!line->is_log()) continue;
-    bound = std::min({bound, line->at + kLater, seen_at(*line)});
-    line->at = bound = std::max(line->at, bound);
+  for (Line& line : std::views::reverse(lines)) {
+    if (!line.is_log()) continue;
+    bound = std::min({bound, line.at + kLater, seen_at(line)});
+    line.at = bound = std::max(line.at, bound);
   }
 }
 
