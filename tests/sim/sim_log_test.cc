@@ -70,7 +70,7 @@ TEST(SimLog, AppendsAreReadInOrderByAll) {
     int answered = 0;
     bool inside = true;
     for (int i = 0; i < 100; ++i) {
-      a.log->append(i % 2 == 0 ? Lane::data : Lane::beat, std::to_string(i), [&](Result<Position> position) {
+      a.log->append(i % 2 == 0 ? Lane::data : Lane::beat, std::to_string(i), [&](const Result<Position>& position) {
         EXPECT_FALSE(inside);
         EXPECT_TRUE(position.has_value());
         ++answered;
@@ -107,7 +107,7 @@ TEST(SimLog, TellsTheTruthUnderFaults) {
     bench.follow(reader);
     std::map<std::string, Result<Position>> answers;
     for (int i = 0; i < 200; ++i) {
-      bench.world.at(i * 20 * kMilli, [&, i] {
+      bench.world.at(i * (20 * kMilli), [&, i] {
         const std::string data = std::to_string(i);
         writer.log->append(Lane::data, data, [&, data](Result<Position> position) {
           EXPECT_TRUE(answers.emplace(data, std::move(position)).second);
