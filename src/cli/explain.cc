@@ -53,20 +53,31 @@ class Historian final : public NodeEvents, private Effects {
   const std::vector<Tenure>& history() const { return history_; }
 
  private:
-  // The state that the log begins with has the present tenure, and nothing of those before.
+  // The state that the log begins with has the present tenure, and the last ones of residents that have ended.
   void remember(const Machine& machine) {
+    for (const PastTenure& past : machine.past_tenures()) {
+      if (past.key != key_) continue;
+      Tenure tenure;
+      tenure.epoch = past.epoch;
+      tenure.worker = past.worker;
+      tenure.granted_ms = static_cast<std::int64_t>(past.epoch / 1000);  // epochs begin with the engine's time
+      tenure.ended_ms = past.ended_ms;
+      tenure.reason = reason_of(past.why);
+      history_.push_back(std::move(tenure));
+    }
     const std::optional<JobInfo> job = machine.find(key_);
-    if (!job || job->worker.empty() || !history_.empty() || !fresh_.empty()) return;
+    if (!job || job->worker.empty() || !fresh_.empty()) return;
     Tenure tenure;
     tenure.epoch = job->epoch;
     tenure.worker = Bytes(job->worker);
-    tenure.granted_ms = static_cast<std::int64_t>(job->epoch / 1000);  // epochs begin with the engine's time
+    tenure.granted_ms = static_cast<std::int64_t>(job->epoch / 1000);
     history_.push_back(tenure);
   }
 
   void granted(const Grant& grant) override {
     if (grant.tenure.key != key_) return;
     fresh_.emplace_back([this, epoch = grant.tenure.epoch, worker = Bytes(grant.tenure.worker)](std::int64_t now_ms) {
+      if (!history_.empty() && history_.back().epoch >= epoch) return;  // it has ended in the same entry
       Tenure tenure;
       tenure.epoch = epoch;
       tenure.worker = worker;
@@ -176,7 +187,7 @@ int run_explain(const Call& call) {
                tenure.gap_ms ? show_ms(*tenure.gap_ms) : ""});
   }
   table.print();
-  say("the history begins with the log's newest snapshot; older tenures are forgotten");
+  say("older than the log's newest snapshot are only the last 8192 tenures of all residents");
   return kDone;
 }
 

@@ -131,13 +131,16 @@ void Machine::time_out_start(SlotId slot) {
   ask_stop(slot, StopReason::start_timeout);
 }
 
+std::uint64_t Machine::engine_us() const {
+  constexpr auto kEngineMsMax = static_cast<std::int64_t>(kEpochFloorMax / 1000);
+  return static_cast<std::uint64_t>(std::min(engine_ms_, kEngineMsMax)) * 1000;
+}
+
 // Epochs only grow, and no two grants of a pool share one: those of a shard leave its number when they are divided by
 // the number of shards. Starting from the engine's time in microseconds makes them go on above all earlier ones when
 // the log itself lost its tail, or was removed and made anew.
 std::uint64_t Machine::next_epoch() {
-  constexpr auto kEngineMsMax = static_cast<std::int64_t>(kEpochFloorMax / 1000);
-  const std::uint64_t floor =
-      MUTANT(epoch_from_position) ? position_ : static_cast<std::uint64_t>(std::min(engine_ms_, kEngineMsMax)) * 1000;
+  const std::uint64_t floor = MUTANT(epoch_from_position) ? position_ : engine_us();
   const Shard& shard = config_.shard;
   epoch_ = std::max(epoch_ + 1, floor);
   epoch_ += (shard.index + shard.count - epoch_ % shard.count) % shard.count;

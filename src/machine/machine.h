@@ -16,6 +16,7 @@
 // Not thread-safe: a machine belongs to one loop.
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -78,6 +79,15 @@ struct DeadLetter {
   std::uint64_t epoch = 0;  // of its last tenure
   std::int64_t since_ms = 0;
   Bytes error;
+};
+
+// A tenure of a resident that has ended. No rule asks for it; people do.
+struct PastTenure {
+  Bytes key;
+  Bytes worker;
+  std::uint64_t epoch = 0;
+  std::int64_t ended_ms = 0;  // the engine's time
+  TenureEnd why{};
 };
 
 // What is to be said in the log for a dispatcher that keeps no state.
@@ -158,7 +168,8 @@ class Machine {
   const Roster& roster() const { return roster_; }
   const MachineStats& stats() const { return stats_; }
   const std::map<std::uint64_t, DeadLetter>& dead() const { return dead_; }
-  const std::map<std::uint64_t, DueAnswer>& answers() const { return answers_; }                // by ticket
+  const std::deque<PastTenure>& past_tenures() const { return past_; }            // the last ones, oldest first
+  const std::map<std::uint64_t, DueAnswer>& answers() const { return answers_; }  // by ticket
   const std::map<std::uint64_t, std::uint64_t>& answer_order() const { return answer_order_; }  // order -> ticket
   std::uint64_t last_sequence(std::uint64_t sender) const { return senders_.last(sender); }
   std::uint32_t queued() const { return queued_; }
@@ -192,6 +203,7 @@ class Machine {
   void fire(const MachineTimer& timer);
   void time_out_start(SlotId slot);
   void note(std::uint64_t word) { digest_ = hash_mix(digest_, word); }
+  std::uint64_t engine_us() const;
   std::uint64_t next_epoch();
   void configure(const v1::Configure& record);
   void refuse_record() { ++stats_.records_refused; }
@@ -234,6 +246,7 @@ class Machine {
   void on(const v1::Notified& record);
   SlotId held_slot(BytesView key, std::uint64_t epoch) const;
   void end_tenure(SlotId slot, TenureEnd why);
+  void remember(PastTenure tenure);
   void orphan(SlotId slot, TenureEnd why, bool solo_only);
   bool blame(SlotId slot, bool solo_only);
   void fail_job(SlotId slot, int next, BytesView error, std::int64_t delay_ms);
@@ -322,6 +335,7 @@ class Machine {
   std::map<Bytes, std::vector<WorkerIx>, std::less<>> served_;  // by key; the last one counts
   std::map<std::uint64_t, DeadLetter> dead_;
   std::uint64_t dead_tasks_ = 0;
+  std::deque<PastTenure> past_;
   std::map<std::uint64_t, DueAnswer> answers_;           // by ticket
   std::map<std::uint64_t, std::uint64_t> answer_order_;  // order -> ticket
   std::uint64_t answer_orders_ = 0;

@@ -106,7 +106,10 @@ void Machine::on(const v1::Notify& record) {
     return refuse(record.ticket(), record.say(), Errc::busy);
   }
   extra.message_bytes += record.message().size();
-  const std::uint64_t number = ++extra.last_message;
+  // Like epochs, numbers do not come again when the log loses its tail: a holder that does not know of the loss yet,
+  // and says that it has handled a message of the lost part, must not be taken to mean another one.
+  const std::uint64_t number = std::max(extra.last_message + 1, engine_us());
+  extra.last_message = number;
   state_bytes_ += record.message().size();
   extra.messages.push_back({number, record.message()});
   accept(record.ticket(), record.say(), slot);

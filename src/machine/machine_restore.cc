@@ -105,6 +105,7 @@ Status Machine::restore(const std::vector<Bytes>& chunks) {
   served_ = std::move(fresh.served_);
   dead_ = std::move(fresh.dead_);
   dead_tasks_ = fresh.dead_tasks_;
+  past_ = std::move(fresh.past_);
   answers_ = std::move(fresh.answers_);
   answer_order_ = std::move(fresh.answer_order_);
   answer_orders_ = fresh.answer_orders_;
@@ -223,6 +224,12 @@ bool Machine::load_rest(const v1::Rest& rest, std::uint64_t items) {
     if (!load_enum(state.kind(), JobKind::task, letter.kind) || letter.job >= rest.jobs_end()) return false;
     dead_tasks_ += letter.kind == JobKind::task ? 1 : 0;
   }
+  for (const v1::PastState& state : rest.past()) {
+    PastTenure tenure{state.key(), state.worker(), state.epoch(), state.ended_ms(), TenureEnd::handoff};
+    if (!load_enum(state.why(), TenureEnd::expired, tenure.why)) return false;
+    remember(std::move(tenure));
+  }
+  if (past_.size() != static_cast<std::size_t>(rest.past_size())) return false;
   for (const v1::AnswerState& state : rest.answers()) {
     if (answers_.contains(state.ticket())) return false;
     DueAnswer& due = answers_[state.ticket()];

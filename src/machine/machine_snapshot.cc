@@ -289,6 +289,14 @@ Bytes Machine::save_rest() const {
     state.set_since_ms(letter.since_ms);
     state.set_error(letter.error);
   }
+  for (const PastTenure& tenure : past_) {
+    v1::PastState& state = *rest.add_past();
+    state.set_key(tenure.key);
+    state.set_worker(tenure.worker);
+    state.set_epoch(tenure.epoch);
+    state.set_ended_ms(tenure.ended_ms);
+    state.set_why(static_cast<std::uint32_t>(tenure.why));
+  }
   for (const auto& [ticket, due] : answers_) {
     v1::AnswerState& state = *rest.add_answers();
     state.set_ticket(ticket);

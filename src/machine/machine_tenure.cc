@@ -218,14 +218,24 @@ void Machine::end_tenure(SlotId slot, TenureEnd why) {
   note(entry.epoch);
   if (entry.kind == JobKind::task) {
     --worker.tasks_held;
-  } else if (entry.state == JobState::starting) {
-    --worker.starting;
+  } else {
+    remember({entry.key, worker.id, entry.epoch, engine_ms_, why});
+    if (entry.state == JobState::starting) --worker.starting;
   }
   if (entry.state == JobState::moving) --worker.moving;
   end_solo(slot);
   --worker.keys_held;
   table_.placed[slot].holder = kNone;
   mark(ix);
+}
+
+void Machine::remember(PastTenure tenure) {
+  const auto weight = [](const PastTenure& past) { return past.key.size() + past.worker.size() + 32; };
+  state_bytes_ += weight(tenure);
+  past_.push_back(std::move(tenure));
+  if (past_.size() <= kPastTenuresMax) return;
+  state_bytes_ -= weight(past_.front());
+  past_.pop_front();
 }
 
 // The holder is gone without a word about this key.

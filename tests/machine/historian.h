@@ -128,6 +128,13 @@ class Historian {
     }
   }
 
+  // One that waits to be handled, or none.
+  std::uint64_t message_of(const Machine& machine, const Bytes& key) {
+    std::vector<std::uint64_t> numbers{0};
+    machine.each_message(key, [&](std::uint64_t number, BytesView) { numbers.push_back(number); });
+    return numbers[below(numbers.size())];
+  }
+
   v1::Record holders_word(const Machine& machine) {
     struct Held {
       Bytes key;
@@ -149,7 +156,7 @@ class Historian {
       case 0: return rec::started(job.key, job.epoch);
       case 1: return rec::released(job.key, job.epoch);
       case 2: return rec::checkpoint(job.key, job.epoch, Bytes(below(30), 'c'));
-      case 3: return rec::notified(job.key, job.epoch, below(20));
+      case 3: return rec::notified(job.key, job.epoch, message_of(machine, job.key));
       case 4:
       case 5:
         // A delay of nothing comes due with the next entry, which would make batches differ from single records.

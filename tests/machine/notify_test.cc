@@ -48,13 +48,13 @@ TEST(Notify, WhatWasNotHandledGoesToTheNextHolder) {
   const std::uint64_t session = pool.node("a");
   pool.running("k");
   for (const char* text : {"one", "two", "three"}) pool.notify("k", text);
-  pool.notified("k", 1);
+  pool.notified("k", "one");
   pool.crash(session);
   pool.notify("k", "four");
   pool.node("b");
   pool.started("k");
   EXPECT_EQ(texts(pool.seen()), (std::vector<Bytes>{"two", "three", "four"}));
-  pool.notified("k", 4);
+  pool.notified("k", "four");
   int left = 0;
   pool.machine().each_message("k", [&](std::uint64_t, BytesView) { ++left; });
   EXPECT_EQ(left, 0);
@@ -92,8 +92,9 @@ TEST(Notify, AStaleHolderHandlesNothing) {
   pool.running("k");
   const std::uint64_t old_epoch = pool.epoch("k");
   pool.notify("k", "m");
+  const std::uint64_t number = pool.message_number("k", "m");
   pool.released("k");
-  pool.append(rec::notified("k", old_epoch, 1));
+  pool.append(rec::notified("k", old_epoch, number));
   pool.started("k");
   EXPECT_EQ(texts(pool.seen()), std::vector<Bytes>{"m"});
 }
@@ -102,9 +103,10 @@ TEST(Notify, MessagesAreBoundedByNumber) {
   TestPool pool;
   pool.node("a");
   pool.running("k");
-  for (std::size_t i = 0; i < kMessagesMax; ++i) pool.notify("k", "m");
+  pool.notify("k", "first");
+  for (std::size_t i = 1; i < kMessagesMax; ++i) pool.notify("k", "m");
   EXPECT_EQ(pool.refusal(pool.notify("k", "m")), Errc::busy);
-  pool.notified("k", 1);
+  pool.notified("k", "first");
   EXPECT_EQ(pool.outcome(pool.notify("k", "m")), TicketState::accepted);
 }
 
@@ -117,6 +119,26 @@ TEST(Notify, MessagesAreBoundedByBytes) {
     EXPECT_EQ(pool.outcome(pool.notify("k", Bytes(kMessageBytesMax, 'm'))), TicketState::accepted);
   }
   EXPECT_EQ(pool.refusal(pool.notify("k", "m")), Errc::busy);
+}
+
+// The machine is that of before and after the loss at once: two that have applied the same up to where the tail was
+// cut.
+TEST(Notify, AMessageOfALostTailIsNotTakenForAnother) {
+  TestPool lost;
+  TestPool kept;
+  for (TestPool* pool : {&lost, &kept}) {
+    pool->node("a");
+    pool->running("k");
+  }
+  lost.jump(10);
+  lost.notify("k", "never happened");
+  const std::uint64_t handled = lost.seen().messages.at(0).number;
+  kept.jump(20);
+  kept.notify("k", "stays");
+  kept.append(rec::notified("k", kept.epoch("k"), handled));
+  std::vector<Bytes> left;
+  kept.machine().each_message("k", [&](std::uint64_t, BytesView text) { left.emplace_back(text); });
+  EXPECT_EQ(left, std::vector<Bytes>{"stays"});
 }
 
 }  // namespace

@@ -132,7 +132,13 @@ class TestPool {
     append(rec::failed(key, epoch(key), next, "it broke", delay_ms));
   }
   void checkpoint(BytesView key, BytesView data) { append(rec::checkpoint(key, epoch(key), data)); }
-  void notified(BytesView key, std::uint64_t number) { append(rec::notified(key, epoch(key), number)); }
+  // The holder has handled the message of that text.
+  void notified(BytesView key, BytesView text) { append(rec::notified(key, epoch(key), message_number(key, text))); }
+  std::uint64_t message_number(BytesView key, BytesView text) const {
+    std::uint64_t found = 0;
+    machine().each_message(key, [&](std::uint64_t number, BytesView of) { found = of == text ? number : found; });
+    return found;
+  }
   // Starts everything that is starting, and hands over everything that is asked to move, until nothing is.
   void settle() {
     for (Records records = due(); !records.empty(); records = due()) append(records);

@@ -268,6 +268,44 @@ TEST(Tenure, AResultOrBlobOutOfBoundsIsRefused) {
   EXPECT_EQ(pool.state("k"), JobState::running);
 }
 
+TEST(Tenure, TheLastOnesOfResidentsAreRemembered) {
+  TestPool pool;
+  const std::uint64_t first = pool.node("a");
+  pool.running("k");
+  pool.task("t");
+  const std::uint64_t epoch = pool.epoch("k");
+  pool.node("b");
+  pool.done("t");
+  pool.crash(first);
+  ASSERT_EQ(pool.machine().past_tenures().size(), 1U) << "of tasks nothing is kept";
+  const PastTenure& past = pool.machine().past_tenures().front();
+  EXPECT_EQ(past.key, "k");
+  EXPECT_EQ(past.worker, "a");
+  EXPECT_EQ(past.epoch, epoch);
+  EXPECT_EQ(past.why, TenureEnd::crashed);
+  EXPECT_EQ(past.ended_ms, pool.now_ms());
+
+  Machine restored;
+  ASSERT_TRUE(restored.restore(save(pool.machine())));
+  ASSERT_EQ(restored.past_tenures().size(), 1U);
+  EXPECT_EQ(restored.past_tenures().front().worker, "a");
+  EXPECT_EQ(restored.state_bytes(), pool.machine().state_bytes());
+}
+
+TEST(Tenure, TheOldestAreForgotten) {
+  TestPool pool;
+  pool.node("a");
+  pool.running("k");
+  const std::uint64_t bytes = pool.machine().state_bytes();
+  for (std::size_t i = 0; i < kPastTenuresMax + 10; ++i) {
+    pool.released("k");
+    pool.started("k");
+  }
+  EXPECT_EQ(pool.machine().past_tenures().size(), kPastTenuresMax);
+  EXPECT_EQ(pool.machine().past_tenures().back().epoch + 1, pool.epoch("k"));
+  EXPECT_EQ(pool.machine().state_bytes(), bytes + kPastTenuresMax * 34);
+}
+
 // A host, and whoever deals with dead letters, knows tenures of all shards by their epochs alone.
 TEST(Tenure, ShardsGiveNoEpochTwice) {
   std::set<std::uint64_t> epochs;
