@@ -24,8 +24,8 @@ class Worker {
   Status remove(std::chrono::nanoseconds timeout = std::chrono::minutes(3));
 
   // Keys that this worker serves are held by it as long as it lives, wherever they were before.
-  Status serve(std::vector<std::string> keys);
-  Status stop_serving(std::vector<std::string> keys);
+  Status serve(const std::vector<std::string>& keys);
+  Status stop_serving(const std::vector<std::string>& keys);
 
  private:
   std::weak_ptr<PoolImpl> pool_;

@@ -22,7 +22,7 @@ std::optional<StopReason> Job::stop_reason() const { return live_->stop_reason()
 Status Job::checkpoint(std::string bytes) {
   std::lock_guard lock(live_->door->mutex);
   if (live_->door->host == nullptr) return Failure(Error{Errc::closed, "checkpoint", "the pool was closed"});
-  return live_->door->host->checkpoint(*live_, std::move(bytes));
+  return ThreadHost::checkpoint(*live_, std::move(bytes));
 }
 
 void Job::finish(std::string result) {

@@ -92,13 +92,13 @@ Status Worker::remove(std::chrono::nanoseconds timeout) {
   return pool->remove_worker(id_, after(timeout));
 }
 
-Status Worker::serve(std::vector<std::string> keys) {
+Status Worker::serve(const std::vector<std::string>& keys) {
   const std::shared_ptr<PoolImpl> pool = pool_.lock();
   if (!pool) return fail(Errc::closed, "serve", "the pool was closed");
   return pool->shards().serve(id_, keys, {});
 }
 
-Status Worker::stop_serving(std::vector<std::string> keys) {
+Status Worker::stop_serving(const std::vector<std::string>& keys) {
   const std::shared_ptr<PoolImpl> pool = pool_.lock();
   if (!pool) return fail(Errc::closed, "serve", "the pool was closed");
   return pool->shards().serve(id_, {}, keys);
