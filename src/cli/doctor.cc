@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <set>
 
 #include "cli/connect.h"
 #include "cli/failure.h"
@@ -56,14 +57,14 @@ void check_durability(const std::string& url, std::vector<Check>& checks) {
 
 void check_round_trip(Shards& pool, Deadline deadline, std::vector<Check>& checks) {
   const auto began = std::chrono::steady_clock::now();
-  std::size_t workers = 0;
+  std::set<Bytes> workers;
   std::size_t dead = 0;
   Position position = 0;
   const Status looked = pool.look(
       [&](const Machine& machine) {
-        workers = machine.roster().by_age.size();
-        dead = machine.dead().size();
-        position = machine.position();
+        for (const WorkerIx ix : machine.roster().by_age) workers.insert(machine.roster().workers[ix].id);
+        dead += machine.dead().size();
+        position += machine.position();
       },
       deadline);
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
@@ -73,7 +74,7 @@ void check_round_trip(Shards& pool, Deadline deadline, std::vector<Check>& check
   }
   checks.push_back({"read and append", true,
                     "the log was read to position " + std::to_string(position) + " in " + show_ms(took.count()), ""});
-  checks.push_back({"workers", workers > 0, std::to_string(workers) + " workers in the pool",
+  checks.push_back({"workers", !workers.empty(), std::to_string(workers.size()) + " workers in the pool",
                     "jobs wait until a worker joins: tenure work --exec CMD"});
   checks.push_back({"dead letters", dead == 0, std::to_string(dead) + " jobs are out of attempts or quarantined",
                     "tenure dead list"});
@@ -90,9 +91,11 @@ int run_doctor(const Call& call) {
   if (!url) return report(call, url.error());
   check_durability(*url, checks);
   if (const std::optional<std::string> file = log_file(*url)) check_file(*file, checks);
-  for (Check& found : inspect_log(*url, {.pool = pool_name(call), .read_only = true}))
-    checks.push_back(std::move(found));
   const Result<std::unique_ptr<Shards>> pool = follow(call);
+  // The rule that a user needs names the keys of the other shards apart from the first one's.
+  const std::uint32_t last = pool ? (*pool)->count() - 1 : 0;
+  for (Check& found : inspect_log(*url, {.pool = pool_name(call), .read_only = true, .shard = {last, last + 1}}))
+    checks.push_back(std::move(found));
   if (pool) {
     checks.insert(checks.begin(), {"open", true, "the engine opens as pool '" + pool_name(call) + "'", ""});
     check_round_trip(**pool, *deadline, checks);

@@ -36,16 +36,18 @@ struct Wanted {
 };
 
 // `position` is added to.
-Status collect(PoolCore& shard, const Wanted& wanted, Deadline deadline, std::vector<JobRow>& rows,
+Status collect(Shards& pool, std::uint32_t shard, const Wanted& wanted, Deadline deadline, std::vector<JobRow>& rows,
                Position& position) {
   SlotId from = 0;
   Position seen_at = 0;
   while (from != kNone && rows.size() < wanted.limit) {
-    const Status looked = shard.look(
+    SlotId next = kNone;  // where the shard is gone, there is nothing to be seen
+    const Status looked = pool.look_at(
+        shard,
         [&](const Machine& machine) {
           seen_at = machine.position();
           std::size_t seen = 0;
-          from = machine.each_job(from, [&](const JobInfo& job) {
+          next = machine.each_job(from, [&](const JobInfo& job) {
             if (wanted.takes(job)) {
               const std::int64_t since = std::max<std::int64_t>(machine.log_time_ms() - job.since_ms, 0);
               rows.push_back({Bytes(job.key), job.kind, job.state, Bytes(job.worker), job.epoch, job.attempt, since});
@@ -55,6 +57,7 @@ Status collect(PoolCore& shard, const Wanted& wanted, Deadline deadline, std::ve
         },
         deadline);
     if (!looked) return looked;
+    from = next;
   }
   position += seen_at;
   return {};
@@ -86,7 +89,7 @@ int run_jobs(const Call& call) {
   std::vector<JobRow> rows;
   Position position = 0;
   for (std::uint32_t i = 0; i < (*pool)->count(); ++i) {
-    const Status collected = collect((*pool)->core(i), wanted, *deadline, rows, position);
+    const Status collected = collect(**pool, i, wanted, *deadline, rows, position);
     if (!collected) return report(call, collected.error());
   }
   std::sort(rows.begin(), rows.end(), [](const JobRow& a, const JobRow& b) { return a.key < b.key; });

@@ -201,6 +201,10 @@ int run_work(const Call& call) {
   Result<std::unique_ptr<Shards>> opened = Shards::open(plan->core, parts);
   if (!opened) return report(call, opened.error());
   pool = *std::move(opened);
+  if (plan->warm != 0 && plan->warm < pool->count()) {
+    const std::string least = std::to_string(pool->count());
+    return report_usage(call, {Errc::invalid, "", "--warm must be at least " + least + ": a program for each shard"});
+  }
   ToldReports reports(events, pool->reports());
   programs->attach(reports);
   host.attach(reports);

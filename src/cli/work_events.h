@@ -66,7 +66,7 @@ class ToldHost final : public Host {
   }
   void stop(const Hold& hold, StopReason reason, Instant deadline) override { host_.stop(hold, reason, deadline); }
   void message(const Hold& hold, std::uint64_t number, BytesView text) override { host_.message(hold, number, text); }
-  void give_back_waiting() override { host_.give_back_waiting(); }
+  void give_back_waiting(std::uint64_t session) override { host_.give_back_waiting(session); }
   void lease_until(std::uint64_t session, Instant until) override { host_.lease_until(session, until); }
   void lease_over(std::uint64_t session) override { host_.lease_over(session); }
   void fence(std::uint64_t session) override { host_.fence(session); }

@@ -87,14 +87,13 @@ int run_workers(const Call& call) {
   if (!pool) return report(call, pool.error());
   std::vector<WorkerRow> rows;
   Position position = 0;
-  std::size_t shard = 0;
-  const Status looked = (*pool)->look(
-      [&](const Machine& machine) {
-        position += machine.position();
-        add_rows(machine, beats[shard++], rows);
-      },
-      *deadline);
-  if (!looked) return report(call, looked.error());
+  for (std::uint32_t i = 0; i < (*pool)->count(); ++i) {
+    const auto look = [&](const Machine& machine) {
+      position += machine.position();
+      add_rows(machine, beats[i], rows);
+    };
+    if (const Status looked = (*pool)->look_at(i, look, *deadline); !looked) return report(call, looked.error());
+  }
   if (call.json()) {
     Json json;
     json.object().field("position", position).array("workers");

@@ -58,10 +58,8 @@ void GuardedHost::stop(const Hold& hold, StopReason /*reason*/, Instant deadline
   });
 }
 
-void GuardedHost::give_back_waiting() {
-  post([this] {
-    for (const HeldJob& job : std::exchange(waiting_, {})) settle(job.hold, job.session, {});
-  });
+void GuardedHost::give_back_waiting(std::uint64_t session) {
+  post([this, session] { drop_waiting(session); });
 }
 
 void GuardedHost::lease_until(std::uint64_t session, Instant until) {

@@ -49,7 +49,7 @@ class GuardedHost : public Host {
 
   void start(HeldJob job) final;
   void stop(const Hold& hold, StopReason reason, Instant deadline) final;
-  void give_back_waiting() final;
+  void give_back_waiting(std::uint64_t session) final;
   void lease_until(std::uint64_t session, Instant until) final;
   void lease_over(std::uint64_t session) final;
   void fence(std::uint64_t session) final;

@@ -1,5 +1,6 @@
 #include "exec/last_word.h"
 
+#include <deque>
 #include <future>
 #include <map>
 #include <memory>
@@ -51,18 +52,23 @@ std::optional<std::uint32_t> say_once(const std::string& url, const LogOptions& 
   return (*log)->shards();
 }
 
-// Into the log of every shard: a session is in one of them, and the others do not know it and skip it.
+// Into the log of every shard: a session is in one of them, and the others do not know it and skip it. The first one
+// tells how many there are; one that cannot be reached does not hold up the others.
 bool say(const std::string& url, const std::string& pool, const Bytes& batch, Instant deadline) {
-  Shard next{0, 0};
-  while (BootClock().now() < deadline) {
-    if (const auto count = say_once(url, {.pool = pool, .read_only = false, .shard = next}, batch, deadline)) {
-      next = {next.index + 1, *count};
-      if (next.index == next.count) return true;
-    } else {
-      std::this_thread::sleep_for(kRetry);
+  std::deque<Shard> left{{0, 0}};
+  for (std::size_t in_vain = 0; !left.empty();) {
+    const Shard shard = left.front();
+    left.pop_front();
+    if (const auto count = say_once(url, {.pool = pool, .read_only = false, .shard = shard}, batch, deadline)) {
+      in_vain = 0;
+      for (std::uint32_t i = 1; shard.index == 0 && i < *count; ++i) left.push_back({i, *count});
+      continue;
     }
+    left.push_back(shard);
+    if (BootClock().now() >= deadline) return false;
+    if (++in_vain % left.size() == 0) std::this_thread::sleep_for(kRetry);
   }
-  return false;
+  return true;
 }
 
 }  // namespace

@@ -11,6 +11,8 @@ namespace tenure::exec {
 namespace {
 
 constexpr std::size_t kPageBytes = sizeof(LeaseSlot) * kLeaseSlots;
+// In place of a session, while a slot is being filled in.
+constexpr std::uint64_t kTaken = UINT64_MAX;
 
 }  // namespace
 
@@ -39,10 +41,9 @@ LeasePage::~LeasePage() {
 bool Leases::renew(std::uint64_t session, Instant end_at, std::uint32_t log) {
   int slot = find(session);
   if (slot < 0) {
-    slot = find_free(BootClock().now());
+    slot = take_free(BootClock().now());
     if (slot < 0) return false;
     LeaseSlot& taken = page_[static_cast<std::size_t>(slot)];
-    taken.end_at = 0;
     taken.log = log;
     taken.fenced = 0;
     taken.session = session;
@@ -78,11 +79,15 @@ int Leases::find(std::uint64_t session) const {
   return -1;
 }
 
-// One that was left behind counts as free once its time is over.
-int Leases::find_free(Instant now) const {
+// One that was left behind counts as free once its time is over. Hearts may want the same one.
+int Leases::take_free(Instant now) {
   for (std::size_t i = 0; i < kLeaseSlots; ++i) {
-    const bool past = page_[i].session == 0 || page_[i].end_at < now.since_boot.count();
-    if (past && users_.at(i) == 0) return static_cast<int>(i);
+    std::uint64_t seen = page_[i].session;
+    const bool past = seen == 0 || (seen != kTaken && page_[i].end_at < now.since_boot.count());
+    if (!past || users_.at(i) != 0 || !page_[i].session.compare_exchange_strong(seen, kTaken)) continue;
+    page_[i].end_at = 0;
+    page_[i].log = kNoLog;
+    return static_cast<int>(i);
   }
   return -1;
 }

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "base/shard.h"
 #include "exec/descriptor.h"
 
 namespace tenure::exec {
@@ -28,7 +29,8 @@ struct LeaseSlot {
 };
 static_assert(std::atomic<std::int64_t>::is_always_lock_free && sizeof(LeaseSlot) == 32);
 
-constexpr std::size_t kLeaseSlots = 128;  // sessions of one process
+constexpr std::size_t kLeaseSlots = 512;  // sessions of one process: one for each shard, and those that are ending
+static_assert(kLeaseSlots >= 2 * kShardsMax);
 
 class LeasePage {
  public:
@@ -49,12 +51,12 @@ class LeasePage {
   LeaseSlot* slots_;
 };
 
-// The worker's side. Lock-free: the heart writes here, and must not wait for anybody.
+// The worker's side. Lock-free: hearts write here, and must not wait for anybody.
 class Leases {
  public:
   explicit Leases(LeasePage page) : page_(std::move(page)) {}
 
-  // The heart's thread. False if there are kLeaseSlots sessions already.
+  // The session's heart; a process has one for each shard. False if there are kLeaseSlots sessions already.
   bool renew(std::uint64_t session, Instant end_at, std::uint32_t log);
   void fence(std::uint64_t session);
   void over(std::uint64_t session);
@@ -66,7 +68,7 @@ class Leases {
 
  private:
   int find(std::uint64_t session) const;
-  int find_free(Instant now) const;
+  int take_free(Instant now);
 
   LeasePage page_;
   std::array<std::atomic<int>, kLeaseSlots> users_{};

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "exec/guarded_host.h"
@@ -49,6 +50,8 @@ class WarmHost final : public GuardedHost {
   // warm_host_tasks.cc:
   void begin(HeldJob job) override;
   bool place(const HeldJob& job);  // false: it has to wait
+  void make_room(std::uint64_t session);
+  bool may_place(const std::set<std::uint64_t>& stuck) const;
   void launch(const HeldJob& job);
   void serve_waiting();
   void exchange(WarmProgram& program, std::uint64_t tag);

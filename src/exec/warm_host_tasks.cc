@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
+#include <set>
 
 #include "exec/host_tags.h"
 #include "exec/warm_host.h"
@@ -25,8 +27,10 @@ void WarmHost::begin(HeldJob job) {
         failed("this worker's programs are for tasks (--warm); a resident needs one without", HoldReports::Next::bury));
   }
   if (is_fenced(job.session)) return settle(job.hold, job.session, {});
-  // In order: what waits came first.
-  if (!waiting_.empty() || !place(job)) waiting_.push_back(std::move(job));
+  // In order: what waits came first. Those of another session, that is, another shard, are not in its way.
+  const bool waits =
+      std::any_of(waiting_.begin(), waiting_.end(), [&](const HeldJob& other) { return other.session == job.session; });
+  if (waits || !place(job)) waiting_.push_back(std::move(job));
 }
 
 bool WarmHost::place(const HeldJob& job) {
@@ -34,12 +38,7 @@ bool WarmHost::place(const HeldJob& job) {
   const auto found = std::find_if(free_.rbegin(), free_.rend(), fit);
   if (found == free_.rend()) {
     if (programs_.size() >= programs_max_) {
-      // Whatever is free is of a session that is over, or nearly so: its place is wanted.
-      if (!free_.empty()) {
-        free_.back()->ending = true;
-        guard_.end_program(free_.back()->number);
-        free_.pop_back();
-      }
+      make_room(job.session);
       return false;
     }
     launch(job);
@@ -51,6 +50,20 @@ bool WarmHost::place(const HeldJob& job) {
   numbers_[job.hold.epoch] = program.number;
   write_on(program);
   return true;
+}
+
+// A free program makes room if its session is over, or has more of them than its share: each shard has a session, and a
+// program serves one alone.
+void WarmHost::make_room(std::uint64_t session) {
+  std::map<std::uint64_t, std::size_t> programs;
+  for (const auto& [number, program] : programs_) programs[program->session] += program->ending ? 0 : 1;
+  const auto spare = std::find_if(free_.begin(), free_.end(), [&](const WarmProgram* program) {
+    return is_ending(program->session) || programs[program->session] > programs[session] + 1;
+  });
+  if (spare == free_.end()) return;
+  (*spare)->ending = true;
+  guard_.end_program((*spare)->number);
+  free_.erase(spare);
 }
 
 // A program is started for a task: if it cannot be, the task hears of it.
@@ -93,16 +106,25 @@ void WarmHost::launch(const HeldJob& job) {
 }
 
 void WarmHost::serve_waiting() {
-  while (!waiting_.empty()) {
-    if (is_fenced(waiting_.front().session)) {
-      const HeldJob job = std::move(waiting_.front());
-      waiting_.pop_front();
-      settle(job.hold, job.session, {});
-      continue;
-    }
-    if (!place(waiting_.front())) return;
+  std::set<std::uint64_t> stuck;  // sessions whose next task has to wait
+  std::deque<HeldJob> left;
+  while (!waiting_.empty() && may_place(stuck)) {
+    HeldJob job = std::move(waiting_.front());
     waiting_.pop_front();
+    if (is_fenced(job.session)) {
+      settle(job.hold, job.session, {});
+    } else if (stuck.contains(job.session) || !place(job)) {
+      stuck.insert(job.session);
+      left.push_back(std::move(job));
+    }
   }
+  for (; !left.empty(); left.pop_back()) waiting_.push_front(std::move(left.back()));
+}
+
+bool WarmHost::may_place(const std::set<std::uint64_t>& stuck) const {
+  if (stuck.empty()) return true;
+  return std::any_of(free_.begin(), free_.end(),
+                     [&](const WarmProgram* program) { return !stuck.contains(program->session); });
 }
 
 void WarmHost::exchange(WarmProgram& program, std::uint64_t tag) {

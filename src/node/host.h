@@ -41,8 +41,8 @@ class Host {
   // Asks the job to stop by the deadline. A stop of one that has ended already is ignored.
   virtual void stop(const Hold& hold, StopReason reason, Instant deadline) = 0;
   virtual void message(const Hold& hold, std::uint64_t number, BytesView text) = 0;
-  // Gives back, as released, tasks that have been handed over but were not begun.
-  virtual void give_back_waiting() {}
+  // Gives back, as released, what has been handed over under the session and was not begun.
+  virtual void give_back_waiting(std::uint64_t /*session*/) {}
 
   // The session's lease is sure up to this moment. The first call comes before the session's first start.
   virtual void lease_until(std::uint64_t /*session*/, Instant /*until*/) {}

@@ -52,9 +52,12 @@ struct NodeOptions {
   Bytes host;
   std::uint32_t pid = 0;
   Nanos lease = std::chrono::seconds(10);
-  PoolConfig config;               // of a pool that this node creates
-  ChooseWorker choose;             // for chosen assignment
+  PoolConfig config;    // of a pool that this node creates
+  ChooseWorker choose;  // for chosen assignment
+  // For a pool of several logs, of which another one is to go last.
   bool leaves_at_shutdown = true;  // or once leave_at_shutdown() was called
+  bool removes_log = true;         // when the pool has ended; otherwise somebody else does
+  std::function<void(std::function<void()> then)> before_removal{};  // `then` is to be called, from any thread
   ReplicaOptions replica;
 };
 
@@ -102,6 +105,9 @@ class NodeEvents : public TicketEvents {
   // The node has stopped for good; nothing of it runs any more.
   virtual void broken(const Error&) {}
   virtual void pool_gone() {}
+  // History was lost while the pool was ending, to one that only looks on: it may be the end. True: the listener finds
+  // out, and calls close() or reload(). Otherwise the node reloads, and so makes a log that is gone anew.
+  virtual bool finds_out_the_end() { return false; }
 };
 
 class Node final : private ReplicaEvents, private AppenderEvents, private ObserverEvents {
@@ -135,6 +141,8 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   void leave_at_shutdown();
   // What ran this node's handlers has died, and they with it: the session is ended, and another one begun.
   void host_lost() { fence(FenceReason::host_lost); }
+  // After finds_out_the_end(): the pool is still there.
+  void reload();
   // Hands over what this node holds, leaves, and says closed(). The jobs have the pool's worker_shutdown_ttl for it.
   void close();
 
@@ -174,6 +182,7 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   void check_leaving();
   void leave();
   void offer_end(std::uint64_t session, int reason);
+  void remove_log(std::function<void()> done);
   void finish();
   void break_down(const Error& error);
 

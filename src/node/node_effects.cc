@@ -205,12 +205,13 @@ void Node::history_lost() {
   }
   if (phase_ == Phase::fenced) reload_due_ = true;
   if (phase_ == Phase::fenced || phase_ == Phase::over) return;
-  // One that looks on, and knows that the pool was ending, has missed the end. To reload would make the log anew.
-  if (machine().shutting_down() && workers_.empty()) {
-    events_.pool_gone();
-    return finish();
-  }
   phase_ = Phase::loading;
+  if (machine().shutting_down() && workers_.empty() && events_.finds_out_the_end()) return;
+  reload();
+}
+
+void Node::reload() {
+  if (phase_ != Phase::loading) return;
   replica_.resume();
   seek_end();
 }

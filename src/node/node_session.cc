@@ -39,7 +39,10 @@ void Node::seek_end() {
 }
 
 void Node::reach_end() {
-  if (machine().gone()) return start_over();
+  if (machine().gone()) {
+    if (!options_.removes_log) events_.caught_up();
+    return start_over();
+  }
   phase_ = Phase::outside;
   // What is left of the history may still have the session that this node gave up.
   if (machine().roster().session(session_) != nullptr) offer_end(session_, v1::End::FENCED);
@@ -49,14 +52,25 @@ void Node::reach_end() {
   if (!workers_.empty()) join();
 }
 
-// The pool was shut down, and whoever should have removed its data did not get to it.
+// The pool was shut down, and whoever should have removed its data did not get to it. Where that is not for this node
+// to do, it waits for it to be done: its history is lost then, and it begins anew.
 void Node::start_over() {
+  phase_ = Phase::loading;
+  if (!options_.removes_log) return;
   auto done = token_.guard([this] {
     ++histories_;
     replica_.resume();
     seek_end();
   });
-  world_.log.remove([loop = &world_.loop, done = std::move(done)](const Status&) { loop->post(done); });
+  remove_log(std::move(done));
+}
+
+void Node::remove_log(std::function<void()> done) {
+  auto remove = [log = &world_.log, loop = &world_.loop, done = std::move(done)] {
+    log->remove([loop, done](const Status&) { loop->post(done); });
+  };
+  if (!options_.before_removal) return remove();
+  options_.before_removal(std::move(remove));
 }
 
 void Node::join() {
@@ -157,7 +171,7 @@ void Node::all_stopped(std::uint64_t session, FenceReason reason) {
   }
   if (reason == FenceReason::lease_lost || reason == FenceReason::host_lost) offer_end(session, v1::End::FENCED);
   phase_ = Phase::outside;
-  if (closing_ || machine().drained()) return finish();
+  if (closing_ || (machine().drained() && options_.leaves_at_shutdown)) return finish();
   if (!workers_.empty()) join();
 }
 
@@ -174,7 +188,7 @@ void Node::check_leaving() {
   if (closing_ && !drain_sent_) {
     drain_sent_ = true;
     for (const auto& [id, worker] : workers_) drain(id);
-    runtime_->give_back_waiting();
+    runtime_->give_back_waiting(session_);
     const Nanos patience = std::chrono::milliseconds(machine().config().worker_shutdown_ttl_ms);
     close_deadline_.arm(world_.loop.now() + patience, [this] { runtime_->stop_all(world_.loop.now()); });
   }
@@ -224,9 +238,9 @@ void Node::finish() {
       if (ended_pool_) events_.pool_gone();
       events_.closed();
     });
-    if (!ended_pool_) return tell();
+    if (!ended_pool_ || !options_.removes_log) return tell();
     // Whether or not it could be removed: the state says that the pool is gone, and the next opener tries again.
-    world_.log.remove([loop = &world_.loop, tell = std::move(tell)](const Status&) { loop->post(tell); });
+    remove_log(std::move(tell));
   }));
 }
 

@@ -46,7 +46,7 @@ class Runtime final : public HoldReports {
   void ended(const TenureRef& tenure);
   // The node is closing: whatever has not ended by then is stopped.
   void stop_all(Instant deadline);
-  void give_back_waiting() { host_.give_back_waiting(); }
+  void give_back_waiting(std::uint64_t session) { host_.give_back_waiting(session); }
 
   void started(const Hold& hold) override;
   void finished(const Hold& hold, Bytes result) override;

@@ -88,17 +88,19 @@ Result<KeyPage> Pool::keys(const KeyQuery& query, Timeout timeout) const {
   auto shard = static_cast<std::uint32_t>(query.from >> 32);
   auto from = static_cast<SlotId>(query.from);
   while (shard < impl_->shards().count() && page.keys.size() < limit) {
+    SlotId next = kNone;  // where the shard is gone, there is nothing to be seen
     const Status looked = impl_->shards().look_at(
         shard,
         [&](const Machine& machine) {
           std::size_t looked_at = 0;
-          from = machine.each_job(from, [&](const JobInfo& job) {
+          next = machine.each_job(from, [&](const JobInfo& job) {
             if (wanted(query, job)) page.keys.push_back(key_info(machine, job));
             return page.keys.size() < limit && ++looked_at < kLookedAtMax;
           });
         },
         deadline);
     if (!looked) return Failure(looked.error());
+    from = next;
     if (from != kNone) continue;
     ++shard;
     from = 0;

@@ -16,25 +16,12 @@ void name_node(NodeOptions& node) {
   if (node.name.empty()) node.name = node.host + ":" + std::to_string(node.pid);
 }
 
-Status check(const CoreOptions& options) {
+Status check_options(const CoreOptions& options) {
   const std::int64_t lease_ms = to_ms(options.node.lease);
   if (lease_ms < kLeaseMsMin || lease_ms > kLeaseMsMax) {
     return fail(Errc::invalid, "open pool", "the worker TTL must lie between 100 ms and an hour");
   }
   if (options.pool.size() > kIdBytesMax) return fail(Errc::invalid, "open pool", "the pool's name is too long");
-  return {};
-}
-
-Status check(const NodeWorker& worker) {
-  const auto bad = [](const char* what) { return fail(Errc::invalid, "add worker", what); };
-  if (worker.id.empty() || worker.id.size() > kIdBytesMax) return bad("the id is empty, or longer than 256 bytes");
-  if (worker.replaces.size() > kIdBytesMax) return bad("the id of the one it replaces is longer than 256 bytes");
-  if (worker.weight > kWeightMax) return bad("the weight is over 10000");
-  if (worker.window == 0 || worker.window > kWindowMax) return bad("the window is zero, or over 2^20");
-  if (worker.serves.size() > kServedPerWorkerMax) return bad("it serves more than 2^20 keys");
-  for (const Bytes& key : worker.serves) {
-    if (key.empty() || key.size() > kKeyBytesMax) return bad("a key that it serves is empty, or over 1024 bytes");
-  }
   return {};
 }
 
@@ -54,7 +41,7 @@ Failure ended(const Error& why, const char* operation) { return fail(why.code, o
 }  // namespace
 
 Result<std::unique_ptr<PoolCore>> PoolCore::open(CoreOptions options, Host* host, NodeEvents* listener) {
-  if (Status sound = check(options); !sound) return Failure(sound.error());
+  if (Status sound = check_options(options); !sound) return Failure(sound.error());
   name_node(options.node);
   Result<std::unique_ptr<Log>> log = open_log(options.url, {options.pool, false, options.shard});
   if (!log) return Failure(log.error());
@@ -62,6 +49,8 @@ Result<std::unique_ptr<PoolCore>> PoolCore::open(CoreOptions options, Host* host
   options.node.config.shard = options.shard;
   // Whoever opens the pool asks its first shard what there is: that one is the last to go.
   options.node.leaves_at_shutdown = options.shard.count == 1 || options.shard.index != 0;
+  options.node.removes_log = options.shard.index == 0;
+  if (options.shard.count > 1) options.node.before_removal = options.remove_others;
   Result<std::unique_ptr<KnownDeath>> deaths = deaths_of(options);
   if (!deaths) return Failure(deaths.error());
   return std::unique_ptr<PoolCore>(
@@ -81,6 +70,7 @@ PoolCore::PoolCore(CoreOptions options, std::unique_ptr<Log> log, std::unique_pt
       tickets_(entropy_.id()),
       heart_loop_("tenure-heart"),
       loop_("tenure-node") {
+  life_->core = this;
   loop_.run([&] {
     room_ = std::make_unique<Timer>(loop_);
     if (options_.client_only) {
@@ -95,6 +85,10 @@ PoolCore::PoolCore(CoreOptions options, std::unique_ptr<Log> log, std::unique_pt
 }
 
 PoolCore::~PoolCore() {
+  {
+    std::lock_guard lock(life_->mutex);
+    life_->core = nullptr;
+  }
   looker_.reset();
   // No callback of the engine runs after this; those of the node end with it.
   log_->close();
@@ -120,9 +114,26 @@ void PoolCore::leave_at_shutdown() {
   on_loop([](Node& node) { node.leave_at_shutdown(); });
 }
 
+void PoolCore::remove_log(std::function<void()> done) {
+  log_->remove([done = std::move(done)](const Status&) { done(); });
+}
+
 HoldReports& PoolCore::reports() {
   ASSERT(node_ != nullptr);
   return node_->reports();
+}
+
+Status PoolCore::check(const NodeWorker& worker) {
+  const auto bad = [](const char* what) { return fail(Errc::invalid, "add worker", what); };
+  if (worker.id.empty() || worker.id.size() > kIdBytesMax) return bad("the id is empty, or longer than 256 bytes");
+  if (worker.replaces.size() > kIdBytesMax) return bad("the id of the one it replaces is longer than 256 bytes");
+  if (worker.weight > kWeightMax) return bad("the weight is over 10000");
+  if (worker.window == 0 || worker.window > kWindowMax) return bad("the window is zero, or over 2^20");
+  if (worker.serves.size() > kServedPerWorkerMax) return bad("it serves more than 2^20 keys");
+  for (const Bytes& key : worker.serves) {
+    if (key.empty() || key.size() > kKeyBytesMax) return bad("a key that it serves is empty, or over 1024 bytes");
+  }
+  return {};
 }
 
 Status PoolCore::add_worker(NodeWorker worker, Deadline deadline) {
@@ -149,6 +160,11 @@ Status PoolCore::add_worker(NodeWorker worker, Deadline deadline) {
   if (refused) return fail(*refused, "add worker", "another living worker has the id '" + id + "'");
   if (heard_.delay) return ended(*heard_.delay, "add worker");
   return fail(Errc::timed_out, "add worker", "the pool has not taken '" + id + "' in time");
+}
+
+bool PoolCore::has_worker(const std::string& id) const {
+  std::lock_guard lock(mutex_);
+  return heard_.workers.contains(id);
 }
 
 Status PoolCore::remove_worker(const std::string& id, Deadline deadline) {

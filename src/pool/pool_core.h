@@ -63,6 +63,8 @@ struct CoreOptions {
   // Both on the loop, once: the pool is to end; and nothing more will be said or heard here.
   std::function<void()> shutdown_seen{};
   std::function<void()> ended{};
+  // Removes the logs of the other shards; `then` is to be called, from any thread. For the first one, which goes last.
+  std::function<void(std::function<void()> then)> remove_others{};
 };
 
 class PoolCore final : private NodeEvents, private ClientEvents {
@@ -81,6 +83,9 @@ class PoolCore final : private NodeEvents, private ClientEvents {
 
   // Waits until the worker is in the pool. After an error it is not, and will not be.
   Status add_worker(NodeWorker worker, Deadline deadline);
+  // What add_worker() refuses at once.
+  static Status check(const NodeWorker& worker);
+  bool has_worker(const std::string& id) const;  // or is about to have it, or to have it no more
   // Hands over what the worker holds, and waits until it has left.
   Status remove_worker(const std::string& id, Deadline deadline);
   Status serve(const std::string& worker, std::vector<Bytes> add, std::vector<Bytes> remove);
@@ -107,6 +112,7 @@ class PoolCore final : private NodeEvents, private ClientEvents {
   // For one of several shards, from any thread: the others are to end, or have ended.
   void order_shutdown();
   void leave_at_shutdown();
+  void remove_log(std::function<void()> done);
 
   // What the host ran its jobs in is gone: everything is fenced, and the node joins again. Any thread.
   void host_lost();
@@ -164,9 +170,17 @@ class PoolCore final : private NodeEvents, private ClientEvents {
   void log_resumed() override;
   void broken(const Error& error) override;
   void pool_gone() override;
+  bool finds_out_the_end() override;
+
+  // How what takes its time finds the core again, or learns that it is gone.
+  struct Life {
+    std::mutex mutex;
+    PoolCore* core;  // guarded by mutex; null once it is gone
+  };
 
   CoreOptions options_;
   NodeEvents* const listener_;
+  const std::shared_ptr<Life> life_ = std::make_shared<Life>();
   const std::function<void()> shutdown_seen_;  // may be null
   std::function<void()> ended_;                // owned by the loop; null once it was called
   const bool own_callbacks_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "log/open.h"
 #include "pool/pool_core.h"
 
 namespace tenure {
@@ -195,9 +196,25 @@ void PoolCore::broken(const Error& error) {
 // The last member to leave removes the data; where there was none, whoever asked for the end does.
 void PoolCore::pool_gone() {
   end({Errc::shutting_down, "wait", "the pool was shut down"});
-  if (shutting_down_ && !has_members_) log_->remove([](const Status&) {});
+  if (shutting_down_ && !has_members_ && options_.node.removes_log) {
+    const auto remove = [log = log_.get()] { log->remove([](const Status&) {}); };
+    options_.node.before_removal ? options_.node.before_removal(remove) : remove();
+  }
   on_loop([](Node& node) { node.close(); });  // it would find its log gone, and make another
   if (listener_ != nullptr) listener_->pool_gone();
+}
+
+// On the callbacks' thread, since to open a log takes its time. One that only reads does not make it anew.
+bool PoolCore::finds_out_the_end() {
+  const Shard shard{options_.shard.index, options_.shard.index == 0 ? 0 : shards()};
+  callbacks_->post({[life = life_, url = options_.url, options = LogOptions{options_.pool, true, shard}] {
+    const auto log = open_log(url, options);
+    const bool gone = !log && log.error().code == Errc::refused;
+    std::lock_guard lock(life->mutex);
+    if (life->core == nullptr) return;
+    life->core->on_loop([core = life->core, gone](Node& node) { gone ? core->pool_gone() : node.reload(); });
+  }});
+  return true;
 }
 
 void PoolCore::end(const Error& error) {

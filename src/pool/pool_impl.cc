@@ -84,10 +84,8 @@ Result<std::shared_ptr<PoolImpl>> PoolImpl::open(std::string name, std::string u
   wanted.callbacks = pool->callbacks_;
   const bool client_only = wanted.client_only;
   ShardParts parts;
-  if (!client_only) parts.host = [&](std::uint32_t shard) { return &pool->host_->part(shard); };
-  parts.listener = [&](std::uint32_t shard) {
-    return pool->voices_.emplace_back(std::make_unique<Voice>(*pool, shard)).get();
-  };
+  if (!client_only) parts.host = [host = pool->host_.get()](std::uint32_t shard) { return &host->part(shard); };
+  parts.listener = [impl = pool.get()](std::uint32_t shard) { return impl->voice_of(shard); };
   Result<std::unique_ptr<Shards>> shards = Shards::open(std::move(wanted), parts);
   if (!shards) return Failure(shards.error());
   pool->shards_ = *std::move(shards);
@@ -97,6 +95,11 @@ Result<std::shared_ptr<PoolImpl>> PoolImpl::open(std::string name, std::string u
     pool->host_->part(i).attach(core.reports(), core.loop());
   }
   return pool;
+}
+
+NodeEvents* PoolImpl::voice_of(std::uint32_t shard) {
+  std::lock_guard lock(voices_mutex_);
+  return voices_.emplace_back(std::make_unique<Voice>(*this, shard)).get();
 }
 
 PoolImpl::PoolImpl(std::string name, PoolOptions options) : name_(std::move(name)), options_(std::move(options)) {

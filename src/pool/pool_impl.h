@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <tenure/pool.hpp>
 #include <vector>
@@ -39,12 +40,15 @@ class PoolImpl final {
   // What a shard's node has for the logger.
   class Voice;
 
+  NodeEvents* voice_of(std::uint32_t shard);
+
   const std::string name_;
   const PoolOptions options_;
   const std::shared_ptr<Callbacks> callbacks_ = std::make_shared<Callbacks>();
-  std::atomic<bool> several_ = false;           // shards
-  std::unique_ptr<ThreadHost> host_;            // outlives the cores, whose hearts may fence it to the last
-  std::vector<std::unique_ptr<Voice>> voices_;  // by shard
+  std::atomic<bool> several_ = false;  // shards
+  std::unique_ptr<ThreadHost> host_;   // outlives the cores, whose hearts may fence it to the last
+  std::mutex voices_mutex_;
+  std::vector<std::unique_ptr<Voice>> voices_;  // guarded by voices_mutex_
   std::unique_ptr<Shards> shards_;
 };
 

@@ -6,69 +6,74 @@
 
 namespace tenure {
 
-Result<std::unique_ptr<Shards>> Shards::open(CoreOptions options, const ShardParts& parts) {
-  const bool client_only = options.client_only;
-  std::unique_ptr<Shards> shards(new Shards(std::move(options)));
-  shards->cores_.resize(1);
-  if (Status opened = shards->open_one(parts, 0); !opened) return Failure(opened.error());
-  const std::uint32_t count = shards->cores_.front()->shards();
+Result<std::unique_ptr<Shards>> Shards::open(CoreOptions options, ShardParts parts) {
+  std::unique_ptr<Shards> shards(new Shards(std::move(options), std::move(parts)));
+  shards->places_.emplace_back();
+  if (Status opened = shards->open_one(0); !opened) return Failure(opened.error());
+  const std::uint32_t count = shards->core(0).shards();
   shards->options_.shard.count = count;
-  shards->cores_.resize(count);
-  if (client_only) return shards;
+  while (shards->count() < count) shards->places_.emplace_back();
+  if (shards->options_.client_only) return shards;
   for (std::uint32_t i = 1; i < count; ++i) {
-    if (Status opened = shards->open_one(parts, i); !opened) return Failure(opened.error());
+    if (Status opened = shards->open_one(i); !opened) return Failure(opened.error());
   }
   shards->go_on([&] { shards->reachable_ = shards->open_ones(); });
   return shards;
 }
 
-Shards::Shards(CoreOptions options)
+Shards::Shards(CoreOptions options, ShardParts parts)
     : options_(std::move(options)),
+      parts_(std::move(parts)),
       own_callbacks_(options_.callbacks == nullptr),
       callbacks_(own_callbacks_ ? std::make_shared<Callbacks>() : options_.callbacks) {
   options_.callbacks = callbacks_;
 }
 
-Status Shards::open_one(const ShardParts& parts, std::uint32_t shard) {
+Status Shards::open_one(std::uint32_t shard) {
   CoreOptions options = options_;
   options.shard.index = shard;
   // Only a member speaks for others: one that merely looks on may be reading of a pool that is long gone.
-  if (parts.host) {
+  if (parts_.host) {
     options.shutdown_seen = [this] { go_on([this] { shutdown_seen_ = true; }); };
   }
-  if (shard != 0) {
+  if (shard == 0) {
+    options.remove_others = [this](std::function<void()> then) { remove_others(std::move(then)); };
+  } else {
     options.ended = [this] { go_on([this] { ++others_ended_; }); };
   }
-  if (parts.known_death) {
-    const Result<KnownDeath*> known = parts.known_death(shard);
+  if (parts_.known_death) {
+    const Result<KnownDeath*> known = parts_.known_death(shard);
     if (!known) return Failure(known.error());
     options.known_death = *known;
   }
-  Result<std::unique_ptr<PoolCore>> core = PoolCore::open(std::move(options), parts.host ? parts.host(shard) : nullptr,
-                                                          parts.listener ? parts.listener(shard) : nullptr);
+  Result<std::unique_ptr<PoolCore>> core =
+      PoolCore::open(std::move(options), parts_.host ? parts_.host(shard) : nullptr,
+                     parts_.listener ? parts_.listener(shard) : nullptr);
   if (!core) return Failure(core.error());
-  cores_[shard] = *std::move(core);
+  places_[shard].owned = *std::move(core);
+  places_[shard].core = places_[shard].owned.get();
   return {};
 }
 
+// The first one goes last: what removes the others' logs goes on in it.
 Shards::~Shards() {
   {
     std::lock_guard lock(mutex_);
     reachable_.clear();
   }
-  cores_.clear();
+  while (!places_.empty()) places_.pop_back();
   if (own_callbacks_) callbacks_->close();
 }
 
 Result<PoolCore*> Shards::reach(std::uint32_t shard) {
-  if (!options_.client_only) return cores_[shard].get();
-  std::lock_guard lock(opening_);
+  Place& place = places_[shard];
+  if (PoolCore* core = place.core) return core;
+  std::lock_guard lock(place.opening);
+  if (PoolCore* core = place.core) return core;
   // Once the pool has ended here there is nothing more to be opened.
-  if (!cores_[shard] && cores_.front()->over()) return cores_.front().get();
-  if (!cores_[shard]) {
-    if (Status opened = open_one({}, shard); !opened) return Failure(opened.error());
-  }
-  return cores_[shard].get();
+  if (core(0).over()) return &core(0);
+  if (Status opened = open_one(shard); !opened) return Failure(opened.error());
+  return place.core.load();
 }
 
 Status Shards::reach_all() {
@@ -78,11 +83,10 @@ Status Shards::reach_all() {
   return {};
 }
 
-std::vector<PoolCore*> Shards::open_ones() const {
-  std::lock_guard lock(opening_);
+std::vector<PoolCore*> Shards::open_ones(std::uint32_t from) const {
   std::vector<PoolCore*> all;
-  for (const auto& core : cores_) {
-    if (core) all.push_back(core.get());
+  for (std::uint32_t i = from; i < count(); ++i) {
+    if (PoolCore* core = places_[i].core) all.push_back(core);
   }
   return all;
 }
@@ -110,26 +114,28 @@ Result<TicketPtr> Shards::submit(const Request& request) {
   return (*core)->submit(request);
 }
 
+// To the first shard first, so that of two processes that want an id at once one gets it, and the other nothing.
 Status Shards::add_worker(const NodeWorker& worker, Deadline deadline) {
+  if (Status sound = PoolCore::check(worker); !sound) return sound;
   const auto add = [&](PoolCore& core) {
     NodeWorker part = worker;
-    std::erase_if(part.serves, [&](const Bytes& key) { return cores_[shard_of(key, count())].get() != &core; });
+    std::erase_if(part.serves, [&](const Bytes& key) { return &of(key) != &core; });
     return core.add_worker(std::move(part), deadline);
   };
-  Status added = each(open_ones(), add);
-  if (added || count() == 1) return added;
-  // Those that have taken it give it up again: a worker is in all shards, or in none.
+  if (Status added = add(core(0)); !added || count() == 1) return added;
+  Status added = each(open_ones(1), add);
+  if (added) return added;
+  // A worker is in all shards, or in none.
   constexpr std::chrono::seconds kPatience(30);
-  each(open_ones(), [&](PoolCore& core) {
-    const std::vector<std::string> has = core.workers();
-    if (std::find(has.begin(), has.end(), worker.id) == has.end()) return Status();
-    return core.remove_worker(worker.id, after(kPatience));
-  });
+  remove_worker(worker.id, after(kPatience));
   return added;
 }
 
 Status Shards::remove_worker(const std::string& id, Deadline deadline) {
-  return each(open_ones(), [&](PoolCore& core) { return core.remove_worker(id, deadline); });
+  std::vector<PoolCore*> cores = open_ones();
+  std::erase_if(cores, [&](const PoolCore* core) { return !core->has_worker(id); });
+  if (cores.empty()) return core(0).remove_worker(id, deadline);
+  return each(cores, [&](PoolCore& core) { return core.remove_worker(id, deadline); });
 }
 
 Status Shards::serve(const std::string& worker, const std::vector<Bytes>& add, const std::vector<Bytes>& remove) {
@@ -137,7 +143,11 @@ Status Shards::serve(const std::string& worker, const std::vector<Bytes>& add, c
   std::vector<std::vector<Bytes>> removed(count());
   for (const Bytes& key : add) added[shard_of(key, count())].push_back(key);
   for (const Bytes& key : remove) removed[shard_of(key, count())].push_back(key);
+  NodeWorker asked{.id = worker, .replaces = {}, .serves = add};
+  asked.serves.insert(asked.serves.end(), remove.begin(), remove.end());
+  if (Status sound = PoolCore::check(asked); !sound) return fail(sound.error().code, "serve", sound.error().context);
   for (std::uint32_t i = 0; i < count(); ++i) {
+    if (i != 0 && added[i].empty() && removed[i].empty()) continue;
     const Result<PoolCore*> core = reach(i);
     if (!core) return Failure(core.error());
     if (Status served = (*core)->serve(worker, std::move(added[i]), std::move(removed[i])); !served) return served;
@@ -151,8 +161,13 @@ Status Shards::drain(const std::string& worker) {
 }
 
 Status Shards::look_at(std::uint32_t shard, const std::function<void(const Machine&)>& what, Deadline deadline) {
-  const Result<PoolCore*> core = reach(shard);
-  return core ? (*core)->look(what, deadline) : Status(Failure(core.error()));
+  const Result<PoolCore*> reached = reach(shard);
+  if (!reached) return Failure(reached.error());
+  Status looked = (*reached)->look(what, deadline);
+  // A pool that is ending goes shard by shard: where there is nothing any more, there is nothing to be seen.
+  const bool ended = !looked && looked.error().code == Errc::shutting_down;
+  if (ended && shard != 0 && !core(0).over()) return {};
+  return looked;
 }
 
 Status Shards::look(const std::function<void(const Machine&)>& what, Deadline deadline) {
@@ -162,26 +177,19 @@ Status Shards::look(const std::function<void(const Machine&)>& what, Deadline de
   return {};
 }
 
-// Where the pool is ending, the first shard must not be left by its last member while others are held.
+// The first shard is left last: were its last member gone before the others', the pool could end and be made anew.
 Status Shards::close(Deadline deadline) {
   const auto close = [&](PoolCore& core) { return core.close(deadline); };
-  std::vector<PoolCore*> cores = open_ones();
-  bool ending = false;
-  {
-    std::lock_guard lock(mutex_);
-    ending = shutdown_seen_;
-  }
-  if (!ending) return each(cores, close);
-  PoolCore& first = *cores.front();
-  cores.erase(cores.begin());
-  Status closed = each(cores, close);
-  Status last = close(first);
-  return closed ? last : closed;
+  if (Status closed = each(open_ones(1), close); !closed) return closed;
+  return close(core(0));
 }
 
+// The first shard last, too: where nobody works, whoever asks for the end removes the data.
 Status Shards::shut_down(Deadline deadline) {
   if (Status reached = reach_all(); !reached) return reached;
-  return each(open_ones(), [&](PoolCore& core) { return core.shut_down(deadline); });
+  const auto shut_down = [&](PoolCore& core) { return core.shut_down(deadline); };
+  if (Status ended = each(open_ones(1), shut_down); !ended) return ended;
+  return shut_down(core(0));
 }
 
 bool Shards::over() const {
@@ -199,7 +207,7 @@ Error Shards::late(const char* operation) const {
     Error why = core->late(operation);
     if (why.code != Errc::timed_out) return why;
   }
-  return cores_.front()->late(operation);
+  return places_.front().core.load()->late(operation);
 }
 
 void Shards::host_lost() {
@@ -208,13 +216,34 @@ void Shards::host_lost() {
 
 // On a loop, or when all are open.
 void Shards::go_on(const std::function<void()>& what) {
-  std::lock_guard lock(mutex_);
-  what();
-  if (reachable_.size() < 2) return;
-  if (shutdown_seen_ && !std::exchange(shutdown_said_, true)) {
-    for (PoolCore* core : reachable_) core->order_shutdown();
+  std::function<void()> removal;
+  {
+    std::lock_guard lock(mutex_);
+    what();
+    if (reachable_.size() < 2) return;
+    if (shutdown_seen_ && !std::exchange(shutdown_said_, true)) {
+      for (PoolCore* core : reachable_) core->order_shutdown();
+    }
+    if (others_ended_ + 1 == reachable_.size()) reachable_.front()->leave_at_shutdown();
+    removal = std::exchange(removal_due_, nullptr);
   }
-  if (others_ended_ + 1 == reachable_.size()) reachable_.front()->leave_at_shutdown();
+  if (removal) remove_others(std::move(removal));
+}
+
+void Shards::remove_others(std::function<void()> then) {
+  const auto left = std::make_shared<std::atomic<std::size_t>>(0);
+  std::lock_guard lock(mutex_);
+  std::vector<PoolCore*> cores = options_.client_only ? open_ones() : reachable_;
+  if (cores.size() < count() || cores.empty()) {
+    removal_due_ = std::move(then);  // until all are open; never where this is about to go
+    return;
+  }
+  *left = cores.size() - 1;
+  for (std::size_t i = 1; i < cores.size(); ++i) {
+    cores[i]->remove_log([left, then] {
+      if (--*left == 0) then();
+    });
+  }
 }
 
 }  // namespace tenure

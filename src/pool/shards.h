@@ -10,12 +10,15 @@
 //
 // The number of shards is the pool's: whoever creates it decides, and who opens it is told by its first shard. A
 // shutdown of one shard is one of all: whoever sees it in a log says it in the others, so that it does not hang on the
-// process that was asked. The first shard is removed last, since a pool without it would be made anew while the others
-// still have holders.
+// process that was asked. The first shard is left last, and the logs of the others are removed together with it: a pool
+// whose first shard is gone would be made anew while others still have holders, and another one that is gone would be
+// made anew by whoever has still been told that it is there.
 //
 // A client that keeps no state opens a shard when it first needs it, so that one dispatch costs the same however many
 // there are. Thread-safe, like the cores.
 
+#include <atomic>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -26,7 +29,8 @@
 
 namespace tenure {
 
-// What each shard is given, by its number; all may be left out. As in PoolCore::open() and CoreOptions.
+// What each shard is given, by its number; all may be left out. As in PoolCore::open() and CoreOptions. Those of a
+// client are asked for when a shard is first needed, by any thread.
 struct ShardParts {
   std::function<Host*(std::uint32_t shard)> host{};
   std::function<NodeEvents*(std::uint32_t shard)> listener{};
@@ -36,14 +40,14 @@ struct ShardParts {
 class Shards final : private HoldReports {
  public:
   // The index of options.shard is of no account; its count of zero stands for what the pool has.
-  static Result<std::unique_ptr<Shards>> open(CoreOptions options, const ShardParts& parts = {});
+  static Result<std::unique_ptr<Shards>> open(CoreOptions options, ShardParts parts = {});
   ~Shards() override;
   Shards(const Shards&) = delete;
   Shards& operator=(const Shards&) = delete;
 
-  std::uint32_t count() const { return static_cast<std::uint32_t>(cores_.size()); }
+  std::uint32_t count() const { return static_cast<std::uint32_t>(places_.size()); }
   // Of a pool that is not client-only.
-  PoolCore& core(std::uint32_t shard) { return *cores_[shard]; }
+  PoolCore& core(std::uint32_t shard) { return *places_[shard].core; }
 
   // As PoolCore has them.
   Result<TicketPtr> submit(const Request& request);
@@ -51,7 +55,7 @@ class Shards final : private HoldReports {
   Status remove_worker(const std::string& id, Deadline deadline);
   Status serve(const std::string& worker, const std::vector<Bytes>& add, const std::vector<Bytes>& remove);
   Status drain(const std::string& worker);
-  std::vector<std::string> workers() const { return cores_.front()->workers(); }
+  std::vector<std::string> workers() const { return places_.front().core.load()->workers(); }
   // At one shard; at that of a key; at one after the other, each as of its own last entry.
   Status look_at(std::uint32_t shard, const std::function<void(const Machine&)>& what, Deadline deadline);
   Status look_at(BytesView key, const std::function<void(const Machine&)>& what, Deadline deadline) {
@@ -66,18 +70,25 @@ class Shards final : private HoldReports {
   void host_lost();
   // For a host that all shards share.
   HoldReports& reports() { return *this; }
-  const std::string& node_name() const { return cores_.front()->node_name(); }
+  const std::string& node_name() const { return places_.front().core.load()->node_name(); }
   const std::shared_ptr<Callbacks>& callbacks() { return callbacks_; }
 
  private:
-  explicit Shards(CoreOptions options);
-  Status open_one(const ShardParts& parts, std::uint32_t shard);
+  struct Place {
+    std::mutex opening;
+    std::unique_ptr<PoolCore> owned;  // guarded by opening
+    std::atomic<PoolCore*> core = nullptr;
+  };
+
+  explicit Shards(CoreOptions options, ShardParts parts);
+  Status open_one(std::uint32_t shard);
   Result<PoolCore*> reach(std::uint32_t shard);
   Status reach_all();
-  std::vector<PoolCore*> open_ones() const;
+  std::vector<PoolCore*> open_ones(std::uint32_t from = 0) const;
   static Status each(const std::vector<PoolCore*>& cores, const std::function<Status(PoolCore&)>& what);
-  PoolCore& of(BytesView key) { return *cores_[shard_of(key, count())]; }
+  PoolCore& of(BytesView key) { return core(shard_of(key, count())); }
   void go_on(const std::function<void()>& what);
+  void remove_others(std::function<void()> then);
 
   // HoldReports.
   void started(const Hold& hold) override { of(hold.key).reports().started(hold); }
@@ -92,16 +103,16 @@ class Shards final : private HoldReports {
     of(hold.key).reports().handled(hold, message_number);
   }
 
-  CoreOptions options_;  // of the next core that is opened; after open(), of a client's, and guarded by opening_
+  CoreOptions options_;  // of the next core that is opened
+  const ShardParts parts_;
   const bool own_callbacks_;
   const std::shared_ptr<Callbacks> callbacks_;
-  mutable std::mutex opening_;
-  // By shard, and never empty. Guarded by opening_ where it is a client's; of others all are open, and stay.
-  std::vector<std::unique_ptr<PoolCore>> cores_;
+  std::deque<Place> places_;  // by shard; as many as there are once open() has returned, and at least one
 
   std::mutex mutex_;
   // Guarded by mutex_. The loops reach other cores through this alone.
-  std::vector<PoolCore*> reachable_;  // from when all are open until the first goes
+  std::vector<PoolCore*> reachable_;   // from when all are open until the first goes
+  std::function<void()> removal_due_;  // of all but the first, which waits for all to be open
   bool shutdown_seen_ = false;
   bool shutdown_said_ = false;
   std::size_t others_ended_ = 0;  // but the first

@@ -170,13 +170,13 @@ void HostPart::message(const Hold& hold, std::uint64_t number, BytesView text) {
   host_.enqueue(*found);
 }
 
-void HostPart::give_back_waiting() {
+void HostPart::give_back_waiting(std::uint64_t session) {
   hand_over();
   std::vector<LiveJobPtr> waiting;
   {
     std::lock_guard lock(host_.mutex_);
     host_.live_.each([&](std::uint64_t, const LiveJobPtr& job) {
-      if (&job->reports != reports_ || job->phase != LiveJob::Phase::waiting) return;
+      if (job->held.session != session || job->phase != LiveJob::Phase::waiting) return;
       if (job->held.kind == JobKind::task) waiting.push_back(job);
     });
     for (const LiveJobPtr& job : waiting) host_.give_back(*job);

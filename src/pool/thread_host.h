@@ -60,7 +60,7 @@ class HostPart final : public Host {
   void start(HeldJob job) override;
   void stop(const Hold& hold, StopReason reason, Instant deadline) override;
   void message(const Hold& hold, std::uint64_t number, BytesView text) override;
-  void give_back_waiting() override;
+  void give_back_waiting(std::uint64_t session) override;
   void fence(std::uint64_t session) override;
   void kill(std::uint64_t session) override;
 
@@ -140,7 +140,7 @@ class ThreadHost final {
   IdMap<LiveJobPtr> live_;                                                 // by epoch; until the job has ended
   std::deque<LiveJobPtr> queue_;
   std::deque<LiveJobPtr> stops_;  // comes first
-  // Jobs that have ended while others wait. The loop frees them, since it made them: memory that one thread takes and
+  // Jobs that have ended while others wait. A loop frees them, since loops make them: memory that one thread takes and
   // another gives back makes both wait for the allocator.
   std::vector<LiveJobPtr> spent_;
   std::set<std::uint64_t> fenced_;  // sessions

@@ -360,6 +360,22 @@ class Shards(ProgramTest):
                                    engine=False)
             self.assertIn("shards=4" if code == 8 else "--shards", done.stderr)
 
+    def test_warm_programs_stay_with_their_shards(self):
+        engine = self.engine
+        done = self.run_tenure("work", "--engine", engine, "--task", "--warm", "3", "--exec", "true", expect=2, engine=False)
+        self.assertIn("at least 4", done.stderr)
+        for worker in self.workers:
+            worker.end()
+        program = self.folder / "warm.py"
+        program.write_text(
+            "import json, os, sys\n"
+            "for line in sys.stdin:\n"
+            "    print(json.dumps({'type': 'result', 'data': str(os.getpid())}), flush=True)\n")
+        worker = Worker(self, "--id", "warm", "--task", "--warm", "4", "--exec", sys.executable, str(program))
+        worker.wait("ready")
+        processes = [self.ask("dispatch", f"task-{i % 20}", "--task", "--wait", "done")["result"] for i in range(60)]
+        self.assertLessEqual(len(set(processes)), 4)
+
     def test_kill_9_is_taken_over_at_once_in_all_shards(self):
         held = [job["key"] for job in self.ask("jobs")["jobs"] if job["worker"] == "a"]
         programs = [self.process_of(key, self.epochs[key]) for key in held]

@@ -304,7 +304,7 @@ TEST(Bounds, FurtherTasksWait) {
   stage.stop(first);
   ASSERT_EQ(stage.logged(second, "up"), "now");
   const std::uint64_t fourth = stage.start(JobKind::task);
-  stage.host().give_back_waiting();
+  stage.host().give_back_waiting(HostStage::kSession);
   EXPECT_EQ(stage.end_of(fourth).end, "released");
 }
 

@@ -107,7 +107,7 @@ TEST(Warm, WhatWaitsIsGivenBack) {
   const std::uint64_t stopped = stage->start(JobKind::task, "a");
   stage->stop(stopped);
   EXPECT_EQ(stage->end_of(stopped).end, "released");
-  stage->host().give_back_waiting();
+  stage->host().give_back_waiting(HostStage::kSession);
   EXPECT_EQ(stage->end_of(waits).end, "released");
   stage->stop(hangs, 0s);
   EXPECT_EQ(stage->end_of(hangs).end, "released");

@@ -174,6 +174,75 @@ TEST_P(PoolShards, AShutdownEndsAllAndTheNextPoolIsNew) {
   EXPECT_EQ(next.dispatch_task("key-1").value().wait_done(kPatience).value(), "new");
 }
 
+// The other shards have ended long before: they must neither take jobs, nor be made anew by who is told that they
+// exist.
+TEST_P(PoolShards, OneThatTakesLongToEndHoldsTheOthersInPlace) {
+  Gate gate;
+  {
+    Pool pool = sharded();
+    pool.add_worker([&](Job&) { gate.pass(); }).value();
+    ASSERT_TRUE(pool.dispatch_task("long").value().wait_started(kPatience));
+    Pool asks = sharded();
+    std::thread ender([&] { EXPECT_EQ(problem(asks.shutdown(kPatience)), ""); });
+    PoolOptions any = client();
+    const auto ended = [&](const std::string& key) {
+      Pool late = sharded(any);
+      const Result<Ticket> ticket = late.dispatch_task(key);
+      return code_of(ticket ? ticket->wait_accepted(kPatience) : Status(Failure(ticket.error())));
+    };
+    for (const std::string& key : keys(4)) {
+      const auto deadline = std::chrono::steady_clock::now() + kPatience;
+      while (ended(key) != Errc::shutting_down && std::chrono::steady_clock::now() < deadline) {
+        std::this_thread::sleep_for(5ms);
+      }
+      EXPECT_EQ(ended(key), Errc::shutting_down) << key;
+    }
+    const Result<KeyPage> listed = sharded(any).keys();
+    EXPECT_EQ(problem(listed), "");
+    EXPECT_GE(listed ? listed->keys.size() : 0, 1U);
+    gate.open();
+    ender.join();
+  }
+  for (const std::uint32_t shard : {0U, 1U, 3U}) {
+    const auto left = open_log(place(), {.pool = "sharded", .read_only = true, .shard = {shard, shard == 0 ? 0U : 4U}});
+    EXPECT_FALSE(left) << shard;
+  }
+}
+
+TEST_P(PoolShards, AWorkerThatTakesLongToLeaveIsRemovedTheSecondTime) {
+  Gate gate;
+  Pool pool = sharded();
+  Worker worker = pool.add_worker([&](Job&) { gate.pass(); }, {.id = "w"}).value();
+  ASSERT_TRUE(pool.dispatch_task("long").value().wait_started(kPatience));
+  EXPECT_EQ(code_of(pool.remove_worker(worker, 100ms)), Errc::timed_out);
+  gate.open();
+  EXPECT_EQ(problem(pool.remove_worker(worker, kPatience)), "");
+  EXPECT_EQ(code_of(pool.remove_worker(worker, kPatience)), Errc::invalid);
+  EXPECT_TRUE(pool.add_worker([](Job&) { return std::string(); }, {.id = "w"}));
+}
+
+TEST_P(PoolShards, OfTwoThatWantAnIdOneGetsIt) {
+  Pool one = sharded();
+  Pool two = sharded();
+  WorkerOptions same{.id = "same"};
+  same.join_timeout = 500ms;
+  std::atomic<int> won = 0;
+  const auto add = [&](Pool& pool) { won += pool.add_worker([](Job&) { return std::string(); }, same) ? 1 : 0; };
+  std::thread other([&] { add(two); });
+  add(one);
+  other.join();
+  EXPECT_EQ(won, 1);
+}
+
+TEST_P(PoolShards, WhatIsMalformedIsRefusedByAll) {
+  Pool pool = sharded();
+  EXPECT_EQ(code_of(pool.add_worker([](Job&) { return std::string(); }, {.id = "w", .serves = {"good", ""}})),
+            Errc::invalid);
+  EXPECT_TRUE(pool.workers().value().empty());
+  Worker worker = pool.add_worker([](Job&) { return std::string(); }, {.id = "w"}).value();
+  EXPECT_EQ(code_of(worker.serve({"good", ""})), Errc::invalid);
+}
+
 // As if the process that was asked to end the pool had died when one shard had heard of it.
 TEST_P(PoolShards, AShutdownThatReachedOneShardReachesAll) {
   Pool pool = sharded();

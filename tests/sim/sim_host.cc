@@ -147,7 +147,7 @@ void SimHost::give_back(Run& run) {
   forget(hold.epoch);
 }
 
-void SimHost::give_back_waiting() {
+void SimHost::give_back_waiting(std::uint64_t /*session*/) {
   for (auto at = runs_.begin(); at != runs_.end();) {
     Run& run = (at++)->second;
     if (!run.begun && run.job.kind == JobKind::task) give_back(run);

@@ -34,7 +34,7 @@ class SimHost final : public Host {
   void start(HeldJob job) override;
   void stop(const tenure::Hold& hold, StopReason reason, Instant deadline) override;
   void message(const tenure::Hold& hold, std::uint64_t number, BytesView text) override;
-  void give_back_waiting() override;
+  void give_back_waiting(std::uint64_t session) override;
   void fence(std::uint64_t session) override;
   void kill(std::uint64_t session) override;
 

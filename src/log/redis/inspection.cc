@@ -110,7 +110,7 @@ std::vector<Finding> inspect(std::string_view url, const LogOptions& options) {
   facts.policy = setting(interview, "maxmemory-policy");
   facts.min_replicas = setting(interview, "min-replicas-to-write");
   std::vector<Finding> findings = judge_facts(facts, !settings->service.empty(), settings->wait_replicas);
-  if (auto found = rights(interview, Keys(options.pool))) findings.push_back(*std::move(found));
+  if (auto found = rights(interview, Keys(options.pool, options.shard.index))) findings.push_back(*std::move(found));
   return findings;
 }
 
