@@ -147,9 +147,10 @@ void GuardProcess::start(Received received) {
   const bool sound = frame.value >= 0 && slot < kLeaseSlots && frame.aside >= 1 &&
                      arguments + 1 <= frame.words.size() && received.descriptors.size() == 3;
   if (!sound) return refuse(frame.number, EINVAL, Stage::fork);
-  if (!lease_holds(frame.session, slot, now_ns()) || page_[slot].fenced != 0) {
-    return refuse(frame.number, ECANCELED, Stage::lease);
-  }
+  const auto may_run = [this, session = frame.session, slot] {
+    return lease_holds(session, slot, now_ns()) && page_[slot].fenced == 0;
+  };
+  if (!may_run()) return refuse(frame.number, ECANCELED, Stage::lease);
   const auto split = frame.words.begin() + 1 + static_cast<std::ptrdiff_t>(arguments);
   KeeperTask task;
   task.number = frame.number;
@@ -157,6 +158,7 @@ void GuardProcess::start(Received received) {
   task.arguments.assign(frame.words.begin() + 1, split);
   task.environment = environment_with({split, frame.words.end()});
   task.standard = std::move(received.descriptors);
+  task.may_run = may_run;  // by the page, which keepers share
 
   const pid_t guard = getpid();
   const pid_t keeper = fork();

@@ -63,6 +63,11 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   if (!task.folder.empty() && chdir(task.folder.c_str()) != 0) give_up(trouble, Stage::folder);
   std::vector<char*> arguments = pointers(task.arguments);
   std::vector<char*> environment = pointers(task.environment);
+  // On a machine that stands still now and then, the forks up to here may have taken longer than the lease.
+  if (!task.may_run()) {
+    errno = ECANCELED;
+    give_up(trouble, Stage::lease);
+  }
   execvpe(arguments[0], arguments.data(), environment.data());
   give_up(trouble, Stage::program);
 }

@@ -14,6 +14,7 @@
 
 #include <csignal>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,7 @@ struct KeeperTask {
   std::vector<std::string> arguments;
   std::vector<std::string> environment;  // all of it
   std::vector<Descriptor> standard;      // 0, 1 and 2
+  std::function<bool()> may_run;         // asked last before the program is executed
 };
 
 // Runs in the fork of the guard, with the guard's signals blocked; ends the process. `kept` stay open in it: the pipe

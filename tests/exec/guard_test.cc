@@ -2,14 +2,20 @@
 
 #include "exec/guard.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include "exec/host_stage.h"
+#include "exec/keeper.h"
 #include "exec/process.h"
 #include "exec/process_tree.h"
 
@@ -79,6 +85,37 @@ TEST(Guard, MissingProgramIsSaid) {
   const auto guard = Guard::start({{"/nowhere/tenure-guard"}});
   ASSERT_FALSE(guard);
   EXPECT_EQ(guard.error().message().find("No such file") == std::string::npos, false) << guard.error().message();
+}
+
+// Runs a keeper as the guard does, and gives what it reports first.
+KeeperReport first_report(bool may_run) {
+  std::array<int, 2> reports{};
+  EXPECT_EQ(pipe2(reports.data(), O_CLOEXEC), 0);
+  const pid_t guard = getpid();
+  const pid_t keeper = fork();
+  if (keeper == 0) {
+    KeeperTask task;
+    task.number = 7;
+    task.arguments = {"true"};
+    task.environment = {"PATH=/usr/bin:/bin"};
+    for (int i = 0; i < 3; ++i) task.standard.emplace_back(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    task.may_run = [may_run] { return may_run; };
+    keep(std::move(task), guard, reports[1], {reports[1]});
+  }
+  KeeperReport report{};
+  EXPECT_EQ(::read(reports[0], &report, sizeof report), static_cast<ssize_t>(sizeof report));
+  waitpid(keeper, nullptr, 0);
+  for (const int end : reports) ::close(end);
+  return report;
+}
+
+// Between the guard's look at the lease and the program lie two forks, and the machine may stand still in them.
+TEST(Keeper, LooksAtTheLeaseLast) {
+  EXPECT_EQ(first_report(true).kind, FrameKind::started);
+  const KeeperReport late = first_report(false);
+  EXPECT_EQ(late.kind, FrameKind::refused);
+  EXPECT_EQ(late.value, ECANCELED);
+  EXPECT_EQ(late.stage, static_cast<std::int32_t>(Stage::lease));
 }
 
 // Folders of workers that died together with their guard are removed by the next.
