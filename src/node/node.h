@@ -10,6 +10,7 @@
 // Everything belongs to the node's loop, except what HeartEvents says of the heart's.
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -245,6 +246,7 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
 
   Phase phase_ = Phase::loading;
   std::uint64_t session_ = 0;
+  std::deque<std::uint64_t> former_;       // sessions of this node, the present one last
   bool seen_join_ = false;                 // the session's join was applied
   std::optional<Position> join_position_;  // where it lies, once that is known
   std::optional<Position> end_position_;   // where the log's end was when it was last sought

@@ -10,6 +10,7 @@ namespace tenure {
 namespace {
 
 constexpr int kJoinsMissedMax = 5;
+constexpr std::size_t kFormerMax = 16;  // sessions; one that is older is left to its lease
 
 }  // namespace
 
@@ -44,8 +45,11 @@ void Node::reach_end() {
     return start_over();
   }
   phase_ = Phase::outside;
-  // What is left of the history may still have the session that this node gave up.
-  if (machine().roster().session(session_) != nullptr) offer_end(session_, v1::End::FENCED);
+  // What is left of the history may still have sessions that this node gave up: the last one, and those before it whose
+  // ends were lost. Until they are over nobody gets what they held.
+  for (const std::uint64_t former : former_) {
+    if (machine().roster().session(former) != nullptr) offer_end(former, v1::End::FENCED);
+  }
   watch_all();
   events_.caught_up();
   if (closing_) return finish();
@@ -76,6 +80,8 @@ void Node::remove_log(std::function<void()> done) {
 void Node::join() {
   phase_ = Phase::joining;
   session_ = world_.entropy.id();
+  former_.push_back(session_);
+  if (former_.size() > kFormerMax) former_.pop_front();
   seen_join_ = false;
   join_position_.reset();
   if (world_.known_death != nullptr) world_.known_death->hold(session_);
