@@ -9,7 +9,7 @@
 // what the driver wrote, who knows requests by key and payload:
 //
 //   asked resident|task KEY PAYLOAD       answered STATE KEY PAYLOAD
-//   stalled SINCE                         the machine has stood still since then
+//   stalled SINCE                         the machine, or one of its processors, has stood still since then
 //   healed                                all faults are over
 //   closed                                what comes later is not judged
 //
@@ -18,11 +18,17 @@
 //   log.dispatch TICKET KEY PAYLOAD       log.leased SESSION UNTIL       log.fenced POSITION SESSION
 //   log.granted POSITION SESSION KEY EPOCH TICKET FIRST                  log.ended POSITION KEY EPOCH
 //   log.settled POSITION TICKET STATE CODE                               log.buried POSITION TICKET
+//   log.expired POSITION SESSION          others have declared it dead
 //   log.lost KEPT                         what lies behind that position is gone, whoever was told of it
 //
 // Lines of the log are in its order, and their times are the earliest possible: an engine's are in whole milliseconds.
 // The checker gets the latest that agrees with the handlers, who begin after they were granted a key, and with the
 // clients, who are told after the log has said it.
+//
+// A lease lasts from a beat in the log to a lease later, or to its session's end in the log. But a holder whose beat
+// was confirmed, and then lost with the log's tail, cannot know that others, who never read of that beat, have declared
+// it dead: such a word does not shorten what the lost part had given. The holder's own word does, and nothing prolongs
+// it.
 //
 // A program that was killed says no end. Then its tenure lasted at least until its last sign of life, and that is when
 // it is taken to have ended, unless the log says that it goes on.
@@ -47,6 +53,8 @@ namespace tenure::sim {
 namespace {
 
 constexpr Time kLater = 4 * kMilli;  // than the earliest possible
+// Who stood still has everything to catch up with at once, and so have all others on the machine.
+constexpr Time kResume = 100 * kMilli;
 constexpr ProcessNumber kClient = 1;
 constexpr ProcessNumber kWorkersFrom = 2;
 
@@ -169,9 +177,19 @@ class Translation {
     history_.push_back({at_, std::move(what)});
   }
 
-  // A machine that stands still is a pause of all processes. What they did in it did happen, in its order.
+  // A machine that stands still is a pause of all processes, and so is a processor that does: whoever is on it, or
+  // waits for somebody who is. What they did in it did happen, in its order.
   void add_stalls() {
+    std::sort(stalls_.begin(), stalls_.end());
+    std::vector<std::pair<Time, Time>> apart;
     for (const auto& [from, until] : stalls_) {
+      if (!apart.empty() && from <= apart.back().second) {
+        apart.back().second = std::max(apart.back().second, until);
+      } else {
+        apart.emplace_back(from, until);
+      }
+    }
+    for (const auto& [from, until] : apart) {
       for (ProcessNumber i = 0; i < processes_.size(); ++i) {
         history_.push_back({from, ProcessPaused{kWorkersFrom + i}});
         history_.push_back({until, ProcessResumed{kWorkersFrom + i}});
@@ -186,10 +204,16 @@ class Translation {
 
   void log(const Line& line) {
     if (line.what == "log.leased") {
-      add(Leased{process_of(line.number(0)), line.number(0), std::stoll(line.words.at(1))});
+      lease(line.number(0), std::stoll(line.words.at(1)));
     } else if (line.what == "log.fenced") {
       add(LogFenced{line.number(0), line.number(1)});
+    } else if (line.what == "log.expired") {
+      const auto lost = lost_leases_.find(line.number(1));
+      lease(line.number(1), lost == lost_leases_.end() ? at_ : std::max(at_, lost->second));
+      add(LogFenced{line.number(0), line.number(1)});
     } else if (line.what == "log.lost") {
+      // Those of the kept part are among them: nobody can declare their sessions dead before they are over.
+      lost_leases_ = leases_;
       add(LogLost{line.number(0)});
     } else if (line.what == "log.granted") {
       granted_[{line.word(2), line.number(3)}] = {line.number(1), line.number(4)};
@@ -201,6 +225,11 @@ class Translation {
     } else if (const auto step = step_of(line.word(2)); line.what == "log.settled" && step) {
       add(LogSettled{line.number(0), line.number(1), *step, static_cast<Errc>(line.number(3))});
     }
+  }
+
+  void lease(std::uint64_t session, Time until) {
+    leases_[session] = until;
+    add(Leased{process_of(session), session, until});
   }
 
   // A request that is not in the log was never made, as far as the pool is concerned.
@@ -231,6 +260,8 @@ class Translation {
   std::map<Tenure, const Line*> last_sign_;
   std::map<Tenure, Granted> granted_;
   std::map<std::uint64_t, ProcessNumber> processes_;  // by session
+  std::map<std::uint64_t, Time> leases_;              // by session: until when, by the last word
+  std::map<std::uint64_t, Time> lost_leases_;         // as they were when the log lost its tail
   std::vector<std::pair<Time, Time>> stalls_;
   History history_;
   Time at_ = 0;
@@ -263,6 +294,8 @@ int run(const char* path, const char* lease_ms, const char* recovery_ms) {
   expected.recovery = std::stoll(recovery_ms) * kMilli;
   // Those who ask are programs that have long ended.
   expected.all_answered = false;
+  expected.begins_late = true;
+  expected.resume_slack = kResume;
   const std::vector<Violation> found = check(history, expected);
   std::size_t shown = 0;
   for (const Violation& violation : found) {

@@ -118,6 +118,19 @@ class JudgeTest(unittest.TestCase):
         self.assertNotIn("d", verdict(late + "89 stalled {55}\n"))
         self.assertIn("d", verdict(late + "89 stalled {70}\n"))
 
+    def test_stalls_of_two_processors_that_overlap_excuse_no_more_than_both(self):
+        late = SOUND.replace("log.leased 8 {1000}", "log.leased 8 {60}").replace("200 closed", "700 closed")
+        both = "75 stalled {55}\n89 stalled {70}\n"
+        self.assertNotIn("d", verdict(late.replace("50 healed", "50 healed\n90 end k 60\n91 log.ended 11 k 60") + both))
+        self.assertIn("d", verdict(late.replace("50 healed", "50 healed\n600 end k 60\n601 log.ended 11 k 60") + both))
+
+    def test_a_program_that_begins_without_a_lease(self):
+        late = SOUND.replace("log.leased 8 {1000}", "log.leased 8 {32}")
+        self.assertIn("d", verdict(late))
+        self.assertNotIn("d", verdict(late.replace("50 healed", "35 end k 60\n36 log.ended 11 k 60\n50 healed") +
+                                      "33 stalled {31}\n"))
+        self.assertIn("d", verdict(late + "33 stalled {31}\n"))  # begun late, and then it goes on
+
     def test_a_task_that_was_accepted_and_never_done(self):
         self.assertIn("f", verdict(SOUND.replace("44 log.settled 10 101 done 1\n", "")))
 
@@ -148,6 +161,15 @@ class JudgeTest(unittest.TestCase):
                                    .replace("61 log.leased 7 {61}\n", "")
                                    .replace("66 write k 80", "66 write k 80\n1200 end k 80\n1201 log.ended 8 k 80\n"
                                             "1201 log.granted 8 8 k 90 100 0\n1202 begin k 90")))
+
+    def test_a_holder_that_was_declared_dead_by_those_who_never_read_its_lost_beat(self):
+        expired = LOSS.replace("61 log.leased 7 {61}", "61 log.expired 7 7").replace("58 end k 50", "900 end k 50")
+        self.assertNotIn("d", verdict(expired))
+        # Where nothing was lost, nobody may be declared dead before its lease is over; and the lost lease ends, too.
+        self.assertIn("d", verdict(expired.replace("60 log.lost 6\n", "")))
+        self.assertIn("d", verdict(expired.replace("log.leased 7 {2000}", "log.leased 7 {800}")))
+        # What the holder itself says is true whatever was lost.
+        self.assertIn("d", verdict(expired.replace("61 log.expired 7 7", "61 log.leased 7 {61}")))
 
     def test_a_job_of_the_kept_part_is_not_excused(self):
         self.assertIn("k", verdict(LOSS.replace("61 log.granted 7 8 k 80 100 0\n", "").replace("64 begin k 80\n", "")

@@ -8,37 +8,15 @@ import pathlib
 import sqlite3
 import subprocess
 import tempfile
-import threading
 import time
+
+from stalls import Stalls
 
 LEASE_S = 1.0
 WORKERS = 3
 RESIDENTS = [f"resident-{i}" for i in range(12)]
 PATIENCE_S = 60
 HELD = ("accepted", "started", "done")
-
-
-class Stalls(threading.Thread):
-    """Notes when the machine stood still: then nobody can be late."""
-
-    TICK_S = 0.01
-    LATE_S = 0.1
-
-    def __init__(self, note):
-        super().__init__(daemon=True)
-        self.note = note
-        self.over = threading.Event()
-        self.longest_s = 0.0
-
-    def run(self):
-        before = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
-        while not self.over.wait(self.TICK_S):
-            now = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
-            stood_s = (now - before) / 1e9
-            if stood_s > self.LATE_S:
-                self.longest_s = max(self.longest_s, stood_s)
-                self.note("stalled", str(before))
-            before = now
 
 
 class Witness:
@@ -115,8 +93,7 @@ class Pool:
         self.residents = 0  # how often they were asked for
         self.expected_losses = False  # the log was made to lose what it had acknowledged
         self.witness = Witness(witness, world.engine("witness"), self.name, self.history)
-        self.stalls = Stalls(self.note)
-        self.stalls.start()
+        self.stalls = Stalls(self.history)
 
     def note(self, *words):
         """A line of the history."""
@@ -196,10 +173,9 @@ class Pool:
 
     def verdict(self, recovery_s):
         """What is wrong with what happened, by the checker and by the ledger."""
-        self.stalls.over.set()
-        self.stalls.join()
-        if self.stalls.longest_s > 0:
-            print(f"the machine stood still for up to {self.stalls.longest_s:.2f} s")
+        stalled_s = self.stalls.end()
+        if stalled_s > 0:
+            print(f"the machine, or one of its processors, stood still for up to {stalled_s:.2f} s")
         self.witness.process.stdin.close()
         if self.witness.process.wait(PATIENCE_S) != 0:
             return ["the witness could not follow the log"]

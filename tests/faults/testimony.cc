@@ -129,6 +129,7 @@ void Testimony::beaten(std::uint64_t session, std::uint64_t /*number*/, std::uin
 
 void Testimony::session_ended(std::uint64_t session, SessionEnd how) {
   std::erase(heard_, session);
+  if (how == SessionEnd::expired) return say("log.expired", position_, session);
   lease(session, time_ns_);
   if (how != SessionEnd::left) say("log.fenced", position_, session);
 }

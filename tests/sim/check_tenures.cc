@@ -116,30 +116,42 @@ void check_writes(const History& history, const PastHolds& holds, const Expectat
 namespace {
 
 // By when a process must have acted on what happened at `at`: at once, or once it runs again.
-Time due(const PastHolds& holds, ProcessNumber process, Time at, Time slack) {
-  Time latest = at + slack;
+Time due(const PastHolds& holds, ProcessNumber process, Time at, const Expectations& expected) {
+  Time latest = at + expected.watchdog_slack;
   const auto found = holds.pauses.find(process);
   if (found == holds.pauses.end()) return latest;
   for (const Span& pause : found->second) {
     if (pause.from > latest || pause.until <= at) continue;
     if (pause.until == kForever) return kForever;
-    latest = std::max(latest, pause.until + slack);
+    latest = std::max(latest, pause.until + expected.resume_slack);
   }
   return latest;
+}
+
+bool paused_at(const PastHolds& holds, ProcessNumber process, Time at) {
+  const auto found = holds.pauses.find(process);
+  return found != holds.pauses.end() &&
+         std::any_of(found->second.begin(), found->second.end(), [&](const Span& pause) { return pause.contains(at); });
 }
 
 }  // namespace
 
 void check_deadlines(const PastHolds& holds, const Expectations& expected, Verdict& verdict) {
   for (const PastHold& hold : holds.all) {
-    if (!holds.lease_valid(hold.session, hold.began)) {
+    const auto& spans = holds.lease(hold.session);
+    auto span = std::find_if(spans.begin(), spans.end(), [&](const Span& s) { return s.contains(hold.began); });
+    if (span == spans.end() && expected.begins_late) {
+      span = std::find_if(spans.begin(), spans.end(), [&](const Span& s) {
+        return s.until <= hold.began && paused_at(holds, hold.process, s.until) &&
+               hold.began <= due(holds, hold.process, s.until, expected);
+      });
+    }
+    if (span == spans.end()) {
       verdict.broken('d', hold.began, "begun without a lease: " + hold.name());
       continue;
     }
     // The first moment after the beginning at which the lease was no longer valid.
-    const auto& spans = holds.lease(hold.session);
-    const auto span = std::find_if(spans.begin(), spans.end(), [&](const Span& s) { return s.contains(hold.began); });
-    const Time latest = due(holds, hold.process, span->until, expected.watchdog_slack);
+    const Time latest = due(holds, hold.process, span->until, expected);
     if (hold.ended > latest && holds.last > latest) {
       verdict.broken('d', latest, "still held after its lease ended at " + seconds(span->until) + ": " + hold.name());
     }

@@ -36,7 +36,8 @@ namespace tenure::sim {
 // data; they always hold.
 struct Expectations {
   Time lease = 0;                    // the longest in the pool
-  Time watchdog_slack = 5 * kMilli;  // how late a hold may end after its deadline, or after a resume
+  Time watchdog_slack = 5 * kMilli;  // how late a hold may end after its deadline
+  Time resume_slack = 5 * kMilli;    // and how late after a resume, where its process was paused at the deadline
   Time recovery = 30 * kSecond;      // after Healed
   std::uint32_t queue_bound = 1000;
   Shard shard{};  // of whose epochs the remainder tells the shard
@@ -45,6 +46,7 @@ struct Expectations {
   bool all_answered = true;  // the run was long enough for every answer
   bool calm = false;         // nothing went wrong in the run
   bool all_settled = true;   // the run was long enough for every task to end
+  bool begins_late = false;  // between the last look at the lease and a hold's beginning the process may stand still
 };
 
 struct Violation {
