@@ -124,6 +124,7 @@ def run(arguments, folder):
     finally:
         if pool is not None:
             pool.kill_all()
+            pool.stalls.end()
             pool.witness.process.kill()
             pool.witness.process.wait()
         world.close()
@@ -145,7 +146,7 @@ def main():
     parser.add_argument("--only", type=lambda names: names.split(","), default=[])
     parser.add_argument("--recovery", type=float, default=RECOVERY_S)
     parser.add_argument("--verbose", action="store_true")
-    parser.add_argument("--keep", help="a folder for the history and all logs of a run that failed")
+    parser.add_argument("--keep", help="a folder for what a run that failed leaves: its history and all logs")
     arguments = parser.parse_args()
     print(f"seed {arguments.seed}", flush=True)
     with tempfile.TemporaryDirectory(dir=place_for(arguments.engine)) as name:
@@ -158,7 +159,10 @@ def main():
                 print(log.name, log.read_text()[-1500:])
             found = [error]
         if found and arguments.keep:
-            shutil.copytree(folder, arguments.keep, dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.sock"))
+            kept = pathlib.Path(arguments.keep) / f"{arguments.engine}-{arguments.seed}"
+            shutil.rmtree(kept, ignore_errors=True)
+            shutil.copytree(folder, kept, ignore=shutil.ignore_patterns("*.sock"))
+            print(f"its history and logs are in {kept}")
     if found:
         print(f"to run it again: python3 tests/faults/faults.py {arguments.build} --engine {arguments.engine} "
               f"--rounds {arguments.rounds} --seed {arguments.seed}" +

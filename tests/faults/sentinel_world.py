@@ -60,11 +60,23 @@ class SentinelWorld:
         witness.ask("aside", f"unix:{server.socket}")
         server.kill()
 
+    def wait_settled(self):
+        """Until the sentinel is done with its last failover. It begins no other one before, and if one of the servers it
+        waits for dies, it takes ten seconds to give up: all that time the pool would have no master."""
+        wait_until("end of the last failover", lambda: "failover_in_progress" not in " ".join(self.ask_sentinel("master")))
+
     def fail_over(self):
-        """On our word, not by its own: on a busy machine a sentinel takes much for dead."""
+        """On our word, not by its own: on a busy machine a sentinel takes much for dead. A failover that it gives up is
+        asked for again; one that is under way is not begun twice."""
         before = self.master.port
-        wait_until("replica to follow", lambda: self.ask_sentinel("failover")[0] == "OK")
-        wait_until("failover", lambda: self.master_port() != before)
+
+        def followed():
+            if self.master_port() != before:
+                return True
+            self.ask_sentinel("failover")
+            return False
+
+        wait_until("failover", followed)
         port = self.master_port()
         old = self.master
         self.master = next(replica for replica in self.replicas if replica.port == port)
@@ -91,6 +103,7 @@ def fail_over(pool, dice, behind, freeze):
     """The replicas are `behind` what the master has, which is killed, or frozen and thawed when it is too late."""
     world = pool.world
     pool.expected_losses = not world.safe
+    world.wait_settled()
     old = world.master
     if behind:
         for replica in world.replicas:
