@@ -46,6 +46,7 @@ bool Leases::renew(std::uint64_t session, Instant end_at, std::uint32_t log) {
     LeaseSlot& taken = page_[static_cast<std::size_t>(slot)];
     taken.log = log;
     taken.fenced = 0;
+    taken.end_at = end_at.since_boot.count();  // before the session: who finds one whose time is over takes it away
     taken.session = session;
   }
   page_[static_cast<std::size_t>(slot)].end_at = end_at.since_boot.count();

@@ -253,8 +253,9 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   std::optional<Error> failure_;           // why the node is stopping for good
   Position diverged_ = 0;                  // where another's digest made this node's state look wrong
   int divergences_ = 0;
-  int joins_missed_ = 0;     // in a row
-  bool reload_due_ = false;  // history was lost while the session was being fenced
+  int joins_missed_ = 0;      // in a row
+  bool reload_due_ = false;   // history was lost while the session was being fenced
+  bool finding_out_ = false;  // whether the pool has ended; nothing is read meanwhile
   bool closing_ = false;
   bool drain_sent_ = false;
   bool ended_pool_ = false;  // this node's leaving was the pool's end

@@ -206,12 +206,14 @@ void Node::history_lost() {
   if (phase_ == Phase::fenced) reload_due_ = true;
   if (phase_ == Phase::fenced || phase_ == Phase::over) return;
   phase_ = Phase::loading;
-  if (machine().shutting_down() && workers_.empty() && events_.finds_out_the_end()) return;
-  reload();
+  finding_out_ = machine().shutting_down() && workers_.empty() && events_.finds_out_the_end();
+  if (finding_out_) return;
+  replica_.resume();
+  seek_end();
 }
 
 void Node::reload() {
-  if (phase_ != Phase::loading) return;
+  if (!std::exchange(finding_out_, false)) return;
   replica_.resume();
   seek_end();
 }

@@ -61,7 +61,8 @@ void Node::reach_end() {
 void Node::start_over() {
   phase_ = Phase::loading;
   if (!options_.removes_log) return;
-  auto done = token_.guard([this] {
+  auto done = token_.guard([this, histories = histories_] {
+    if (histories != histories_) return;  // the reader has noticed, and begun anew
     ++histories_;
     replica_.resume();
     seek_end();
