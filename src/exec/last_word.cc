@@ -4,7 +4,6 @@
 #include <future>
 #include <map>
 #include <memory>
-#include <optional>
 #include <thread>
 
 #include "base/entropy.h"
@@ -41,14 +40,14 @@ bool append(Log& log, const Bytes& batch, Instant deadline) {
   return said.wait_for(left) == std::future_status::ready && said.get();
 }
 
-// Into one log; says how many there are, or nothing if it could not be said.
-std::optional<std::uint32_t> say_once(const std::string& url, const LogOptions& options, const Bytes& batch,
-                                      Instant deadline) {
+// Into one log; says how many there are.
+Result<std::uint32_t> say_once(const std::string& url, const LogOptions& options, const Bytes& batch,
+                               Instant deadline) {
   const auto log = open_log(url, options);
-  if (!log) return std::nullopt;
+  if (!log) return Failure(log.error());
   const bool said = append(**log, batch, deadline);
   (*log)->close();
-  if (!said) return std::nullopt;
+  if (!said) return fail(Errc::unavailable, "append", "no answer in time");
   return (*log)->shards();
 }
 
@@ -59,11 +58,13 @@ bool say(const std::string& url, const std::string& pool, const Bytes& batch, In
   for (std::size_t in_vain = 0; !left.empty();) {
     const Shard shard = left.front();
     left.pop_front();
-    if (const auto count = say_once(url, {.pool = pool, .read_only = false, .shard = shard}, batch, deadline)) {
+    const auto count = say_once(url, {.pool = pool, .read_only = false, .shard = shard}, batch, deadline);
+    if (count) {
       in_vain = 0;
       for (std::uint32_t i = 1; shard.index == 0 && i < *count; ++i) left.push_back({i, *count});
       continue;
     }
+    if (count.error().code == Errc::refused) return false;  // where nothing can be opened now, it cannot be later
     left.push_back(shard);
     if (BootClock().now() >= deadline) return false;
     if (++in_vain % left.size() == 0) std::this_thread::sleep_for(kRetry);

@@ -98,6 +98,7 @@ PoolCore::~PoolCore() {
     client_.reset();
     room_.reset();
   });
+  loop_.run([] {});  // what was still to be done finds no node; it must not look for it later
   heart_loop_.run([] {});
   if (own_callbacks_) callbacks_->close();
 }

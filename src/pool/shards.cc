@@ -12,7 +12,8 @@ Result<std::unique_ptr<Shards>> Shards::open(CoreOptions options, ShardParts par
   if (Status opened = shards->open_one(0); !opened) return Failure(opened.error());
   const std::uint32_t count = shards->core(0).shards();
   shards->options_.shard.count = count;
-  while (shards->count() < count) shards->places_.emplace_back();
+  while (shards->places_.size() < count) shards->places_.emplace_back();
+  shards->count_ = count;
   if (shards->options_.client_only) return shards;
   for (std::uint32_t i = 1; i < count; ++i) {
     if (Status opened = shards->open_one(i); !opened) return Failure(opened.error());
@@ -59,7 +60,7 @@ Status Shards::open_one(std::uint32_t shard) {
 Shards::~Shards() {
   {
     std::lock_guard lock(mutex_);
-    reachable_.clear();
+    leaving_ = true;
   }
   while (!places_.empty()) places_.pop_back();
   if (own_callbacks_) callbacks_->close();
@@ -220,7 +221,7 @@ void Shards::go_on(const std::function<void()>& what) {
   {
     std::lock_guard lock(mutex_);
     what();
-    if (reachable_.size() < 2) return;
+    if (leaving_ || reachable_.size() < 2) return;
     if (shutdown_seen_ && !std::exchange(shutdown_said_, true)) {
       for (PoolCore* core : reachable_) core->order_shutdown();
     }
@@ -233,9 +234,10 @@ void Shards::go_on(const std::function<void()>& what) {
 void Shards::remove_others(std::function<void()> then) {
   const auto left = std::make_shared<std::atomic<std::size_t>>(0);
   std::lock_guard lock(mutex_);
-  std::vector<PoolCore*> cores = options_.client_only ? open_ones() : reachable_;
-  if (cores.size() < count() || cores.empty()) {
-    removal_due_ = std::move(then);  // until all are open; never where this is about to go
+  if (leaving_) return;
+  const std::vector<PoolCore*> cores = options_.client_only ? open_ones() : reachable_;
+  if (cores.size() < count()) {
+    removal_due_ = std::move(then);
     return;
   }
   *left = cores.size() - 1;

@@ -45,7 +45,7 @@ class Shards final : private HoldReports {
   Shards(const Shards&) = delete;
   Shards& operator=(const Shards&) = delete;
 
-  std::uint32_t count() const { return static_cast<std::uint32_t>(places_.size()); }
+  std::uint32_t count() const { return count_; }
   // Of a pool that is not client-only.
   PoolCore& core(std::uint32_t shard) { return *places_[shard].core; }
 
@@ -107,11 +107,13 @@ class Shards final : private HoldReports {
   const ShardParts parts_;
   const bool own_callbacks_;
   const std::shared_ptr<Callbacks> callbacks_;
-  std::deque<Place> places_;  // by shard; as many as there are once open() has returned, and at least one
+  std::atomic<std::uint32_t> count_ = 1;
+  std::deque<Place> places_;  // by shard; `count_` of them
 
   std::mutex mutex_;
   // Guarded by mutex_. The loops reach other cores through this alone.
-  std::vector<PoolCore*> reachable_;   // from when all are open until the first goes
+  bool leaving_ = false;               // none of them any more
+  std::vector<PoolCore*> reachable_;   // from when all are open
   std::function<void()> removal_due_;  // of all but the first, which waits for all to be open
   bool shutdown_seen_ = false;
   bool shutdown_said_ = false;
