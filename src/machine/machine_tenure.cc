@@ -219,7 +219,10 @@ void Machine::end_tenure(SlotId slot, TenureEnd why) {
   if (entry.kind == JobKind::task) {
     --worker.tasks_held;
   } else {
-    remember({entry.key, worker.id, entry.epoch, engine_ms_, why});
+    // Of very many that end at once, those that come last would push the others out.
+    const bool all_end =
+        why == TenureEnd::left || why == TenureEnd::fenced || why == TenureEnd::crashed || why == TenureEnd::expired;
+    if (!all_end || worker.keys_held <= kPastTenuresMax) remember({entry.key, worker.id, entry.epoch, engine_ms_, why});
     if (entry.state == JobState::starting) --worker.starting;
   }
   if (entry.state == JobState::moving) --worker.moving;
