@@ -55,6 +55,7 @@ Result<std::uint32_t> say_once(const std::string& url, const LogOptions& options
 // tells how many there are; one that cannot be reached does not hold up the others.
 bool say(const std::string& url, const std::string& pool, const Bytes& batch, Instant deadline) {
   std::deque<Shard> left{{0, 0}};
+  bool all = true;
   for (std::size_t in_vain = 0; !left.empty();) {
     const Shard shard = left.front();
     left.pop_front();
@@ -64,12 +65,13 @@ bool say(const std::string& url, const std::string& pool, const Bytes& batch, In
       for (std::uint32_t i = 1; shard.index == 0 && i < *count; ++i) left.push_back({i, *count});
       continue;
     }
-    if (count.error().code == Errc::refused) return false;  // where nothing can be opened now, it cannot be later
+    all = all && count.error().code != Errc::refused;
+    if (count.error().code == Errc::refused) continue;  // what cannot be opened now cannot be later
     left.push_back(shard);
     if (BootClock().now() >= deadline) return false;
     if (++in_vain % left.size() == 0) std::this_thread::sleep_for(kRetry);
   }
-  return true;
+  return all;
 }
 
 }  // namespace

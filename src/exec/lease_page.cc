@@ -39,17 +39,17 @@ LeasePage::~LeasePage() {
 }
 
 bool Leases::renew(std::uint64_t session, Instant end_at, std::uint32_t log) {
-  int slot = find(session);
-  if (slot < 0) {
-    slot = take_free(BootClock().now());
-    if (slot < 0) return false;
-    LeaseSlot& taken = page_[static_cast<std::size_t>(slot)];
-    taken.log = log;
-    taken.fenced = 0;
-    taken.end_at = end_at.since_boot.count();  // before the session: who finds one whose time is over takes it away
-    taken.session = session;
+  if (const int slot = find(session); slot >= 0) {
+    page_[static_cast<std::size_t>(slot)].end_at = end_at.since_boot.count();
+    return true;
   }
-  page_[static_cast<std::size_t>(slot)].end_at = end_at.since_boot.count();
+  const int slot = take_free(BootClock().now());
+  if (slot < 0) return false;
+  LeaseSlot& taken = page_[static_cast<std::size_t>(slot)];
+  taken.log = log;
+  taken.fenced = 0;
+  taken.end_at = end_at.since_boot.count();  // before the session: who finds one whose time is over takes it away
+  taken.session = session;
   return true;
 }
 
