@@ -142,6 +142,9 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   void leave_at_shutdown();
   // What ran this node's handlers has died, and they with it: the session is ended, and another one begun.
   void host_lost() { fence(FenceReason::host_lost); }
+  // For the end of a pool that has no member to do it. Nothing where it is for another to do; `done` is called on the
+  // loop.
+  void remove_log(std::function<void()> done);
   // After finds_out_the_end(): the pool is still there.
   void reload();
   // Hands over what this node holds, leaves, and says closed(). The jobs have the pool's worker_shutdown_ttl for it.
@@ -183,7 +186,6 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   void check_leaving();
   void leave();
   void offer_end(std::uint64_t session, int reason);
-  void remove_log(std::function<void()> done);
   void finish();
   void break_down(const Error& error);
 

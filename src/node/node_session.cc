@@ -71,6 +71,7 @@ void Node::start_over() {
 }
 
 void Node::remove_log(std::function<void()> done) {
+  if (!options_.removes_log) return world_.loop.post(std::move(done));
   auto remove = [log = &world_.log, loop = &world_.loop, done = std::move(done)] {
     log->remove([loop, done](const Status&) { loop->post(done); });
   };
@@ -245,7 +246,7 @@ void Node::finish() {
       if (ended_pool_) events_.pool_gone();
       events_.closed();
     });
-    if (!ended_pool_ || !options_.removes_log) return tell();
+    if (!ended_pool_) return tell();
     // Whether or not it could be removed: the state says that the pool is gone, and the next opener tries again.
     remove_log(std::move(tell));
   }));

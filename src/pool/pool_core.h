@@ -120,7 +120,6 @@ class PoolCore final : private NodeEvents, private ClientEvents {
   HoldReports& reports();
   const std::string& node_name() const { return options_.node.name; }
   ThreadLoop& loop() { return loop_; }
-  const std::shared_ptr<Callbacks>& callbacks() { return callbacks_; }
 
  private:
   PoolCore(CoreOptions options, std::unique_ptr<Log> log, std::unique_ptr<KnownDeath> deaths, Host* host,

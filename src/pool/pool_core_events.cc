@@ -196,10 +196,7 @@ void PoolCore::broken(const Error& error) {
 // The last member to leave removes the data; where there was none, whoever asked for the end does.
 void PoolCore::pool_gone() {
   end({Errc::shutting_down, "wait", "the pool was shut down"});
-  if (shutting_down_ && !has_members_ && options_.node.removes_log) {
-    const auto remove = [log = log_.get()] { log->remove([](const Status&) {}); };
-    options_.node.before_removal ? options_.node.before_removal(remove) : remove();
-  }
+  if (shutting_down_ && !has_members_) node_->remove_log([] {});
   on_loop([](Node& node) { node.close(); });  // it would find its log gone, and make another
   if (listener_ != nullptr) listener_->pool_gone();
 }

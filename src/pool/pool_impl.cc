@@ -25,7 +25,7 @@ Status check(const PoolOptions& options) {
   if (options.retry_backoff <= milliseconds(0)) return bad("retry_backoff is not positive");
   if (options.retry_backoff_max < options.retry_backoff) return bad("retry_backoff_max is below retry_backoff");
   if (options.concurrency > 4096) return bad("concurrency is over 4096");
-  if (options.shards > kShardsMax) return fail(Errc::invalid, "open pool", "a pool has at most 256 shards");
+  if (options.shards > kShardsMax) return bad("shards is over 256");
   if (options.assignment == Assignment::chosen && !options.choose && !options.client_only) {
     return bad("chosen assignment needs a function that chooses");
   }

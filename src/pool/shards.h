@@ -71,7 +71,6 @@ class Shards final : private HoldReports {
   // For a host that all shards share.
   HoldReports& reports() { return *this; }
   const std::string& node_name() const { return places_.front().core.load()->node_name(); }
-  const std::shared_ptr<Callbacks>& callbacks() { return callbacks_; }
 
  private:
   struct Place {
