@@ -37,7 +37,10 @@ std::vector<Command> make_commands() {
         {"serves", "KEY…", "keys that only this worker is to hold", {}, true},
         {"task", "",
          "the program is for tasks; of no effect, since a worker is given jobs of both kinds (TENURE_KIND)"},
-        {"warm", "N", "run tasks through up to N programs that stay and are given one after the other (json lines)"},
+        {"warm", "N",
+         "run tasks through up to N programs that stay and are given one after the other (json lines); one for each "
+         "shard, "
+         "at least"},
         {"protocol", "plain|json", "how to talk with the program (plain)", "plain|json"},
         {"max-queued", "N", "jobs that may wait for their first holder; of a pool that this creates (1000)"},
         {"max-attempts", "N", "of a failing task; of a pool that this creates (10)"},

@@ -187,7 +187,8 @@ int run_explain(const Call& call) {
                tenure.gap_ms ? show_ms(*tenure.gap_ms) : ""});
   }
   table.print();
-  say("older than the log's newest snapshot are only the last 8192 tenures of all residents");
+  say("older than the log's newest snapshot are only the last " + std::to_string(kPastTenuresMax) +
+      " tenures of all residents");
   return kDone;
 }
 

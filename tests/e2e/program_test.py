@@ -391,8 +391,13 @@ class Shards(ProgramTest):
         self.assertEqual(self.ask("shutdown")["state"], "gone")
         for worker in self.workers:
             self.assertEqual(worker.process.wait(PATIENCE), 0)
-        left = [path.name for path in self.folder.iterdir() if ".db" in path.name and "alive" not in path.name]
-        self.assertEqual(left, [])
+        if "sqlite" in self.engine:
+            left = [path.name for path in self.folder.iterdir() if ".db" in path.name and "alive" not in path.name]
+            self.assertEqual(left, [])
+        else:
+            keys = subprocess.run(["redis-cli", "-s", self.engine.removeprefix("unix:"), "KEYS", "*"],
+                                  capture_output=True, text=True, check=True)
+            self.assertEqual(keys.stdout.split(), [])
 
 
 class Stubborn(ProgramTest):

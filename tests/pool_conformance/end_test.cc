@@ -164,7 +164,8 @@ TEST_P(PoolEnd, NothingIsLeftBehind) {
     const Result<Ticket> ticket = looks_on.dispatch_task("k");
     return !ticket || code_of(ticket->wait_accepted(kPatience)) == Errc::shutting_down;
   };
-  while (!ending()) std::this_thread::sleep_for(5ms);
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (!ending() && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(5ms);
   std::this_thread::sleep_for(100ms);  // for the others to have read it, too
   gate.open();
   ender.join();
