@@ -2,8 +2,9 @@
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  set(CMAKE_C_COMPILER_LAUNCHER ${CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE})
+  # It stores what was compiled with shared headers (headers.cmake) only if it is told that their macros are no secret.
+  set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_C_COMPILER_LAUNCHER})
 endif()
 
 find_program(MOLD mold)
@@ -23,8 +24,9 @@ else()
   # g++ 12 sees overlapping copies in `"text" + std::string`, which are none (its bug 105329).
   target_compile_options(tenure_flags INTERFACE -Wno-restrict)
   if(CMAKE_UNITY_BUILD)
-    # It takes a source that is compiled with others for a header, where an anonymous namespace would be a mistake.
-    target_compile_options(tenure_flags INTERFACE -Wno-subobject-linkage)
+    # It takes a source that is compiled with others for a header, where an anonymous namespace would be a mistake, and
+    # forgets that what it warns of lies in a system header if that was read before (headers.cmake).
+    target_compile_options(tenure_flags INTERFACE -Wno-subobject-linkage -Wno-stringop-overread)
   endif()
 endif()
 

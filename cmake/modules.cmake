@@ -4,6 +4,7 @@ function(tenure_module name)
   add_library(tenure_${name} STATIC ${arg_SOURCES})
   target_include_directories(tenure_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(tenure_${name} PUBLIC ${arg_LINKS} PRIVATE $<BUILD_INTERFACE:tenure_flags>)
+  tenure_shares_headers(tenure_${name} tenure)
 endfunction()
 
 # tenure_test(NAME SOURCES a.cc … LINKS tenure_x … [LABELS unit …] [TIMEOUT s] [WHOLE] [ONE_THREAD]): a GoogleTest
@@ -30,6 +31,7 @@ function(tenure_test name)
   # A test runs for milliseconds; what it tests is a library, and optimised.
   target_compile_options(${name} PRIVATE -O0)
   target_link_libraries(${name} PRIVATE ${arg_LINKS} tenure_flags GTest::gtest GTest::gtest_main Threads::Threads)
+  tenure_shares_headers(${name} test)
   tenure_label(${name} ${arg_LABELS})
   if(arg_WHOLE)
     add_test(NAME ${name} COMMAND ${name})
