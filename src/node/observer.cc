@@ -123,10 +123,11 @@ void Observer::arm() {
     if (!soonest || left < *soonest) soonest = left;
   }
   if (!soonest) return timer_.cancel();
-  // At that moment an own beat is sent; once it is back, judge() knows. The floor keeps beats from being asked for
-  // in a row while the answer is under way.
-  const Nanos wait = std::max<Nanos>(*soonest, std::max<Nanos>(own_lease_ / 50, std::chrono::milliseconds(1)));
-  timer_.arm(loop_.now() + wait, [this] {
+  // At that moment an own beat is sent; once it is back, judge() knows. While it is under way no other is asked for,
+  // except now and then.
+  const Instant again = asked_ + std::max<Nanos>(own_lease_ / 50, std::chrono::milliseconds(1));
+  timer_.arm(std::max(loop_.now() + *soonest, again), [this] {
+    asked_ = loop_.now();
     events_.touch_wanted();
     arm();
   });

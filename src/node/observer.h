@@ -71,6 +71,7 @@ class Observer {
   Nanos own_lease_{};
   Nanos touch_{};  // the time in touch, up to last_touch_
   Instant last_touch_;
+  Instant asked_;  // when a beat was last wanted
   std::map<std::uint64_t, Heard> heard_;
   std::map<std::uint64_t, Instant> dead_;  // since when it is this node's to know
   Timer timer_;

@@ -104,6 +104,29 @@ TEST_F(ObserverTest, AsksForABeatWhenTheLeaseIsOver) {
   EXPECT_EQ(suspects_, std::vector<std::uint64_t>{2});
 }
 
+// That a beat of the usual ones has come back shortly before does not put it off.
+TEST_F(ObserverTest, AsksInTimeThoughABeatHasJustComeBack) {
+  observer_.set_own(1, 1s);
+  observer_.heard(2, 2);
+  in_touch_for(800ms);
+  loop_.advance(195ms);
+  observer_.in_touch();
+  touches_wanted_ = 0;
+  loop_.advance(6ms);
+  EXPECT_EQ(touches_wanted_, 1);
+}
+
+// While the answer is under way it is asked again, but not in a row.
+TEST_F(ObserverTest, AsksAgainNowAndThen) {
+  observer_.set_own(1, 1s);
+  observer_.heard(2, 2);
+  in_touch_for(800ms);
+  touches_wanted_ = 0;
+  for (int passed = 0; passed < 300; ++passed) loop_.advance(1ms);
+  EXPECT_GE(touches_wanted_, 2);
+  EXPECT_LE(touches_wanted_, 6);
+}
+
 // Time in which the own beats did not come back does not count: an outage of the log kills nobody.
 TEST_F(ObserverTest, AnOutageDoesNotCount) {
   observer_.set_own(1, 1s);
