@@ -95,7 +95,7 @@ std::vector<Command> make_commands() {
        0,
        0,
        "list the keys, what they are doing and who holds them",
-       "Reads the pool's state: a pool of a million keys takes a second or two.",
+       "Where the state takes long to read, as with a million keys, a worker of the pool is asked for it.",
        {{"prefix", "P", "only keys that begin so"},
         {"worker", "ID", "only what this worker holds"},
         {"state", "S", "only keys in this state", kStates},

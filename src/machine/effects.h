@@ -11,6 +11,10 @@
 
 namespace tenure {
 
+namespace v1 {
+class Ask;
+}  // namespace v1
+
 // Why a tenure ended.
 enum class TenureEnd : std::uint8_t {
   handoff,  // released so that another worker can hold the key
@@ -85,6 +89,8 @@ class Effects {
   virtual void choices_due() {}
 
   virtual void saved(std::uint64_t /*position*/) {}
+  // Somebody who has not loaded the state asks what it says. The eldest node is to tell.
+  virtual void asked(const v1::Ask&) {}
 
   virtual void shutdown_began() {}
   // Nothing is left to do in a pool that is shutting down: members are to leave. Said once.

@@ -65,6 +65,8 @@ void Machine::apply_record(const v1::Record& record) {
     case v1::Record::kSwitchVersion: return on(record.switch_version());
     case v1::Record::kShutdown: return on_shutdown();
     case v1::Record::kSaved: return effects_->saved(record.saved().position());
+    case v1::Record::kAsk: return effects_->asked(record.ask());
+    case v1::Record::kTold: return;
     case v1::Record::KIND_NOT_SET: ++stats_.records_unknown; return;
   }
 }

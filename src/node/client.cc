@@ -58,6 +58,18 @@ Status Client::send(const SealedRequest& request, std::shared_ptr<OpenTicket> ti
   return {};
 }
 
+std::uint64_t Client::inquire(v1::Ask ask, std::function<void(v1::Told)> told) {
+  const std::uint64_t question = entropy_.id();
+  ask.set_question(question);
+  v1::Record record;
+  *record.mutable_ask() = std::move(ask);
+  questions_.emplace(question, std::move(told));
+  appender_.offer(record, {nullptr, [this](Position at) {
+                             if (!replica_ && !cursor_ && !fold_wanted_) follow({at, 0});
+                           }});
+  return question;
+}
+
 void Client::follow(const Cursor& from) {
   cursor_ = from;
   shaken_.clear();
@@ -87,7 +99,7 @@ void Client::take(Result<std::vector<Entry>> entries) {
   }
   if (fold_wanted_) return fold();
   // With nobody waiting there is nothing to follow: the next ticket begins at its own entry.
-  if (tickets_.empty()) {
+  if (tickets_.empty() && questions_.empty()) {
     cursor_.reset();
     impatience_.cancel();
     return;
@@ -116,6 +128,9 @@ void Client::look(const v1::Batch& batch) {
       case v1::Record::kDone:
         hear({record.done().ticket(), TicketState::done, Errc{}, record.done().epoch(), {}, record.done().result()},
              record.done().session());
+        break;
+      case v1::Record::kTold:
+        if (auto asked = questions_.extract(record.told().question())) asked.mapped()(record.told());
         break;
       case v1::Record::kExpire: shaken_.insert(record.expire().session()); break;
       case v1::Record::kEnd: shaken_.insert(record.end().session()); break;

@@ -3,11 +3,15 @@
 // Dispatches without a state: appends, follows the log from its own entry, and stops at the record that settles its
 // ticket. It starts in constant time, however many keys the pool has.
 //
+// Questions are answered by the eldest member; whoever asks has to do without an answer, too.
+//
 // Acceptance and refusal are said in the log by the eldest member; starting and completion by the holder's records.
 // Where nobody answers in time, or where it cannot be told without the state whether a record counts, the client
 // loads the state after all and folds the log itself: the answer is a function of the log.
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -27,7 +31,9 @@
 namespace tenure {
 
 namespace v1 {
+class Ask;
 class Batch;
+class Told;
 }  // namespace v1
 
 class ClientEvents : public TicketEvents {
@@ -52,6 +58,10 @@ class Client final : private ReplicaEvents, private AppenderEvents {
   Result<std::uint64_t> ask(const Request& request);
   // The same for a request that comes sealed and asks for its outcome to be said: `ticket` is told, too.
   Status send(const SealedRequest& request, std::shared_ptr<OpenTicket> ticket);
+  // Asks the members. `told` is called once, or never: where nobody answers, or what they say is not followed.
+  std::uint64_t inquire(v1::Ask ask, std::function<void(v1::Told)> told);
+  // Nobody waits for the answer any longer.
+  void forget(std::uint64_t question) { questions_.erase(question); }
   // Tickets of which nothing has been heard yet.
   std::size_t unanswered() const { return tickets_.unanswered(); }
   // Nobody will wait any longer.
@@ -88,6 +98,7 @@ class Client final : private ReplicaEvents, private AppenderEvents {
   Appender appender_;
   Decoder decoder_;
   Tickets tickets_;
+  std::map<std::uint64_t, std::function<void(v1::Told)>> questions_;
   std::optional<Cursor> cursor_;    // set while following
   std::set<std::uint64_t> shaken_;  // sessions that may have ended since the log is followed
   bool reading_ = false;

@@ -38,7 +38,7 @@ Node::Node(const NodeWorld& world, NodeOptions options, NodeEvents& events)
                                                   }),
                                               })),
       observer_(world.loop, replica_, *this),
-      steward_(world.loop, appender_, options_.choose),
+      steward_(world.loop, appender_, observer_, options_.choose),
       close_deadline_(world.loop),
       retry_workers_(world.loop) {
   if (world_.known_death == nullptr) return;

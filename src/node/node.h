@@ -152,6 +152,8 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
 
   HoldReports& reports() { return *runtime_; }  // only with a host
   const Machine& machine() const { return replica_.machine(); }
+  // Who is heard of, and when.
+  const Observer& observer() const { return observer_; }
   bool member() const { return phase_ == Phase::member; }
   std::uint64_t session() const { return session_; }
   // Nanoseconds since boot up to which the lease is sure. Any thread.
@@ -208,6 +210,7 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   void choice_due(BytesView key) override;
   void choices_due() override;
   void saved(std::uint64_t position) override;
+  void asked(const v1::Ask& ask) override { steward_.asked(ask); }
   void shutdown_began() override;
   void shutdown_drained() override;
   void pool_gone() override;

@@ -66,6 +66,12 @@ void Observer::count_from_now() {
 
 Nanos Observer::touch_clock() const { return touch_ + (loop_.now() - last_touch_); }
 
+Nanos Observer::silence(std::uint64_t session) const {
+  if (session == own_) return loop_.now() - last_touch_;
+  const auto found = heard_.find(session);
+  return found == heard_.end() ? Nanos{} : touch_clock() - found->second.touch;
+}
+
 // A lease, and a little more for each session that is elder than this node's and not itself the one in question.
 Nanos Observer::patience(std::uint64_t session) const {
   const Session* other = roster().session(session);

@@ -44,6 +44,8 @@ class Observer {
   void forget(std::uint64_t session);
   // The session's process is known to be gone. Remembered while this node has no session of its own.
   void known_dead(std::uint64_t session);
+  // For how long nothing was heard of the session, be it this node's own, while this node was in touch.
+  Nanos silence(std::uint64_t session) const;
   // After a reload: everybody in the roster counts as heard now.
   void reset();
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "machine/answer_state.h"
+#include "node/listing.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure {
@@ -14,8 +15,8 @@ constexpr Nanos kStagger = milliseconds(100);  // by which each later node waits
 
 }  // namespace
 
-Steward::Steward(Loop& loop, Appender& appender, ChooseWorker choose)
-    : loop_(loop), appender_(appender), choose_(std::move(choose)), tick_(loop) {}
+Steward::Steward(Loop& loop, Appender& appender, const Observer& observer, ChooseWorker choose)
+    : loop_(loop), appender_(appender), observer_(observer), choose_(std::move(choose)), tick_(loop) {}
 
 void Steward::reset() {
   answered_ = 0;
@@ -27,10 +28,14 @@ void Steward::reset() {
 
 void Steward::look(const Machine& machine, std::uint64_t session, Instant applied_at) {
   const Session* own = machine.roster().session(session);
-  if (own == nullptr) return tick_.cancel();
+  if (own == nullptr) {
+    asked_.clear();
+    return tick_.cancel();
+  }
   const std::size_t rank = machine.roster().rank(*own);
   arm_tick(machine, rank, applied_at);
   if (rank != 0) {
+    asked_.clear();
     // Whoever becomes the eldest begins by saying all that is still to be said.
     answered_ = 0;
     all_due_ = true;
@@ -38,6 +43,7 @@ void Steward::look(const Machine& machine, std::uint64_t session, Instant applie
     return;
   }
   say_answers(machine);
+  tell_askers(machine);
   choose(machine);
   switch_version(machine);
 }
@@ -69,6 +75,19 @@ void Steward::say_answers(const Machine& machine) {
     answer.set_epoch(due.epoch);
     appender_.offer(record);
     answered_ = at->first;
+  }
+}
+
+void Steward::asked(const v1::Ask& ask) { asked_.push_back(ask.SerializeAsString()); }
+
+// Who is not told will have loaded the state before long.
+void Steward::tell_askers(const Machine& machine) {
+  for (const Bytes& asked : std::exchange(asked_, {})) {
+    v1::Ask ask;
+    if (!appender_.has_room() || !ask.ParseFromString(asked)) continue;
+    v1::Record record;
+    *record.mutable_told() = tell(machine, observer_, ask, kToldMax, kToldBytesMax);
+    appender_.offer(record);
   }
 }
 

@@ -1,54 +1,50 @@
-// The listings of a Pool, from the machine's state to plain values.
+// The listings of a Pool, as plain values.
 
 #include <algorithm>
 
+#include "node/listing.h"
 #include "pool/pool_impl.h"
+#include "tenure/v1/record.pb.h"
 
 namespace tenure {
 namespace {
 
 using std::chrono::milliseconds;
 
-// Of what one page copies while the node's loop waits; a larger limit is cut to it.
-constexpr std::size_t kPageMax = 10'000;
-// Keys that one turn on the loop looks at: a filter that few pass must not hold up the node.
-constexpr std::size_t kLookedAtMax = 50'000;
+constexpr std::size_t kDeadPageMax = 10'000;
 
 milliseconds since(const Machine& machine, std::int64_t then_ms) {
   return milliseconds(std::max<std::int64_t>(machine.log_time_ms() - then_ms, 0));
 }
 
-KeyInfo key_info(const Machine& machine, const JobInfo& job) {
-  return {Bytes(job.key), job.kind, job.state, Bytes(job.worker), job.epoch, job.attempt, since(machine, job.since_ms)};
-}
-
-bool wanted(const KeyQuery& query, const JobInfo& job) {
-  if (!job.key.starts_with(query.prefix)) return false;
-  if (!query.worker.empty() && job.worker != query.worker) return false;
-  return !query.state || job.state == *query.state;
+KeyInfo key_info(const v1::ListedJob& job) {
+  return {
+      job.key(),     static_cast<JobKind>(job.kind()), static_cast<JobState>(job.state()), job.worker(), job.epoch(),
+      job.attempt(), milliseconds(job.since_ms())};
 }
 
 // A worker is in every shard, with some of its keys in each.
-void add_worker_infos(const Machine& machine, std::vector<WorkerInfo>& infos) {
-  const Roster& roster = machine.roster();
-  for (const WorkerIx ix : roster.by_age) {
-    const RosterWorker& worker = roster.workers[ix];
-    auto known = std::find_if(infos.begin(), infos.end(), [&](const WorkerInfo& info) { return info.id == worker.id; });
+void add_worker_infos(const v1::Told& told, std::vector<WorkerInfo>& infos) {
+  for (const v1::ListedWorker& worker : told.workers()) {
+    auto known =
+        std::find_if(infos.begin(), infos.end(), [&](const WorkerInfo& info) { return info.id == worker.id(); });
     if (known == infos.end()) known = infos.emplace(infos.end());
     WorkerInfo& info = *known;
-    info.id = worker.id;
-    info.weight = worker.place.weight;
-    info.draining = info.draining || worker.draining;
-    info.keys += worker.keys_held;
-    info.tasks += worker.tasks_held;
-    info.age = std::max(info.age, since(machine, worker.joined_ms));
-    if (const Session* session = roster.session(worker.session)) {
-      info.node = session->node;
-      info.host = session->host;
-      info.pid = session->pid;
-      info.lease = milliseconds(session->lease_ms);
-    }
+    info.id = worker.id();
+    info.node = worker.node();
+    info.host = worker.host();
+    info.pid = worker.pid();
+    info.weight = worker.weight();
+    info.draining = info.draining || worker.draining();
+    info.keys += worker.keys();
+    info.tasks += worker.tasks();
+    info.lease = milliseconds(worker.lease_ms());
+    info.age = std::max(info.age, milliseconds(worker.age_ms()));
   }
+}
+
+Failure no_such_key(std::string_view key) {
+  return fail(Errc::no_such_key, "look up key", "'" + std::string(key) + "' has no job");
 }
 
 // Looks the key up and hands it to `take`; Errc::no_such_key if it has no job.
@@ -64,7 +60,7 @@ Status with_key(PoolImpl& pool, std::string_view key, std::chrono::nanoseconds t
       },
       after(timeout));
   if (!looked) return looked;
-  if (!found) return fail(Errc::no_such_key, "look up key", "'" + std::string(key) + "' has no job");
+  if (!found) return no_such_key(key);
   return {};
 }
 
@@ -74,47 +70,48 @@ std::vector<std::string> Pool::local_workers() const { return impl_->shards().wo
 
 Result<std::vector<WorkerInfo>> Pool::workers(Timeout timeout) const {
   std::vector<WorkerInfo> infos;
-  const Status looked =
-      impl_->shards().look([&](const Machine& machine) { add_worker_infos(machine, infos); }, after(timeout));
-  if (!looked) return Failure(looked.error());
+  const Deadline deadline = after(timeout);
+  v1::Ask ask;
+  ask.mutable_workers();
+  for (std::uint32_t shard = 0; shard < impl_->shards().count(); ++shard) {
+    const Result<v1::Told> told = impl_->shards().inquire(shard, ask, deadline);
+    if (!told) return Failure(told.error());
+    add_worker_infos(*told, infos);
+  }
   return infos;
 }
 
 Result<KeyPage> Pool::keys(const KeyQuery& query, Timeout timeout) const {
   KeyPage page;
   const Deadline deadline = after(timeout);
-  const std::size_t limit = std::clamp<std::size_t>(query.limit, 1, kPageMax);
+  const std::size_t limit = std::clamp<std::size_t>(query.limit, 1, kListedMax);
+  v1::Ask ask;
+  v1::ListJobs& wanted = *ask.mutable_jobs();
+  wanted.set_prefix(query.prefix);
+  wanted.set_worker(query.worker);
+  if (query.state) wanted.set_state_plus_one(static_cast<std::uint32_t>(*query.state) + 1);
   // One shard after the other: where to go on is a shard, and a place in it.
   auto shard = static_cast<std::uint32_t>(query.from >> 32);
-  auto from = static_cast<SlotId>(query.from);
+  wanted.set_from(static_cast<SlotId>(query.from));
   while (shard < impl_->shards().count() && page.keys.size() < limit) {
-    SlotId next = kNone;  // where the shard is gone, there is nothing to be seen
-    const Status looked = impl_->shards().look_at(
-        shard,
-        [&](const Machine& machine) {
-          std::size_t looked_at = 0;
-          next = machine.each_job(from, [&](const JobInfo& job) {
-            if (wanted(query, job)) page.keys.push_back(key_info(machine, job));
-            return page.keys.size() < limit && ++looked_at < kLookedAtMax;
-          });
-        },
-        deadline);
-    if (!looked) return Failure(looked.error());
-    from = next;
-    if (from != kNone) continue;
-    ++shard;
-    from = 0;
+    wanted.set_limit(static_cast<std::uint32_t>(limit - page.keys.size()));
+    const Result<v1::Told> told = impl_->shards().inquire(shard, ask, deadline);
+    if (!told) return Failure(told.error());
+    for (const v1::ListedJob& job : told->jobs()) page.keys.push_back(key_info(job));
+    if (told->next_plus_one() == 0) ++shard;
+    wanted.set_from(told->next_plus_one() == 0 ? 0 : told->next_plus_one() - 1);
   }
-  if (shard < impl_->shards().count()) page.next = std::uint64_t{shard} << 32 | from;
+  if (shard < impl_->shards().count()) page.next = std::uint64_t{shard} << 32 | wanted.from();
   return page;
 }
 
 Result<KeyInfo> Pool::key(std::string_view key, Timeout timeout) const {
-  KeyInfo info;
-  const Status looked = with_key(*impl_, key, timeout,
-                                 [&](const Machine& machine, const JobInfo& job) { info = key_info(machine, job); });
-  if (!looked) return Failure(looked.error());
-  return info;
+  v1::Ask ask;
+  ask.mutable_jobs()->set_key(std::string(key));
+  const Result<v1::Told> told = impl_->shards().inquire(shard_of(key, impl_->shards().count()), ask, after(timeout));
+  if (!told) return Failure(told.error());
+  if (told->jobs().empty()) return no_such_key(key);
+  return key_info(told->jobs(0));
 }
 
 Result<std::string> Pool::payload(std::string_view key, Timeout timeout) const {
@@ -126,18 +123,17 @@ Result<std::string> Pool::payload(std::string_view key, Timeout timeout) const {
 }
 
 Result<Holder> Pool::holder(std::string_view key, Timeout timeout) const {
-  Holder holder;
-  const Status looked = with_key(*impl_, key, timeout,
-                                 [&](const Machine&, const JobInfo& job) { holder = {Bytes(job.worker), job.epoch}; });
-  if (!looked) return Failure(looked.error());
-  if (holder.worker.empty())
+  const Result<KeyInfo> info = this->key(key, timeout);
+  if (!info) return Failure(info.error());
+  if (info->worker.empty()) {
     return fail(Errc::no_such_key, "look up holder", "nobody holds '" + std::string(key) + "'");
-  return holder;
+  }
+  return Holder{info->worker, info->epoch};
 }
 
 Result<std::vector<DeadJob>> Pool::dead_jobs(std::uint64_t after_id, std::size_t limit, Timeout timeout) const {
   std::vector<DeadJob> dead;
-  const std::size_t most = std::min(limit, kPageMax);
+  const std::size_t most = std::min(limit, kDeadPageMax);
   const Status looked = impl_->shards().look(
       [&](const Machine& machine) {
         const auto& letters = machine.dead();

@@ -6,9 +6,14 @@
 #include "base/host_name.h"
 #include "exec/death_watch.h"
 #include "log/open.h"
+#include "node/listing.h"
+#include "tenure/v1/record.pb.h"
 
 namespace tenure {
 namespace {
+
+// A state that takes longer to load is a large one.
+constexpr std::chrono::milliseconds kLoadPatience(50);
 
 void name_node(NodeOptions& node) {
   if (node.host.empty()) node.host = host_name();
@@ -229,7 +234,7 @@ Result<PoolCore*> PoolCore::looker() {
   if (!looker_) {
     CoreOptions options = options_;
     options.client_only = false;
-    Result<std::unique_ptr<PoolCore>> opened = open(std::move(options), nullptr);
+    Result<std::unique_ptr<PoolCore>> opened = open(std::move(options), nullptr, &looker_events_);
     if (!opened) return Failure(opened.error());
     looker_ = *std::move(opened);
   }
@@ -250,6 +255,37 @@ Status PoolCore::look(const std::function<void(const Machine&)>& what, Deadline 
   }
   loop_.run([&] { what(node_->machine()); });
   return {};
+}
+
+Result<v1::Told> PoolCore::inquire(const v1::Ask& ask, Deadline deadline) {
+  if (options_.client_only) {
+    const Result<PoolCore*> inner = looker();
+    if (!inner) return Failure(inner.error());
+    if (std::optional<v1::Told> told = told_by_a_member(ask, deadline)) return *std::move(told);
+    return (*inner)->inquire(ask, deadline);
+  }
+  v1::Told told;
+  const auto look_up = [&](const Machine& machine) { told = tell(machine, node_->observer(), ask); };
+  if (Status looked = look(look_up, deadline); !looked) return Failure(looked.error());
+  return told;
+}
+
+// Nothing if the looker has the state, or nobody answers.
+std::optional<v1::Told> PoolCore::told_by_a_member(const v1::Ask& ask, Deadline deadline) {
+  if (wait(std::min(deadline, after(kLoadPatience)), [](const Heard& heard) { return heard.looker_ready; })) return {};
+  const auto told = std::make_shared<std::optional<v1::Told>>();  // guarded by mutex_
+  std::uint64_t question = 0;
+  loop_.run([&] {
+    if (!client_) return;
+    question =
+        client_->inquire(ask, [this, told](v1::Told answer) { hear([&](Heard&) { *told = std::move(answer); }); });
+  });
+  wait(deadline, [&](const Heard& heard) { return *told || heard.looker_ready || heard.failure; });
+  loop_.run([&] {
+    if (client_) client_->forget(question);
+  });
+  std::lock_guard lock(mutex_);
+  return *std::move(told);
 }
 
 Status PoolCore::close(Deadline deadline) {

@@ -39,6 +39,11 @@
 
 namespace tenure {
 
+namespace v1 {
+class Ask;
+class Told;
+}  // namespace v1
+
 using Deadline = std::chrono::steady_clock::time_point;
 
 inline Deadline after(std::chrono::nanoseconds timeout) {
@@ -96,6 +101,10 @@ class PoolCore final : private NodeEvents, private ClientEvents {
   // to where it stood when it was opened. A client loads the state for it, once.
   Status look(const std::function<void(const Machine&)>& what, Deadline deadline);
 
+  // What the state says (node/listing.h). A client begins to load it; where that takes long it asks a member, which is
+  // quick however many keys there are, and takes what comes first.
+  Result<v1::Told> inquire(const v1::Ask& ask, Deadline deadline);
+
   // Waits until what was submitted has been answered; hands over, and leaves. Errc::timed_out: it goes on.
   Status close(Deadline deadline);
   // Ends the whole pool, and waits for the end. The core is then closed.
@@ -132,6 +141,7 @@ class PoolCore final : private NodeEvents, private ClientEvents {
   // What has been heard from the node, for those who wait.
   struct Heard {
     bool caught_up = false;
+    bool looker_ready = false;     // it has loaded the state, or never will
     std::optional<Error> failure;  // why nothing can be asked any more
     std::optional<Error> delay;    // why the log takes nothing now
     std::map<std::string, HeardWorker> workers;
@@ -141,6 +151,7 @@ class PoolCore final : private NodeEvents, private ClientEvents {
   bool wait_answered(Deadline deadline);
   void hear(const std::function<void(Heard&)>& what);
   Result<PoolCore*> looker();
+  std::optional<v1::Told> told_by_a_member(const v1::Ask& ask, Deadline deadline);
   void on_loop(std::function<void(Node&)> what);
   std::uint64_t next_ticket();
 
@@ -171,6 +182,22 @@ class PoolCore final : private NodeEvents, private ClientEvents {
   void pool_gone() override;
   bool finds_out_the_end() override;
 
+  // A client's, on the loop of its looker.
+  class LookerEvents final : public NodeEvents {
+   public:
+    explicit LookerEvents(PoolCore& core) : core_(core) {}
+    void caught_up() override { ready(); }
+    void closed() override { ready(); }
+    void broken(const Error&) override { ready(); }
+    void pool_gone() override { ready(); }
+
+   private:
+    void ready() {
+      core_.hear([](Heard& heard) { heard.looker_ready = true; });
+    }
+    PoolCore& core_;
+  };
+
   // How what takes its time finds the core again, or learns that it is gone.
   struct Life {
     std::mutex mutex;
@@ -198,6 +225,7 @@ class PoolCore final : private NodeEvents, private ClientEvents {
   std::atomic<std::size_t> unanswered_{0};  // submitted, and nothing heard of it yet
   std::atomic<std::uint64_t> tickets_;      // the number of the next ticket
 
+  LookerEvents looker_events_{*this};
   std::mutex looker_mutex_;
   std::unique_ptr<PoolCore> looker_;  // guarded by looker_mutex_; a client's, once somebody has looked
 

@@ -4,6 +4,8 @@
 #include <future>
 #include <utility>
 
+#include "tenure/v1/record.pb.h"
+
 namespace tenure {
 
 Result<std::unique_ptr<Shards>> Shards::open(CoreOptions options, ShardParts parts) {
@@ -165,10 +167,21 @@ Status Shards::look_at(std::uint32_t shard, const std::function<void(const Machi
   const Result<PoolCore*> reached = reach(shard);
   if (!reached) return Failure(reached.error());
   Status looked = (*reached)->look(what, deadline);
-  // A pool that is ending goes shard by shard: where there is nothing any more, there is nothing to be seen.
-  const bool ended = !looked && looked.error().code == Errc::shutting_down;
-  if (ended && shard != 0 && !core(0).over()) return {};
+  if (!looked && is_gone(shard, looked.error())) return {};
   return looked;
+}
+
+Result<v1::Told> Shards::inquire(std::uint32_t shard, const v1::Ask& ask, Deadline deadline) {
+  const Result<PoolCore*> reached = reach(shard);
+  if (!reached) return Failure(reached.error());
+  Result<v1::Told> told = (*reached)->inquire(ask, deadline);
+  if (!told && is_gone(shard, told.error())) return v1::Told();
+  return told;
+}
+
+// A pool that is ending goes shard by shard: where there is nothing any more, there is nothing to be seen.
+bool Shards::is_gone(std::uint32_t shard, const Error& error) {
+  return error.code == Errc::shutting_down && shard != 0 && !core(0).over();
 }
 
 Status Shards::look(const std::function<void(const Machine&)>& what, Deadline deadline) {

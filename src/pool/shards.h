@@ -62,6 +62,8 @@ class Shards final : private HoldReports {
     return look_at(shard_of(key, count()), what, deadline);
   }
   Status look(const std::function<void(const Machine&)>& what, Deadline deadline);
+  // What one shard, or that of a key, says; nothing of one that is gone.
+  Result<v1::Told> inquire(std::uint32_t shard, const v1::Ask& ask, Deadline deadline);
   Status close(Deadline deadline);
   Status shut_down(Deadline deadline);
   // All shards are, or one has broken down, which none of the others can make up for.
@@ -83,6 +85,7 @@ class Shards final : private HoldReports {
   Status open_one(std::uint32_t shard);
   Result<PoolCore*> reach(std::uint32_t shard);
   Status reach_all();
+  bool is_gone(std::uint32_t shard, const Error& error);
   std::vector<PoolCore*> open_ones(std::uint32_t from = 0) const;
   static Status each(const std::vector<PoolCore*>& cores, const std::function<Status(PoolCore&)>& what);
   PoolCore& of(BytesView key) { return core(shard_of(key, count())); }

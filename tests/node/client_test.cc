@@ -4,7 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+
+#include "node/listing.h"
 #include "node/live_node.h"
+#include "tenure/v1/record.pb.h"
 
 namespace tenure {
 namespace {
@@ -31,6 +35,16 @@ class LiveClient final : private ClientEvents {
     std::uint64_t ticket = 0;
     loop_.run([&] { ticket = *client_->ask(request); });
     return ticket;
+  }
+  // What a member tells; nothing if none does in time.
+  std::optional<v1::Told> inquire(const v1::Ask& ask, std::chrono::milliseconds patience = 20s) {
+    const auto told = std::make_shared<std::promise<v1::Told>>();
+    std::future<v1::Told> answer = told->get_future();
+    std::uint64_t question = 0;
+    loop_.run([&] { question = client_->inquire(ask, [told](v1::Told text) { told->set_value(std::move(text)); }); });
+    const bool came = answer.wait_for(patience) == std::future_status::ready;
+    loop_.run([&] { client_->forget(question); });
+    return came ? std::optional(answer.get()) : std::nullopt;
   }
   bool folding() {
     bool folds = false;
@@ -88,10 +102,43 @@ class ClientTest : public testing::Test {
     });
   }
 
+  // How often somebody told something.
+  int told() {
+    int count = 0;
+    Cursor at;
+    const Position end = append_nothing();
+    while (at.position < end) {
+      std::promise<std::vector<Entry>> read;
+      keeper_->read(at, [&](Result<std::vector<Entry>> entries) { read.set_value(*std::move(entries)); });
+      for (const Entry& entry : read.get_future().get()) {
+        v1::Batch batch;
+        if (batch.ParseFromString(entry.data)) {
+          count += static_cast<int>(std::count_if(batch.records().begin(), batch.records().end(),
+                                                  [](const v1::Record& record) { return record.has_told(); }));
+        }
+        at = Cursor::at(entry);
+      }
+    }
+    return count;
+  }
+
   std::string url_;
   std::unique_ptr<Log> keeper_;
   Journal journal_;
+
+ private:
+  Position append_nothing() {
+    std::promise<Position> at;
+    keeper_->append(Lane::data, "", [&](Result<Position> position) { at.set_value(*position); });
+    return at.get_future().get();
+  }
 };
+
+v1::Ask ask_for_jobs(std::uint32_t limit) {
+  v1::Ask ask;
+  ask.mutable_jobs()->set_limit(limit);
+  return ask;
+}
 
 // Accepted, started and done are learnt from the log alone; no state is ever loaded.
 TEST_F(ClientTest, HearsOfItsTicketsFromTheLog) {
@@ -134,6 +181,76 @@ TEST_F(ClientTest, ManyAtOnce) {
   std::vector<std::uint64_t> tickets;
   for (int i = 0; i < 500; ++i) tickets.push_back(client.dispatch("t-" + std::to_string(i % 50), JobKind::task, "x"));
   for (const std::uint64_t ticket : tickets) EXPECT_TRUE(reached(ticket, TicketState::done));
+}
+
+// Page by page, from the state of a member, without one of its own.
+TEST_F(ClientTest, IsToldWhatTheStateSays) {
+  const auto a = node("a");
+  const auto b = node("b");
+  LiveClient client(url_, journal_);
+  for (int i = 0; i < 50; ++i) a->dispatch("r-" + std::to_string(i), JobKind::resident);
+  ASSERT_TRUE(journal_.wait([](const Journal& journal) { return journal.holder.size() == 50; }));
+
+  v1::Ask ask = ask_for_jobs(20);
+  std::map<Bytes, Bytes> holders;
+  int pages = 0;
+  for (std::uint32_t next = 1; next != 0; ++pages) {
+    ask.mutable_jobs()->set_from(next - 1);
+    const std::optional<v1::Told> page = client.inquire(ask);
+    ASSERT_TRUE(page);
+    EXPECT_LE(page->jobs_size(), 20);
+    for (const v1::ListedJob& job : page->jobs()) EXPECT_TRUE(holders.emplace(job.key(), job.worker()).second);
+    next = page->next_plus_one();
+  }
+  EXPECT_EQ(holders.size(), 50U);
+  EXPECT_GE(pages, 3);
+  for (const auto& [key, worker] : holders) EXPECT_EQ(worker, "w-" + journal_.holder[key]);
+
+  ask = ask_for_jobs(100);
+  ask.mutable_jobs()->set_worker("w-a");
+  const auto held_by_a =
+      std::count_if(holders.begin(), holders.end(), [](const auto& one) { return one.second == "w-a"; });
+  EXPECT_EQ(client.inquire(ask)->jobs_size(), held_by_a);
+  ask = ask_for_jobs(1);
+  ask.mutable_jobs()->set_key("r-7");
+  ASSERT_EQ(client.inquire(ask)->jobs_size(), 1);
+  ask.mutable_jobs()->set_key("r-77");
+  EXPECT_EQ(client.inquire(ask)->jobs_size(), 0);
+
+  v1::Ask workers;
+  workers.mutable_workers();
+  const std::optional<v1::Told> told = client.inquire(workers);
+  ASSERT_TRUE(told);
+  ASSERT_EQ(told->workers_size(), 2);
+  EXPECT_EQ(told->workers(0).keys() + told->workers(1).keys(), 50U);
+  for (const v1::ListedWorker& worker : told->workers()) {
+    EXPECT_GT(worker.lease_left_ms(), 0);
+    EXPECT_LE(worker.lease_left_ms(), worker.lease_ms());
+  }
+  EXPECT_FALSE(client.folding());
+  EXPECT_EQ(this->told(), pages + 4);  // by one member each
+}
+
+// What is told is bounded, whatever is asked for.
+TEST_F(ClientTest, IsToldOnlySoMuchAtATime) {
+  const auto member = node("a");
+  LiveClient client(url_, journal_);
+  for (int i = 0; i < 300; ++i) member->dispatch(std::to_string(i) + std::string(1000, 'x'), JobKind::resident);
+  ASSERT_TRUE(journal_.wait([](const Journal& journal) { return journal.holder.size() == 300; }));
+  const std::optional<v1::Told> told = client.inquire(ask_for_jobs(1'000'000));
+  ASSERT_TRUE(told);
+  EXPECT_LT(told->ByteSizeLong(), kToldBytesMax * 2);
+  EXPECT_NE(told->next_plus_one(), 0U);
+}
+
+// Where there is nobody, nobody tells, be it later.
+TEST_F(ClientTest, IsToldNothingWhereNobodyIs) {
+  LiveClient client(url_, journal_);
+  EXPECT_FALSE(client.inquire(ask_for_jobs(10), 50ms));
+  const auto member = node("a");
+  EXPECT_EQ(told(), 0);
+  EXPECT_TRUE(client.inquire(ask_for_jobs(10)));
+  EXPECT_EQ(told(), 1);
 }
 
 }  // namespace

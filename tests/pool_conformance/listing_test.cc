@@ -128,6 +128,42 @@ TEST_P(PoolListing, ClientLooksWhenAsked) {
   EXPECT_EQ(problem(caller.drain("w")), "");
 }
 
+// A client lists very many keys, each once, whether it has loaded the state by then or is told by a member.
+TEST_P(PoolListing, ClientListsVeryMany) {
+  class Quiet final : public Handler {
+   public:
+    Outcome start(Job&) override { return {}; }
+    std::optional<std::string> stop(Job&) override { return std::nullopt; }
+  };
+#ifdef TENURE_SANITIZED
+  constexpr int kKeys = 2'000;
+#else
+  constexpr int kKeys = 20'000;
+#endif
+  PoolOptions options;
+  options.max_queued_jobs = kKeys;
+  Pool pool = open(options);
+  ASSERT_TRUE(pool.add_worker(std::make_shared<Quiet>()));
+  std::vector<Ticket> tickets;
+  for (int i = 0; i < kKeys; ++i) tickets.push_back(pool.dispatch("k" + std::to_string(i)).value());
+  for (const Ticket& ticket : tickets) ASSERT_TRUE(ticket.wait_started(kPatience));
+
+  const Pool caller = open(client());
+  std::set<std::string> keys;
+  KeyQuery query;
+  query.limit = 7'000;
+  for (bool more = true; more;) {
+    const KeyPage page = caller.keys(query).value();
+    EXPECT_LE(page.keys.size(), query.limit);
+    for (const KeyInfo& key : page.keys) EXPECT_TRUE(keys.insert(key.key).second) << key.key;
+    more = page.next.has_value();
+    query.from = page.next.value_or(0);
+  }
+  EXPECT_EQ(keys.size(), std::size_t{kKeys});
+  EXPECT_EQ(caller.workers().value().at(0).keys, std::size_t{kKeys});
+  EXPECT_EQ(caller.holder("k7").value().worker, tickets[7].worker());
+}
+
 INSTANTIATE_TEST_SUITE_P(Engines, PoolListing, testing::ValuesIn(pool_engines()), testing::PrintToStringParamName());
 
 }  // namespace

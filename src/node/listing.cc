@@ -1,0 +1,85 @@
+#include "node/listing.h"
+
+#include <algorithm>
+
+#include "tenure/v1/record.pb.h"
+
+namespace tenure {
+namespace {
+
+bool wanted(const v1::ListJobs& query, const JobInfo& job) {
+  if (!job.key.starts_with(query.prefix())) return false;
+  if (!query.worker().empty() && job.worker != query.worker()) return false;
+  return query.state_plus_one() == 0 || static_cast<std::uint32_t>(job.state) + 1 == query.state_plus_one();
+}
+
+std::int64_t since(const Machine& machine, std::int64_t then_ms) {
+  return std::max<std::int64_t>(machine.log_time_ms() - then_ms, 0);
+}
+
+void add(const Machine& machine, const JobInfo& job, v1::Told& told) {
+  v1::ListedJob& listed = *told.add_jobs();
+  listed.set_key(Bytes(job.key));
+  listed.set_kind(static_cast<std::uint32_t>(job.kind));
+  listed.set_state(static_cast<std::uint32_t>(job.state));
+  listed.set_worker(Bytes(job.worker));
+  listed.set_epoch(job.epoch);
+  listed.set_attempt(job.attempt);
+  listed.set_since_ms(since(machine, job.since_ms));
+}
+
+void list_jobs(const Machine& machine, const v1::ListJobs& query, std::size_t most, std::size_t bytes_most,
+               v1::Told& told) {
+  if (!query.key().empty()) {
+    if (const std::optional<JobInfo> job = machine.find(query.key()); job && wanted(query, *job)) {
+      add(machine, *job, told);
+    }
+    return;
+  }
+  const std::size_t limit = std::clamp<std::size_t>(query.limit(), 1, most);
+  std::size_t looked_at = 0;
+  std::size_t bytes = 0;
+  const SlotId next = machine.each_job(query.from(), [&](const JobInfo& job) {
+    if (wanted(query, job)) {
+      add(machine, job, told);
+      bytes += job.key.size() + job.worker.size();
+    }
+    return static_cast<std::size_t>(told.jobs_size()) < limit && bytes < bytes_most && ++looked_at < kLookedAtMax;
+  });
+  if (next != kNone) told.set_next_plus_one(next + 1);
+}
+
+void list_workers(const Machine& machine, const Observer& observer, v1::Told& told) {
+  const Roster& roster = machine.roster();
+  for (const WorkerIx ix : roster.by_age) {
+    const RosterWorker& worker = roster.workers[ix];
+    const Session* session = roster.session(worker.session);
+    if (session == nullptr) continue;
+    v1::ListedWorker& listed = *told.add_workers();
+    listed.set_id(worker.id);
+    listed.set_node(session->node);
+    listed.set_host(session->host);
+    listed.set_pid(session->pid);
+    listed.set_weight(worker.place.weight);
+    listed.set_draining(worker.draining);
+    listed.set_keys(worker.keys_held);
+    listed.set_tasks(worker.tasks_held);
+    listed.set_lease_ms(session->lease_ms);
+    listed.set_lease_left_ms(std::max<std::int64_t>(session->lease_ms - to_ms(observer.silence(session->id)), 0));
+    listed.set_age_ms(since(machine, worker.joined_ms));
+  }
+}
+
+}  // namespace
+
+v1::Told tell(const Machine& machine, const Observer& observer, const v1::Ask& ask, std::size_t most,
+              std::size_t bytes_most) {
+  v1::Told told;
+  told.set_question(ask.question());
+  told.set_position(machine.position());
+  if (ask.has_jobs()) list_jobs(machine, ask.jobs(), most, bytes_most, told);
+  if (ask.has_workers()) list_workers(machine, observer, told);
+  return told;
+}
+
+}  // namespace tenure
