@@ -45,6 +45,7 @@ struct JobExtra {
   std::uint64_t last_message = 0;
   std::vector<std::uint64_t> stop_tickets;  // to be told when it has stopped
   std::vector<std::uint64_t> stop_says;     // the same, to be said in the log
+  std::uint32_t together_max = 0;           // on trial with so many in all; zero: with any number
 };
 
 struct KeptJob {
@@ -83,7 +84,7 @@ struct Slot {
   JobKind kind = JobKind::resident;
   bool live = false;
   bool stop_wanted = false;  // stop as soon as it has started
-  bool solo = false;         // holds its session's lane for last chances
+  bool solo = false;         // on its last chance, alone in its session or with few others
   bool settled = false;      // had run for long when it was asked to stop
 };
 

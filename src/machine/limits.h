@@ -59,6 +59,10 @@ constexpr std::int64_t kYouthMs = 30'000;
 // A job on its last chance runs as the only such job of its session for this long before it counts as harmless; or,
 // where its holders died at a greater age of it, for twice that age and kYouthMs at most.
 constexpr std::int64_t kSoloMs = 2'000;
+// Where very many wait for their last chance, one in so many runs together with others of them.
+constexpr std::size_t kTrialShare = 16;
+constexpr std::uint32_t kTrialMax = 256;
+constexpr std::uint32_t kTrialCut = 4;  // and with fewer by this factor when they have killed their holder together
 
 constexpr std::uint32_t kMachineVersion = 1;  // the newest that this code applies
 

@@ -112,7 +112,7 @@ void Machine::fire(const MachineTimer& timer) {
       set_state(slot, JobState::queued);
       enqueue(slot);
       return;
-    case TimerKind::solo: table_.head(slot).crashes = 0; return end_solo(slot);
+    case TimerKind::solo: acquit(table_.head(slot)); return end_solo(slot);
     case TimerKind::delay: break;
   }
   ASSERT(false);

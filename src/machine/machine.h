@@ -219,7 +219,7 @@ class Machine {
   void on(const v1::Serve& record);
   void on(const v1::SwitchVersion& record);
   void end_session(std::uint64_t id, SessionEnd how);
-  void remove_worker(WorkerIx ix, TenureEnd why, bool solo);
+  void remove_worker(WorkerIx ix, TenureEnd why, std::uint32_t on_trial);
   void set_serves(WorkerIx ix, BytesView key, bool serves);
 
   // machine_dispatch.cc
@@ -247,8 +247,8 @@ class Machine {
   SlotId held_slot(BytesView key, std::uint64_t epoch) const;
   void end_tenure(SlotId slot, TenureEnd why);
   void remember(PastTenure tenure);
-  void orphan(SlotId slot, TenureEnd why, bool solo_only);
-  bool blame(SlotId slot, bool solo_only);
+  void orphan(SlotId slot, TenureEnd why, std::uint32_t on_trial);
+  bool blame(SlotId slot, std::uint32_t on_trial);
   void fail_job(SlotId slot, int next, BytesView error, std::int64_t delay_ms);
   void bury(SlotId slot, bool quarantined, BytesView error);
   void drop_oldest_dead_task();
@@ -273,12 +273,14 @@ class Machine {
   void settle_queues();
   void pump(WorkerIx ix);
   void grant_from(std::deque<QueueItem>& queue, WorkerIx ix, const std::function<bool()>& has_room);
-  void grant(SlotId slot, WorkerIx ix);
+  void grant(SlotId slot, WorkerIx ix, bool trial);
   void start_moves(WorkerIx ix);
   bool valid(const QueueItem& item, JobState state) const;
   bool last_chance(const KeptJob& job) const;
-  SlotId solo_of(std::uint64_t session) const;
+  std::uint32_t on_trial(std::uint64_t session) const;
+  void pump_last_chances(WorkerIx ix);
   void end_solo(SlotId slot);
+  static void acquit(KeptJob& job);
   void set_state(SlotId slot, JobState state);
   void set_timer(SlotId slot, TimerKind kind, std::int64_t due_ms);
   void ask_stop(SlotId slot, StopReason reason);

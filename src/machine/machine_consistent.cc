@@ -152,10 +152,7 @@ bool Machine::holders_fit() const {
     worker.tasks_held += slot.kind == JobKind::task ? 1 : 0;
     worker.starting += slot.state == JobState::starting ? 1 : 0;
     worker.moving += slot.state == JobState::moving ? 1 : 0;
-    if (slot.solo) {
-      if (worker.solo != kNone) return false;
-      worker.solo = id;
-    }
+    worker.on_trial += slot.solo ? 1 : 0;
   }
   std::sort(keys.begin(), keys.end());
   if (std::adjacent_find(keys.begin(), keys.end()) != keys.end()) return false;
@@ -163,7 +160,7 @@ bool Machine::holders_fit() const {
     const RosterWorker& worker = roster_.workers[ix];
     return worker.keys_held == counted[ix].keys_held && worker.tasks_held == counted[ix].tasks_held &&
            worker.starting == counted[ix].starting && worker.moving == counted[ix].moving &&
-           worker.solo == counted[ix].solo;
+           worker.on_trial == counted[ix].on_trial;
   });
 }
 

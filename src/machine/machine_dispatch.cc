@@ -239,7 +239,7 @@ void Machine::on(const v1::RetryDead& record) {
     table_.push_back(slot, letter.job);
   }
   job.attempts = 0;
-  job.crashes = 0;
+  acquit(job);
   job.fuse_ms = 0;
   accept(record.ticket(), record.say(), slot);
   const JobState state = table_.slots[slot].state;

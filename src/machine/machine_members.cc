@@ -68,11 +68,11 @@ void Machine::end_session(std::uint64_t id, SessionEnd how) {
   if (how == SessionEnd::crashed) why = TenureEnd::crashed;
 
   const bool was_eldest = roster_.eldest()->id == id;
-  const bool solo = solo_of(id) != kNone;
+  const std::uint32_t on_trial = this->on_trial(id);
   note(id);
   const std::vector<WorkerIx> workers = roster_.by_age;
   for (const WorkerIx ix : workers) {
-    if (roster_.workers[ix].session == id) remove_worker(ix, why, solo);
+    if (roster_.workers[ix].session == id) remove_worker(ix, why, on_trial);
   }
   roster_.sessions.erase(id);
   effects_->session_ended(id, how);
@@ -181,8 +181,8 @@ void Machine::set_serves(WorkerIx ix, BytesView key, bool serves) {
   if (slot != kNone) retarget(slot, choose(slot));
 }
 
-// `solo`: a job ran alone on its last chance. The death is then that job's, and the others are not to blame.
-void Machine::remove_worker(WorkerIx ix, TenureEnd why, bool solo) {
+// So many jobs of its session were on their last chance.
+void Machine::remove_worker(WorkerIx ix, TenureEnd why, std::uint32_t on_trial) {
   roster_.workers[ix].draining = true;
   refresh_open();
 
@@ -199,7 +199,7 @@ void Machine::remove_worker(WorkerIx ix, TenureEnd why, bool solo) {
   table_.visit_each(held, KeyTable::Ahead::slots_and_heads, [&](SlotId slot) {
     touch(slot);
     if (rendezvous && table_.placed[slot].target == ix) table_.placed[slot].target = choose(slot);
-    orphan(slot, why, solo);
+    orphan(slot, why, on_trial);
   });
   worker_closed(ix);
   effects_->worker_removed(roster_.workers[ix].session, roster_.workers[ix].id);

@@ -135,19 +135,21 @@ bool Machine::last_chance(const KeptJob& job) const {
   return config_.quarantine_after > 1 && std::uint32_t{job.crashes} + 1 >= config_.quarantine_after;
 }
 
-SlotId Machine::solo_of(std::uint64_t session) const {
+std::uint32_t Machine::on_trial(std::uint64_t session) const {
+  std::uint32_t count = 0;
   for (const WorkerIx ix : roster_.by_age) {
-    if (roster_.workers[ix].session == session && roster_.workers[ix].solo != kNone) return roster_.workers[ix].solo;
+    if (roster_.workers[ix].session == session) count += roster_.workers[ix].on_trial;
   }
-  return kNone;
+  return count;
 }
 
-// The lane is free for the next one, of any worker of the session.
+// Once all have passed, the next ones have their turn, of any worker of the session.
 void Machine::end_solo(SlotId slot) {
   if (!table_.slots[slot].solo) return;
   table_.slots[slot].solo = false;
   RosterWorker& holder = roster_.workers[table_.placed[slot].holder];
-  holder.solo = kNone;
+  --holder.on_trial;
+  if (on_trial(holder.session) != 0) return;
   for (const WorkerIx ix : roster_.by_age) {
     if (roster_.workers[ix].session == holder.session && !roster_.workers[ix].last_chances.empty()) mark(ix);
   }
@@ -174,7 +176,28 @@ void Machine::pump(WorkerIx ix) {
   if (worker.draining) return;
   grant_from(worker.residents, ix, [&] { return worker.starting < kStartingMax; });
   grant_from(worker.tasks, ix, [&] { return worker.tasks_held < worker.window; });
-  grant_from(worker.last_chances, ix, [&] { return solo_of(worker.session) == kNone; });
+  if (!worker.last_chances.empty() && on_trial(worker.session) == 0) pump_last_chances(ix);
+}
+
+// One at a time would take days where a process has died twice with very many young keys. If several together kill
+// their holder it cannot be told which of them did: they are tried again with fewer, and in the end alone.
+void Machine::pump_last_chances(WorkerIx ix) {
+  RosterWorker& worker = roster_.workers[ix];
+  std::size_t most = std::clamp<std::size_t>(worker.last_chances.size() / kTrialShare, 1, kTrialMax);
+  for (std::size_t granted = 0; !worker.last_chances.empty();) {
+    const QueueItem item = worker.last_chances.front();
+    if (valid(item, JobState::queued)) {
+      const JobExtra* extra = table_.head(item.slot).extra.get();
+      if (extra != nullptr && extra->together_max != 0) most = std::min<std::size_t>(most, extra->together_max);
+      const bool room = worker.starting < kStartingMax && worker.tasks_held < worker.window;
+      if (granted != 0 && (granted >= most || !room)) return;
+      ++granted;
+      worker.last_chances.pop_front();
+      grant(item.slot, ix, true);
+    } else {
+      worker.last_chances.pop_front();
+    }
+  }
 }
 
 void Machine::grant_from(std::deque<QueueItem>& queue, WorkerIx ix, const std::function<bool()>& has_room) {
@@ -183,7 +206,7 @@ void Machine::grant_from(std::deque<QueueItem>& queue, WorkerIx ix, const std::f
     if (valid(item, JobState::queued)) {
       if (!has_room()) return;
       queue.pop_front();
-      grant(item.slot, ix);
+      grant(item.slot, ix, false);
     } else {
       queue.pop_front();
     }
@@ -195,7 +218,7 @@ bool Machine::valid(const QueueItem& item, JobState state) const {
   return slot.live && slot.stamp == item.stamp && slot.state == state;
 }
 
-void Machine::grant(SlotId slot, WorkerIx ix) {
+void Machine::grant(SlotId slot, WorkerIx ix, bool trial) {
   touch(slot);
   Slot& entry = table_.slots[slot];
   RosterWorker& worker = roster_.workers[ix];
@@ -205,10 +228,10 @@ void Machine::grant(SlotId slot, WorkerIx ix) {
   entry.epoch = next_epoch();
   ++worker.keys_held;
   ++stats_.grants;
-  // A change of the limit may have made it one after it was queued; then the lane may be taken.
-  if (last_chance(job) && solo_of(worker.session) == kNone) {
+  // A change of the limit may have made it one after it was queued; then others may be on trial.
+  if (last_chance(job) && (trial || on_trial(worker.session) == 0)) {
     entry.solo = true;
-    worker.solo = slot;
+    ++worker.on_trial;
   }
   if (entry.kind == JobKind::task) {
     ++worker.tasks_held;

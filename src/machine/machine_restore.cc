@@ -175,8 +175,7 @@ bool Machine::load_rest(const v1::Rest& rest, std::uint64_t items) {
     worker.tasks_held = state.tasks_held();
     worker.moving = state.moving();
     worker.keys_held = state.keys_held();
-    worker.solo = down(state.solo());
-    if (worker.solo != kNone && worker.solo >= rest.slots_end()) return false;
+    worker.on_trial = state.on_trial();
     roster_.by_age.push_back(state.index());
   }
   roster_.ages = rest.ages();
@@ -264,7 +263,7 @@ bool Machine::load_item(const v1::Item& item) {
     job.fresh = state.fresh();
     state_bytes_ += job.payload.size();
     const bool plain = !state.has_checkpoint() && state.last_message() == 0 && state.stop_tickets_size() == 0 &&
-                       state.stop_says_size() == 0;
+                       state.stop_says_size() == 0 && state.together_max() == 0;
     if (plain) return true;
     JobExtra& extra = job.extras();
     extra.has_checkpoint = state.has_checkpoint();
@@ -276,6 +275,7 @@ bool Machine::load_item(const v1::Item& item) {
     }
     extra.stop_tickets.assign(state.stop_tickets().begin(), state.stop_tickets().end());
     extra.stop_says.assign(state.stop_says().begin(), state.stop_says().end());
+    extra.together_max = state.together_max();
     state_bytes_ += extra.checkpoint.size() + extra.message_bytes;
     return true;
   }

@@ -181,6 +181,7 @@ void Machine::encode_job(JobId id, v1::Item& scratch, Bytes& into) const {
     }
     for (const std::uint64_t ticket : job.extra->stop_tickets) state.add_stop_tickets(ticket);
     for (const std::uint64_t ticket : job.extra->stop_says) state.add_stop_says(ticket);
+    state.set_together_max(job.extra->together_max);
   }
   scratch.SerializeToString(&into);
 }
@@ -243,7 +244,7 @@ Bytes Machine::save_rest() const {
     state.set_tasks_held(worker.tasks_held);
     state.set_moving(worker.moving);
     state.set_keys_held(worker.keys_held);
-    state.set_solo(up(worker.solo));
+    state.set_on_trial(worker.on_trial);
   }
   rest.set_ages(roster_.ages);
   for (const KeptPlace& place : roster_.kept_places) {

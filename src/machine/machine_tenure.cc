@@ -242,11 +242,11 @@ void Machine::remember(PastTenure tenure) {
 }
 
 // The holder is gone without a word about this key.
-void Machine::orphan(SlotId slot, TenureEnd why, bool solo_only) {
+void Machine::orphan(SlotId slot, TenureEnd why, std::uint32_t on_trial) {
   touch(slot);
   const bool stopping = is_stopping(slot);
   const bool blamed = why == TenureEnd::crashed || why == TenureEnd::expired;
-  const bool quarantine = blamed && blame(slot, solo_only);
+  const bool quarantine = blamed && blame(slot, on_trial);
   end_tenure(slot, why);
   if (stopping) {
     KeptJob& job = table_.head(slot);
@@ -262,13 +262,19 @@ void Machine::orphan(SlotId slot, TenureEnd why, bool solo_only) {
   enqueue(slot);
 }
 
-// Counts a death of the holder against the job, if the job may have caused it; true once there were too many.
-bool Machine::blame(SlotId slot, bool solo_only) {
+// Counts a death of the holder against the job, if the job may have caused it; true once there were too many. Where a
+// job was on its last chance the death is that job's, and no other's; where several were, they are tried again, fewer
+// at a time.
+bool Machine::blame(SlotId slot, std::uint32_t on_trial) {
   const Slot& entry = table_.slots[slot];
   KeptJob& job = table_.head(slot);
-  if (solo_only && !entry.solo) return false;
+  if (on_trial != 0 && !entry.solo) return false;
+  if (on_trial > 1) {
+    job.extras().together_max = std::max(on_trial / kTrialCut, 1U);
+    return false;
+  }
   if (entry.settled || is_settled(slot)) {
-    job.crashes = 0;
+    acquit(job);
     job.fuse_ms = 0;
     return false;
   }
@@ -276,6 +282,11 @@ bool Machine::blame(SlotId slot, bool solo_only) {
   const std::int64_t age_ms = entry.state == JobState::starting ? 0 : log_time_ms_ - entry.since_ms;
   job.fuse_ms = std::max(job.fuse_ms, static_cast<std::uint16_t>(std::min(age_ms, kYouthMs)));
   return config_.quarantine_after != 0 && job.crashes >= config_.quarantine_after;
+}
+
+void Machine::acquit(KeptJob& job) {
+  job.crashes = 0;
+  if (job.extra) job.extra->together_max = 0;
 }
 
 // If the job is what kills its holders, it does so at about the age it had when they died: it must be alone for longer

@@ -56,8 +56,8 @@ struct RosterWorker {
   std::uint32_t tasks_held = 0;
   std::uint32_t moving = 0;
   std::uint64_t keys_held = 0;
-  SlotId solo = kNone;  // the job on its last chance that it runs now
-  bool dirty = false;   // its queues are to be looked at; never set between records
+  std::uint32_t on_trial = 0;  // jobs on their last chance that it runs now
+  bool dirty = false;          // its queues are to be looked at; never set between records
 
   bool open() const { return live && !draining; }
 };

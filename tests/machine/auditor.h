@@ -150,7 +150,7 @@ class Auditor final : public Effects {
   }
   static bool lane_taken(const Image& image, const v1::WorkerState& worker) {
     return std::any_of(image.workers.begin(), image.workers.end(), [&](const auto& entry) {
-      return entry.second.session() == worker.session() && entry.second.solo() != 0;
+      return entry.second.session() == worker.session() && entry.second.on_trial() != 0;
     });
   }
 

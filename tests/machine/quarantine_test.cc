@@ -253,6 +253,60 @@ TEST(Quarantine, LastChancesRunOneAtATime) {
   EXPECT_EQ(quarantined(pool), std::set<Bytes>{"k2"});
 }
 
+// A process that has died twice with very many young keys does not keep them away for days: they are tried together,
+// and the one that kills is found all the same, at the price of a few more deaths.
+TEST(Quarantine, VeryManySuspectsAreTriedTogether) {
+  PoisonedPool run({{"a"}, {"b"}}, "poison", 500);
+  constexpr int kNeighbours = 1'600;
+  v1::Record roomy;
+  roomy.mutable_configure()->set_max_queued_jobs(kNeighbours + 1);
+  run.pool().append(roomy);
+  for (int i = 0; i < kNeighbours / 2; ++i) run.pool().resident("before" + std::to_string(i));
+  run.pool().resident("poison");
+  for (int i = 0; i < kNeighbours / 2; ++i) run.pool().resident("behind" + std::to_string(i));
+  run.run(5 * 60'000);
+  EXPECT_EQ(quarantined(run.pool()), std::set<Bytes>{"poison"});
+  EXPECT_LE(run.deaths(), 12);
+  int running = 0;
+  run.pool().machine().each_job(0, [&](const JobInfo& job) {
+    running += job.state == JobState::running ? 1 : 0;
+    return true;
+  });
+  EXPECT_EQ(running, kNeighbours);
+}
+
+// Suspects that together are too much for a process, and harmless alone, are found harmless: ever fewer are tried.
+TEST(Quarantine, SuspectsThatKillTogetherAreTriedByFewer) {
+  TestPool pool;
+  set_limit(pool, 2);
+  constexpr std::size_t kMany = kTrialShare * 8;
+  for (std::size_t i = 0; i < kMany; ++i) pool.resident("k" + std::to_string(i));
+  pool.crash(pool.node("a"));
+  const auto held = [&] {
+    int count = 0;
+    pool.machine().each_job(0, [&](const JobInfo& job) {
+      count += job.worker.empty() ? 0 : 1;
+      return true;
+    });
+    return count;
+  };
+  int deaths = 0;
+  int before = static_cast<int>(kMany);
+  for (pool.node("a"); held() > 1; pool.node("a"), ++deaths) {
+    EXPECT_LT(held(), before);
+    before = held();
+    pool.crash(pool.session_of("a"));
+  }
+  EXPECT_GE(deaths, 2);
+  EXPECT_LE(deaths, 8);
+  EXPECT_TRUE(quarantined(pool).empty());
+  for (std::size_t i = 0; i < kMany * 2; ++i) {
+    pool.pass(kSoloMs);
+    pool.settle();
+  }
+  for (std::size_t i = 0; i < kMany; ++i) EXPECT_EQ(pool.state("k" + std::to_string(i)), JobState::running);
+}
+
 // A change of the limit turns queued jobs into last chances, or back, and must not tie up the lane.
 TEST(Quarantine, TheLimitMayChangeWhileJobsWait) {
   TestPool pool;
@@ -267,7 +321,7 @@ TEST(Quarantine, TheLimitMayChangeWhileJobsWait) {
   pool.settle();
   for (const char* key : {"k1", "k2", "k3"}) EXPECT_EQ(pool.state(key), JobState::running);
   pool.pass(kSoloMs * 2);
-  EXPECT_EQ(image_of(pool.machine()).rest.workers(0).solo(), 0U);
+  EXPECT_EQ(image_of(pool.machine()).rest.workers(0).on_trial(), 0U);
 }
 
 }  // namespace
