@@ -2,7 +2,9 @@
 // slots with a compare-and-swap to claim one and a store to free it, and which can do nothing else; and a pool as it is
 // usually written, with a mutex, a condition variable and a list.
 //
-//     checkout_bench [--repetitions N] [--ms N]
+//     checkout_bench [--repetitions N] [--ms N] [--only rates|async|refused] [--callers N]
+//
+// It prints the tables of docs/benchmarks.md; with --callers those rows of the first one alone.
 //
 // The machine may be busy with other things. Each repetition measures all of them one after the other, and what is
 // compared are rates for each second of processor time, as shares within a repetition. Medians are printed with their
@@ -234,10 +236,11 @@ void compare(std::size_t callers, std::size_t workers) {
     longest.push_back(timed.max_ms);
     queued.push_back(std::chrono::duration<double, std::milli>(pool.pool().metrics().wait_max).count());
   }
-  std::printf("%7zu %7zu | %20s | %20s %8.1f %8.1f | %18s %20s | %10.2f %10.1f %18s\n", callers, workers,
-              with_range(ours).c_str(), with_range(ours_a_core).c_str(), spread(limit).median, spread(plain).median,
-              with_range(share).c_str(), with_range(gain).c_str(), spread(p99).median, spread(longest).median,
+  std::printf("| %zu, %zu | %s | %.0f | %s | %s | %s | %.2f | %.1f | %s |\n", callers, workers,
+              with_range(ours_a_core).c_str(), spread(limit).median, with_range(share).c_str(),
+              with_range(gain).c_str(), with_range(ours).c_str(), spread(p99).median, spread(longest).median,
               with_range(queued).c_str());
+  std::fflush(stdout);
 }
 
 // Callers that wait without a thread: each is told of its worker, gives it back, and asks again.
@@ -340,10 +343,8 @@ void refusals() {
     const double alone = run(false);
     kept.push_back(run(true) / alone);
   }
-  const Spread rates = spread(per_core);
-  const Spread shares = spread(kept);
-  std::printf("refused: %.0f M/s a core (%.0f-%.0f), accepted at %.2f of capacity (%.2f-%.2f)\n", rates.median,
-              rates.low, rates.high, shares.median, shares.low, shares.high);
+  std::printf("| refused, M/s a core | %s |\n", with_range(per_core).c_str());
+  std::printf("| accepted meanwhile, of capacity | %s |\n", with_range(kept).c_str());
 }
 
 void async_rates() {
@@ -356,7 +357,7 @@ void async_rates() {
         rates.push_back(each.a_second);
         a_core.push_back(each.a_core);
       }
-      std::printf("512 asynchronous callers, %zu workers, %zu threads: %s M/s, %s M/s a core\n", workers, threads,
+      std::printf("| 512 asynchronous callers, %zu workers, %zu threads, M/s | %s, a core %s |\n", workers, threads,
                   with_range(rates).c_str(), with_range(a_core).c_str());
     }
   }
@@ -365,16 +366,25 @@ void async_rates() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::size_t only_callers = 0;  // zero: all
+  std::string only;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (std::strcmp(argv[i], "--repetitions") == 0) repetitions = std::max(1, std::atoi(argv[i + 1]));
     if (std::strcmp(argv[i], "--ms") == 0) span = std::chrono::milliseconds(std::max(1, std::atoi(argv[i + 1])));
+    if (std::strcmp(argv[i], "--callers") == 0) only_callers = static_cast<std::size_t>(std::atoi(argv[i + 1]));
+    if (std::strcmp(argv[i], "--only") == 0) only = argv[i + 1];
   }
-  std::printf("%15s | %20s | %20s %8s %8s | %18s %20s | %10s %10s %18s\n", "callers workers", "checkouts, M/s",
-              "M/s a core", "limit", "plain", "of the limit", "times the plain", "p99 us", "max ms",
-              "longest queued ms");
-  for (const std::size_t callers : {1U, 2U, 8U, 64U, 512U}) {
-    for (const std::size_t workers : {5U, 20U}) compare(callers, workers);
+  if (only.empty() || only == "rates") {
+    std::printf(
+        "| callers, workers | M/s a core | limit | of the limit | times the plain | M/s by the clock | p99 us | max ms "
+        "|"
+        " longest queued, ms |\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n");
+    for (const std::size_t callers : {1U, 2U, 8U, 64U, 512U}) {
+      if (only_callers != 0 && callers != only_callers) continue;
+      for (const std::size_t workers : {5U, 20U}) compare(callers, workers);
+    }
   }
-  async_rates();
-  refusals();
+  if (only.empty()) std::printf("\n| | median (range) |\n| --- | --- |\n");
+  if (only.empty() || only == "async") async_rates();
+  if (only.empty() || only == "refused") refusals();
 }

@@ -17,7 +17,8 @@
  *
  * Mutants: NO_FENCE, the waiter looks at the slots without the heavy fence. FENCE_ONCE, only when the slow way is taken
  * for the first time. NO_SECOND_LOOK, a checkin does not look at the pool after its store. BARGE, a checkout looks at
- * the gate neither before nor after its claim. NO_GIVE_BACK, not after it.
+ * the gate neither before nor after its claim. NO_GIVE_BACK, not after it. LATE_GATE, the suspender's look at the slots
+ * overtakes its own store to the gate, as it could on ARM without the fence that follows the store.
  */
 
 #ifndef HOLDERS
@@ -253,7 +254,9 @@ proctype Suspender(byte me) {
   byte got = 0, i = 0;
   LOCK;
   slow_down();
+#ifndef LATE_GATE
   d_step { suspended = true; gate = true };
+#endif
   d_step {
     i = 1;
     do
@@ -263,6 +266,9 @@ proctype Suspender(byte me) {
     i = 0;
     looked = true
   };
+#ifdef LATE_GATE
+  d_step { suspended = true; gate = true };
+#endif
   UNLOCK;
   LOCK;
   d_step { looked = false; suspended = false; gate = queued > 0 };

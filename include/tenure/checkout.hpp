@@ -20,6 +20,7 @@
 #include <memory>
 #include <source_location>
 #include <string_view>
+#include <tenure/checkout_fast.hpp>
 #include <tenure/checkout_lease.hpp>
 #include <tenure/checkout_options.hpp>
 #include <tenure/checkout_request.hpp>
@@ -34,30 +35,19 @@ namespace tenure {
 
 namespace detail {
 
-using CorePtr = std::shared_ptr<CheckoutCore>;
-
-// A claim, or, where its slot is null, why not: an error that now belongs to the caller, or none if the pool is
-// overloaded, which must cost nothing.
-struct CheckoutAnswer {
-  CheckoutSlotHead* slot = nullptr;
-  union {
-    std::uint64_t generation = 0;
-    Error* error;
-  };
-};
+// A CheckoutCore, of which callers see the door.
+using CorePtr = std::shared_ptr<CheckoutDoor>;
 
 Result<CorePtr> open_checkout(CheckoutOptions options, AnyFactory factory, AnyCheck validate,
                               const std::type_info& type);
 Result<CorePtr> find_checkout(std::string_view name, const std::type_info& type);
-CheckoutAnswer checkout(CheckoutCore& core, std::chrono::nanoseconds timeout, bool force_enqueue,
-                        std::source_location where);
-CheckoutState state(const CheckoutCore& core);
-CheckoutMetrics metrics(const CheckoutCore& core);
-void suspend(CheckoutCore& core);
-void resume(CheckoutCore& core);
-Status drain(CheckoutCore& core, std::chrono::nanoseconds timeout);
-Status resize(CheckoutCore& core, std::uint32_t default_workers, std::uint32_t max_workers);
-void close(CheckoutCore& core);
+CheckoutState state(const CheckoutDoor& door);
+CheckoutMetrics metrics(const CheckoutDoor& door);
+void suspend(CheckoutDoor& door);
+void resume(CheckoutDoor& door);
+Status drain(CheckoutDoor& door, std::chrono::nanoseconds timeout);
+Status resize(CheckoutDoor& door, std::uint32_t default_workers, std::uint32_t max_workers);
+void close(CheckoutDoor& door);
 
 }  // namespace detail
 
@@ -82,10 +72,7 @@ class CheckoutRef {
   // in vain; Errc::pool_down, with the reason. With force_enqueue the caller waits although the queue is full.
   Result<Lease> checkout(Timeout timeout = kDefaultTimeout, bool force_enqueue = false,
                          std::source_location where = std::source_location::current()) const {
-    const detail::CheckoutAnswer answer = detail::checkout(*core_, timeout, force_enqueue, where);
-    if (answer.slot != nullptr) [[likely]]
-      return detail::CheckoutClaim{answer.slot, answer.generation};
-    return refused(answer.error);
+    return detail::checkout(*core_, timeout, force_enqueue, where);
   }
 
   // See checkout_request.hpp. The call may come before this returns.
@@ -111,14 +98,6 @@ class CheckoutRef {
   // What is too much leaves as it becomes free. Errc::invalid as for the options.
   Status resize(std::uint32_t default_workers, std::uint32_t max_workers) const {
     return detail::resize(*core_, default_workers, max_workers);
-  }
-
- private:
-  // Apart, so that what is left of checkout() is small enough to be inlined.
-  [[gnu::noinline]] static Result<Lease> refused(Error* error) {
-    if (error == nullptr) return Failure(Error{Errc::overloaded, "checkout", {}});
-    const std::unique_ptr<Error> owned(error);
-    return Failure(std::move(*owned));
   }
 
  protected:

@@ -13,25 +13,14 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <tenure/checkout_fast.hpp>
+#include <tenure/result.hpp>
 #include <utility>
 
 namespace tenure {
 
 namespace detail {
 
-// What a lease sees of a worker's place in its pool.
-struct CheckoutSlotHead {
-  void* worker = nullptr;
-};
-
-// A lease without its type: which slot, in which of its generations. A claim of an earlier generation does nothing.
-// Two words, so that it is passed in registers.
-struct CheckoutClaim {
-  CheckoutSlotHead* slot = nullptr;
-  std::uint64_t generation = 0;
-};
-
-void checkin(CheckoutClaim claim) noexcept;
 void discard(CheckoutClaim claim, std::string_view reason) noexcept;
 bool alive(CheckoutClaim claim) noexcept;
 std::uint64_t number(CheckoutClaim claim) noexcept;
@@ -86,6 +75,87 @@ class CheckoutLease {
 
  private:
   detail::CheckoutClaim claim_{};
+};
+
+namespace detail {
+
+// What all refusals of overloaded pools share.
+extern const Error checkout_overloaded;
+
+}  // namespace detail
+
+// As any Result, but small: the error lies elsewhere. So a checkout that succeeds is done in registers, and one that is
+// refused by an overloaded pool makes no Error until somebody wants to change it.
+template <class Worker>
+class Result<CheckoutLease<Worker>> {
+ public:
+  using value_type = CheckoutLease<Worker>;
+
+  Result() = default;
+  // NOLINTNEXTLINE(google-explicit-constructor): so that a function returns a lease, or fail(…).
+  Result(value_type lease) noexcept : lease_(std::move(lease)) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): likewise.
+  Result(Failure failure) : error_(new Error(std::move(failure).take())) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): an answer is nothing else.
+  Result(detail::CheckoutAnswer answer) noexcept
+      : lease_(answer.slot != nullptr ? detail::CheckoutClaim{answer.slot, answer.generation}
+                                      : detail::CheckoutClaim{}),
+        error_(answer.slot != nullptr    ? nullptr
+               : answer.error != nullptr ? answer.error
+                                         : &detail::checkout_overloaded) {}
+  ~Result() {
+    if (owned()) [[unlikely]]
+      delete error_;
+  }
+  // What it is moved from has no lease any more, or another error.
+  Result(Result&& other) noexcept : lease_(std::move(other.lease_)), error_(other.error_) {
+    if (error_ != nullptr) other.error_ = &detail::checkout_overloaded;
+  }
+  Result& operator=(Result&& other) noexcept {
+    lease_ = std::move(other.lease_);
+    std::swap(error_, other.error_);
+    return *this;
+  }
+  Result(const Result&) = delete;
+  Result& operator=(const Result&) = delete;
+
+  bool has_value() const { return error_ == nullptr; }
+  explicit operator bool() const { return has_value(); }
+
+  // The lease; throws BadResult where there is none.
+  value_type& value() & { return checked().lease_; }
+  const value_type& value() const& { return checked().lease_; }
+  value_type value() && { return std::move(checked().lease_); }
+
+  // The lease, which must be there.
+  value_type& operator*() & { return lease_; }
+  const value_type& operator*() const& { return lease_; }
+  value_type operator*() && { return std::move(lease_); }
+  value_type* operator->() { return &lease_; }
+  const value_type* operator->() const { return &lease_; }
+
+  // The error, which must be there.
+  Error& error() & { return own_error(); }
+  const Error& error() const& { return *error_; }
+  Error&& error() && { return std::move(own_error()); }
+
+ private:
+  bool owned() const { return error_ != nullptr && error_ != &detail::checkout_overloaded; }
+  Error& own_error() {
+    if (!owned()) error_ = new Error(*error_);
+    return const_cast<Error&>(*error_);  // it was made by new, and is nobody else's
+  }
+  const Result& checked() const {
+    if (error_ != nullptr) throw BadResult(*error_);
+    return *this;
+  }
+  Result& checked() {
+    if (error_ != nullptr) throw BadResult(*error_);
+    return *this;
+  }
+
+  value_type lease_;
+  const Error* error_ = nullptr;
 };
 
 }  // namespace tenure

@@ -28,8 +28,6 @@
 
 namespace tenure {
 
-class CheckoutCore;
-
 enum class CheckoutNewsKind : std::uint8_t { overloaded, enqueued, worker, pool_down };
 
 struct AsyncCheckoutOptions {
@@ -45,7 +43,7 @@ class PendingCheckout;
 using PendingPtr = std::shared_ptr<PendingCheckout>;
 using TellCheckout = std::function<void(CheckoutNewsKind, const PendingPtr&)>;
 
-PendingPtr checkout_async(const std::shared_ptr<CheckoutCore>& core, TellCheckout tell, AsyncCheckoutOptions options,
+PendingPtr checkout_async(const std::shared_ptr<CheckoutDoor>& door, TellCheckout tell, AsyncCheckoutOptions options,
                           std::source_location where);
 Result<CheckoutClaim> confirm(PendingCheckout& pending);
 void cancel(PendingCheckout& pending) noexcept;

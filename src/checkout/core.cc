@@ -21,8 +21,7 @@ CheckoutSurroundings CheckoutSurroundings::real(const CheckoutOptions& options) 
 
 CheckoutCore::CheckoutCore(CheckoutOptions options, detail::AnyFactory factory, detail::AnyCheck validate,
                            CheckoutSurroundings surroundings)
-    : validates_(validate != nullptr),
-      id_(++last_pool_id),
+    : CheckoutDoor(validate != nullptr || options.leak_after > CheckoutOptions::Millis(0), ++last_pool_id),
       name_(options.name),
       validate_(std::move(validate)),
       factory_(std::move(factory)),
@@ -48,61 +47,20 @@ CheckoutCore::~CheckoutCore() {
   ThreadMark::wait_until_left(this);
 }
 
-// The fast way is these two functions. They call nothing but other ways to go on, and those last of all, so that the
-// compiler has nothing to save and restore.
-inline CheckoutCore::Answer CheckoutCore::checkout(Nanos timeout, bool force, std::source_location where) {
-  const std::uint32_t attention = attention_.load(std::memory_order_relaxed);
-  if (attention > kSlow) [[unlikely]] {
-    const ThreadMark* mark = ThreadMark::mine_if_any();
-    if ((attention & kOverloaded) == 0 || force || mark == nullptr) return checkout_attended(timeout, force, where);
-    refused_fast_.add(mark->number());
-    return {};
-  }
-  Slot* slot = ThreadMark::last_slot(id_);
-  if (slot == nullptr) [[unlikely]]
-    return checkout_attended(timeout, force, where);
-  const std::uint64_t generation = slot->try_claim();
-  if (generation == 0) [[unlikely]]
-    return checkout_attended(timeout, force, where);
-  slot->where.store(where, std::memory_order_relaxed);
-  if (gated() || validates_ || slot->has(Slot::kDied)) [[unlikely]] {
-    return checkout_checked(timeout, force, slot, generation);
-  }
-  return {slot, {generation}};
-}
-
-inline void CheckoutCore::checkin_fast(Claim claim) noexcept {
-  Slot& slot = *claim.slot;
-  CheckoutCore& core = *slot.core;
-  ThreadMark* mark = ThreadMark::mine_if_any();
-  const auto quiet = [&] { return slot.marks.load(std::memory_order_relaxed) == 0; };
-  const bool held = slot.word.load(std::memory_order_relaxed) == Slot::held_word(claim.generation);
-  if (!quiet() || !held || mark == nullptr) [[unlikely]]
-    return core.checkin_slow(claim);
-  mark->enter(&core);
-  slot.word.store(Slot::free_word(claim.generation), std::memory_order_release);
-  light_fence();
-  if (!quiet()) [[unlikely]]
-    return core.checkin_late(slot);
-  mark->leave();
-}
-
-void CheckoutCore::checkin(Claim claim) noexcept { checkin_fast(claim); }
-
 CheckoutCore::Entry CheckoutCore::quick(bool force, std::source_location where, Claim& claim) {
-  const std::uint32_t attention = attention_.load(std::memory_order_relaxed);
-  if ((attention & kOverloaded) != 0 && !force) {
+  const std::uint32_t seen = attention.load(std::memory_order_relaxed);
+  if ((seen & kOverloaded) != 0 && !force) {
     refused_fast_.add(ThreadMark::mine().number());
     return Entry::overloaded;
   }
-  if ((attention & kGate) != 0) return Entry::queued;
+  if ((seen & kGate) != 0) return Entry::queued;
   ThreadMark& mark = ThreadMark::mine();
-  claim.slot = ThreadMark::last_slot(id_);
+  claim.slot = static_cast<Slot*>(ThreadMark::last_slot(id));
   claim.generation = claim.slot != nullptr ? claim.slot->try_claim() : 0;
   if (claim.generation == 0) {
     const SlotTable::Claimed claimed = slots_.claim_any(mark.number());
     if (claimed.slot == nullptr) return Entry::queued;
-    ThreadMark::set_last_slot(id_, claimed.slot);
+    ThreadMark::set_last_slot(id, claimed.slot);
     claim = {claimed.slot, claimed.generation};
   }
   claim.slot->where.store(where, std::memory_order_relaxed);
@@ -115,18 +73,19 @@ CheckoutCore::Answer CheckoutCore::checkout_attended(Nanos timeout, bool force, 
   Claim claim;
   switch (quick(force, where, claim)) {
     case Entry::overloaded: return {};
-    case Entry::claimed: return checkout_checked(timeout, force, claim.slot, claim.generation);
+    case Entry::claimed: return checkout_claimed(timeout, force, where, claim);
     default: return checkout_slow(timeout, force, where);
   }
 }
 
 // The slot is claimed; its worker may still turn out to be of no use.
-CheckoutCore::Answer CheckoutCore::checkout_checked(Nanos timeout, bool force, Slot* slot, std::uint64_t generation) {
-  const std::source_location where = slot->where.load(std::memory_order_relaxed);
+CheckoutCore::Answer CheckoutCore::checkout_claimed(Nanos timeout, bool force, std::source_location where,
+                                                    Claim claim) {
+  claim.slot->where.store(where, std::memory_order_relaxed);
   if (gated()) {
-    checkin({slot, generation});
-  } else if (usable({slot, generation})) {
-    return {slot, {generation}};
+    checkin(claim);
+  } else if (usable(claim)) {
+    return {claim.slot, {claim.generation}};
   }
   return checkout_slow(timeout, force, where);
 }
@@ -209,7 +168,7 @@ void CheckoutCore::end_hold(Claim claim, const End& end) {
   ThreadMark::mine().leave();
 }
 
-void CheckoutCore::checkin_slow(Claim claim) noexcept {
+void CheckoutCore::checkin_attended(Claim claim) noexcept {
   end_hold(claim, [&](Slot& slot, Outbox& out) { give(slot, claim.generation, out); });
 }
 
@@ -252,17 +211,4 @@ void CheckoutCore::watch(Claim claim, std::function<void(std::string)> on_death)
     note_callback_error();
   }
 }
-
-namespace detail {
-
-CheckoutAnswer checkout(CheckoutCore& core, std::chrono::nanoseconds timeout, bool force_enqueue,
-                        std::source_location where) {
-  return core.checkout(timeout, force_enqueue, where);
-}
-
-void checkin(CheckoutClaim claim) noexcept {
-  CheckoutCore::checkin_fast({static_cast<CheckoutSlot*>(claim.slot), claim.generation});
-}
-
-}  // namespace detail
 }  // namespace tenure

@@ -4,7 +4,8 @@
 //
 // There are two ways through it. While workers suffice, a checkout is one compare-and-swap on a slot that no other
 // thread is at, a checkin is one plain store, and nothing is shared but a word that nobody writes. Everything else
-// takes the mutex: queueing, starts, deaths, timers, control. The word between the two is `attention_`:
+// takes the mutex: queueing, starts, deaths, timers, control. The fast way is in include/tenure/checkout_fast.hpp, so
+// that it is inlined; the calls took as long as the rest of it. The word between the two is `attention`:
 //
 //     kSlow        checkins end in the mutex; each slot has a mark that says the same
 //     kGate        checkouts begin in the mutex: somebody waits already, or nobody may be served
@@ -28,9 +29,9 @@
 //
 // First in, first out: who comes when somebody waits finds kGate set and queues. A checkin that finds somebody waiting
 // hands its slot over without making it free, so that nobody can overtake. One who saw no gate, and has claimed a slot
-// when it is there, gives the slot back and queues: the claim is a compare-and-swap and so a full fence, and either it
-// is seen by who shuts the gate and then looks at the slots, or it sees the gate. So nothing is held that was claimed
-// after suspend() or drain() have looked.
+// when it is there, gives the slot back and queues: the claim is a compare-and-swap and so a full fence, the gate's
+// store is followed by one (set_attention), and either the claim is seen by who shuts the gate and then looks at the
+// slots, or it sees the gate. So nothing is held that was claimed after suspend() or drain() have looked.
 //
 // A full fence, or a read-modify-write, in every checkin would be simpler, and was rejected: it takes half of what the
 // fast way can do (bench/checkout_bench.cc). Counting the free workers in one word was rejected for the same reason.
@@ -72,7 +73,7 @@ struct CheckoutSurroundings {
   static CheckoutSurroundings real(const CheckoutOptions& options);
 };
 
-class CheckoutCore : public std::enable_shared_from_this<CheckoutCore> {
+class CheckoutCore : public detail::CheckoutDoor, public std::enable_shared_from_this<CheckoutCore> {
  public:
   using Answer = detail::CheckoutAnswer;
   using Slot = detail::CheckoutSlot;
@@ -91,10 +92,14 @@ class CheckoutCore : public std::enable_shared_from_this<CheckoutCore> {
   // Starts the first workers. Once.
   void begin();
 
-  // core.cc: the fast way, and what a blocking caller does.
-  Answer checkout(Nanos timeout, bool force, std::source_location where);
-  static void checkin(Claim claim) noexcept;
-  static void checkin_fast(Claim claim) noexcept;  // the same, for its one caller in core.cc
+  // core.cc: where the fast way goes on, and what a blocking caller does.
+  // A checkout that did not go the fast way: from its beginning, or after the claim.
+  Answer checkout_attended(Nanos timeout, bool force, std::source_location where);
+  Answer checkout_claimed(Nanos timeout, bool force, std::source_location where, Claim claim);
+  static void checkin(Claim claim) noexcept { detail::checkin({claim.slot, claim.generation}); }
+  // Likewise a checkin: before, or after the slot was made free.
+  void checkin_attended(Claim claim) noexcept;
+  void checkin_late(Slot& slot) noexcept;
   void discard(Claim claim, std::string_view reason);
   void watch(Claim claim, std::function<void(std::string)> on_death);
   // The fast way alone: `queued` means that the mutex is needed.
@@ -131,23 +136,14 @@ class CheckoutCore : public std::enable_shared_from_this<CheckoutCore> {
  private:
   using EventKind = CheckoutEvent::Kind;
 
-  static constexpr std::uint32_t kSlow = 1;
-  static constexpr std::uint32_t kGate = 2;
-  static constexpr std::uint32_t kOverloaded = 4;
   static constexpr std::uint32_t kCalm = 256;
   static constexpr std::uint32_t kMaxPendingEvents = 4096;
   static constexpr Instant kNever{Nanos::max()};
   static constexpr Nanos kHibernateEvery = std::chrono::seconds(1);
 
   // core.cc
-  // After a claim; before it a relaxed load does.
-  bool gated() const { return (attention_.load() & kGate) != 0; }
-  [[gnu::noinline]] Answer checkout_attended(Nanos timeout, bool force, std::source_location where);
-  [[gnu::noinline]] Answer checkout_checked(Nanos timeout, bool force, Slot* slot, std::uint64_t generation);
-  [[gnu::noinline]] Answer checkout_slow(Nanos timeout, bool force, std::source_location where);
+  Answer checkout_slow(Nanos timeout, bool force, std::source_location where);
   std::optional<Error> wait_for_answer(BlockingWaiter& waiter, SteadyTime deadline);
-  [[gnu::noinline]] void checkin_slow(Claim claim) noexcept;
-  [[gnu::noinline]] void checkin_late(Slot& slot) noexcept;
   template <class End>
   void end_hold(Claim claim, const End& end);
 
@@ -210,10 +206,6 @@ class CheckoutCore : public std::enable_shared_from_this<CheckoutCore> {
 
   Instant now() const { return loop_ ? loop_->now() : Instant{}; }
 
-  // Read by everybody, all the time; written on the slow way only.
-  alignas(128) std::atomic<std::uint32_t> attention_{0};
-  const bool validates_;
-  const std::uint64_t id_;  // never used again
   const std::string name_;
   const detail::AnyCheck validate_;
   SlotTable slots_{this};

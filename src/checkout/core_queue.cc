@@ -139,7 +139,7 @@ void CheckoutCore::refuse_all(Errc code, Outbox& out) {
 // From here on every checkin takes the mutex.
 void CheckoutCore::slow_down() {
   calm_ = 0;
-  if ((attention_.load(std::memory_order_relaxed) & kSlow) != 0) return;
+  if ((attention.load(std::memory_order_relaxed) & kSlow) != 0) return;
   set_attention(kSlow, true);
   mark_slow(true);
   heavy_fence();
@@ -157,16 +157,20 @@ void CheckoutCore::mark_slow(bool on) {
 
 // A checkin has found nobody waiting.
 void CheckoutCore::calm_down() {
-  if (attention_.load(std::memory_order_relaxed) != kSlow || live_ > options_.max_workers) return;
+  if (attention.load(std::memory_order_relaxed) != kSlow || live_ > options_.max_workers) return;
   if (++calm_ < kCalm || !has_asymmetric_fence()) return;
   mark_slow(false);
-  attention_.store(0);
+  attention.store(0);
 }
 
 void CheckoutCore::set_attention(std::uint32_t bit, bool on) {
-  const std::uint32_t attention = attention_.load(std::memory_order_relaxed);
-  const std::uint32_t wanted = on ? attention | bit : attention & ~bit;
-  if (wanted != attention) attention_.store(wanted);
+  const std::uint32_t present = attention.load(std::memory_order_relaxed);
+  const std::uint32_t wanted = on ? present | bit : present & ~bit;
+  if (wanted == present) return;
+  attention.store(wanted);
+  // Who shuts the gate and then looks at the slots reads their words without an order of its own. On x86 the store is
+  // a full fence; on ARM what is read next may overtake it, and miss a claim that has missed the gate.
+  if (on) std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 
 }  // namespace tenure

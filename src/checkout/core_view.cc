@@ -18,7 +18,7 @@ CheckoutState CheckoutCore::state() const {
   state.starting = static_cast<std::uint32_t>(starting_);
   state.stopping = static_cast<std::uint32_t>(stopping_);
   state.waiting = queue_.size();
-  state.overloaded = (attention_.load(std::memory_order_relaxed) & kOverloaded) != 0;
+  state.overloaded = (attention.load(std::memory_order_relaxed) & kOverloaded) != 0;
   state.default_workers = options_.default_workers;
   state.max_workers = options_.max_workers;
   state.max_queue = options_.max_queue;

@@ -18,9 +18,18 @@ void WorkerAlarm::retire(std::string_view reason) const {
 }
 
 namespace detail {
+
+const Error checkout_overloaded{Errc::overloaded, "checkout", {}};
+
 namespace {
 
 CheckoutSlot& slot_of(CheckoutClaim claim) { return *static_cast<CheckoutSlot*>(claim.slot); }
+
+CheckoutCore::Claim claim_of(CheckoutClaim claim) { return {&slot_of(claim), claim.generation}; }
+
+CheckoutCore& core_of(CheckoutDoor& door) { return static_cast<CheckoutCore&>(door); }
+
+const CheckoutCore& core_of(const CheckoutDoor& door) { return static_cast<const CheckoutCore&>(door); }
 
 }  // namespace
 
@@ -41,43 +50,61 @@ Result<CorePtr> open_checkout(CheckoutOptions options, AnyFactory factory, AnyCh
 }
 
 Result<CorePtr> find_checkout(std::string_view name, const std::type_info& type) {
-  return CheckoutRegistry::of_process().find(name, type);
+  auto core = CheckoutRegistry::of_process().find(name, type);
+  if (!core) return Failure(std::move(core).error());
+  return *std::move(core);
 }
+
+CheckoutAnswer checkout_attended(CheckoutDoor& door, std::chrono::nanoseconds timeout, bool force_enqueue,
+                                 std::source_location where) {
+  return core_of(door).checkout_attended(timeout, force_enqueue, where);
+}
+
+CheckoutAnswer checkout_claimed(CheckoutDoor& door, std::chrono::nanoseconds timeout, bool force_enqueue,
+                                std::source_location where, CheckoutClaim claim) {
+  return core_of(door).checkout_claimed(timeout, force_enqueue, where, claim_of(claim));
+}
+
+void checkin_attended(CheckoutClaim claim) noexcept { claim.slot->core->checkin_attended(claim_of(claim)); }
+
+void checkin_late(CheckoutClaim claim) noexcept { claim.slot->core->checkin_late(slot_of(claim)); }
 
 bool alive(CheckoutClaim claim) noexcept { return !slot_of(claim).has(CheckoutSlot::kDied); }
 
 std::uint64_t number(CheckoutClaim claim) noexcept { return slot_of(claim).core->number(slot_of(claim)); }
 
 void discard(CheckoutClaim claim, std::string_view reason) noexcept {
-  slot_of(claim).core->discard({&slot_of(claim), claim.generation}, reason);
+  claim.slot->core->discard(claim_of(claim), reason);
 }
 
 void watch(CheckoutClaim claim, std::function<void(std::string)> on_death) {
-  slot_of(claim).core->watch({&slot_of(claim), claim.generation}, std::move(on_death));
+  claim.slot->core->watch(claim_of(claim), std::move(on_death));
 }
 
-CheckoutState state(const CheckoutCore& core) { return core.state(); }
+CheckoutState state(const CheckoutDoor& door) { return core_of(door).state(); }
 
-CheckoutMetrics metrics(const CheckoutCore& core) { return core.metrics(); }
+CheckoutMetrics metrics(const CheckoutDoor& door) { return core_of(door).metrics(); }
 
-void suspend(CheckoutCore& core) { core.suspend(); }
+void suspend(CheckoutDoor& door) { core_of(door).suspend(); }
 
-void resume(CheckoutCore& core) { core.resume(); }
+void resume(CheckoutDoor& door) { core_of(door).resume(); }
 
-Status drain(CheckoutCore& core, std::chrono::nanoseconds timeout) { return core.drain(timeout); }
+Status drain(CheckoutDoor& door, std::chrono::nanoseconds timeout) { return core_of(door).drain(timeout); }
 
-Status resize(CheckoutCore& core, std::uint32_t default_workers, std::uint32_t max_workers) {
-  return core.resize(default_workers, max_workers);
+Status resize(CheckoutDoor& door, std::uint32_t default_workers, std::uint32_t max_workers) {
+  return core_of(door).resize(default_workers, max_workers);
 }
 
-void close(CheckoutCore& core) {
+void close(CheckoutDoor& door) {
+  CheckoutCore& core = core_of(door);
   if (!core.name().empty()) CheckoutRegistry::of_process().remove(core.name(), &core);
   core.close();
 }
 
-PendingPtr checkout_async(const CorePtr& core, TellCheckout tell, AsyncCheckoutOptions options,
+PendingPtr checkout_async(const CorePtr& door, TellCheckout tell, AsyncCheckoutOptions options,
                           std::source_location where) {
-  auto pending = std::make_shared<PendingCheckout>(core, std::move(tell), std::move(options), where);
+  auto core = std::static_pointer_cast<CheckoutCore>(door);
+  auto pending = std::make_shared<PendingCheckout>(std::move(core), std::move(tell), std::move(options), where);
   pending->begin();
   return pending;
 }

@@ -7,8 +7,7 @@
 
 namespace tenure {
 
-thread_local constinit ThreadMark* ThreadMark::own_mark_ = nullptr;
-thread_local constinit std::array<ThreadMark::Hint, ThreadMark::kHints> ThreadMark::own_hints_{};
+thread_local constinit detail::CheckoutThread detail::own_checkouts{};
 
 // Gives a thread's mark back when the thread ends. One that is acquired after that, by a destructor that runs later
 // still, stays taken.
@@ -16,7 +15,7 @@ class MarkKeeper {
  public:
   ~MarkKeeper() {
     if (mark != nullptr) mark->taken_.store(false, std::memory_order_release);
-    ThreadMark::own_mark_ = nullptr;
+    detail::own_checkouts.mark = nullptr;
   }
   ThreadMark* mark = nullptr;
 };
@@ -50,8 +49,8 @@ ThreadMark& ThreadMark::acquire() {
 void ThreadMark::wait_until_left(const CheckoutCore* core) {
   heavy_fence();
   for (const ThreadMark* mark = first_mark.load(std::memory_order_acquire); mark != nullptr; mark = mark->next_) {
-    if (mark == own_mark_) continue;
-    while (mark->at_.load(std::memory_order_acquire) == core) std::this_thread::yield();
+    if (mark == mine_if_any()) continue;
+    while (mark->at.load(std::memory_order_acquire) == core) std::this_thread::yield();
   }
 }
 

@@ -7,45 +7,42 @@
 // destroyed, and its memory about to be freed; so the thread says beforehand that it is there, and the one who frees
 // waits until nobody is. The mark is a plain store: the price is on the side of the one who frees (heavy_fence).
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <tenure/checkout_fast.hpp>
 
 namespace tenure {
 
-class CheckoutCore;
-namespace detail {
-struct CheckoutSlot;
-}
-
-class ThreadMark {
+class ThreadMark : detail::CheckoutMark {
  public:
   // The calling thread's own.
   static ThreadMark& mine() {
-    if (own_mark_ == nullptr) [[unlikely]]
-      own_mark_ = &acquire();
-    return *own_mark_;
+    if (detail::own_checkouts.mark == nullptr) [[unlikely]]
+      detail::own_checkouts.mark = &acquire();
+    return *mine_if_any();
   }
   // The same, or null where it has none yet.
-  static ThreadMark* mine_if_any() { return own_mark_; }
+  static ThreadMark* mine_if_any() { return static_cast<ThreadMark*>(detail::own_checkouts.mark); }
   // Waits until no thread but this one is at that pool.
   static void wait_until_left(const CheckoutCore* core);
 
   void enter(const CheckoutCore* core) {
-    at_.store(core, std::memory_order_relaxed);
+    at.store(core, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
-  void leave() { at_.store(nullptr, std::memory_order_release); }
+  void leave() { at.store(nullptr, std::memory_order_release); }
 
   // The slot this thread last had of a pool, or none. Pools are told apart by numbers that are never used again, so
   // that a slot is only ever given to one who asks on behalf of its own pool.
-  static detail::CheckoutSlot* last_slot(std::uint64_t pool) {
-    const Hint& hint = own_hints_[pool % kHints];
-    return hint.pool == pool ? hint.slot : nullptr;
+  static detail::CheckoutSlotHead* last_slot(std::uint64_t pool) {
+    const Hint& hint = detail::own_checkouts.hints[pool % detail::CheckoutThread::kHints];
+    if (hint.pool != pool) return nullptr;
+    detail::own_checkouts.last = hint;
+    return hint.slot;
   }
-  static void set_last_slot(std::uint64_t pool, detail::CheckoutSlot* slot) {
-    own_hints_[pool % kHints] = {pool, slot};
+  static void set_last_slot(std::uint64_t pool, detail::CheckoutSlotHead* slot) {
+    detail::own_checkouts.last = detail::own_checkouts.hints[pool % detail::CheckoutThread::kHints] = {pool, slot};
   }
   // Spreads threads over slots and counters.
   std::size_t number() const { return number_; }
@@ -53,18 +50,10 @@ class ThreadMark {
  private:
   friend class MarkKeeper;
 
-  struct Hint {
-    std::uint64_t pool = 0;
-    detail::CheckoutSlot* slot = nullptr;
-  };
-  static constexpr std::size_t kHints = 8;
+  using Hint = detail::CheckoutThread::Hint;
 
   static ThreadMark& acquire();
 
-  static thread_local constinit ThreadMark* own_mark_;
-  static thread_local constinit std::array<Hint, kHints> own_hints_;
-
-  alignas(64) std::atomic<const CheckoutCore*> at_{nullptr};
   std::size_t number_ = 0;
   std::atomic<bool> taken_{true};  // given back at the thread's end, for another thread
   ThreadMark* next_ = nullptr;     // all of them, which are never freed

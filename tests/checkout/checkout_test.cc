@@ -50,6 +50,44 @@ TEST(Checkout, a_lease_can_be_moved_and_let_go_elsewhere) {
   EXPECT_EQ(stage->state().free, 1U);
 }
 
+// A thread remembers its last slot of a few pools; none of them is ever taken for another's, nor a dead pool's.
+TEST(Checkout, a_thread_that_uses_many_pools_gets_each_ones_own_workers) {
+  std::vector<std::unique_ptr<CheckoutPool<int>>> pools;
+  for (int i = 0; i < 20; ++i) {
+    pools.push_back(std::make_unique<CheckoutPool<int>>([i] { return i; }, sized(1, 1)));
+  }
+  for (int round = 0; round < 5; ++round) {
+    for (int i = 0; i < 20; ++i) {
+      EXPECT_EQ(*pools[static_cast<std::size_t>(i)]->checkout().value(), i);
+      EXPECT_EQ(*pools[static_cast<std::size_t>(i)]->checkout().value(), i);
+    }
+  }
+  pools[19] = std::make_unique<CheckoutPool<int>>([] { return 100; }, sized(1, 1));
+  EXPECT_EQ(*pools[19]->checkout().value(), 100);
+}
+
+// The Result of a checkout keeps its error elsewhere; it is used as any other.
+TEST(Checkout, its_result_can_be_moved_and_asked_as_any_other) {
+  const auto stage = Stage::ready(sized(1, 1));
+  Result<Stage::Lease> lease = stage->pool->checkout();
+  Result<Stage::Lease> refused = stage->pool->checkout();
+  Result<Stage::Lease> likewise = stage->pool->checkout();
+  ASSERT_TRUE(lease && !refused && !likewise);
+  EXPECT_THROW((void)refused.value(), BadResult);
+  EXPECT_EQ(std::as_const(refused).error().operation, "checkout");
+  refused.error().context = "mine";
+  EXPECT_EQ(likewise.error().context, "");
+  Result<Stage::Lease> moved = std::move(refused);
+  EXPECT_EQ(moved.error().context, "mine");
+  EXPECT_FALSE(refused);  // NOLINT(bugprone-use-after-move): there is still no lease
+  moved = std::move(lease);
+  ASSERT_TRUE(moved);
+  EXPECT_EQ(stage->state().held, 1U);
+  moved = Failure(Error{Errc::closed, "test", "over"});  // lets the lease go
+  EXPECT_EQ(std::move(moved).error().code, Errc::closed);
+  EXPECT_EQ(stage->state().free, 1U);
+}
+
 // Without a queue a caller is refused at once, and served in the moment a worker is free, not some time later.
 TEST(Checkout, overload_clears_in_the_moment_a_worker_is_free) {
   const auto stage = Stage::ready(sized(2, 2));
