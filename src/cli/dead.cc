@@ -1,30 +1,22 @@
 // tenure dead: what is out of attempts, and what is to become of it.
 
-#include <algorithm>
-
 #include "cli/connect.h"
 #include "cli/failure.h"
 #include "cli/run.h"
 #include "cli/table.h"
+#include "tenure/v1/record.pb.h"
 
 namespace tenure::cli {
 namespace {
-
-struct DeadRow {
-  std::uint64_t id;
-  Bytes key;
-  JobKind kind;
-  bool quarantined;
-  std::uint64_t epoch;
-  std::int64_t age_ms;
-  Bytes error;
-};
 
 std::string first_line(const std::string& text) {
   constexpr std::size_t kShown = 60;
   const std::string line = text.substr(0, text.find('\n'));
   return line.size() <= kShown ? line : line.substr(0, kShown) + "…";
 }
+
+std::string_view kind_of(const v1::ListedDead& dead) { return to_string(static_cast<JobKind>(dead.kind())); }
+std::string_view state_of(const v1::ListedDead& dead) { return dead.quarantined() ? "quarantined" : "dead"; }
 
 int settle(const Call& call, Request::Kind kind, std::string_view done) {
   const Result<std::uint64_t> id = read_number(call.words[0], UINT64_MAX);
@@ -58,37 +50,25 @@ int run_dead_list(const Call& call) {
   if (!limit) return report_usage(call, limit.error());
   const Result<Deadline> deadline = deadline_of(call, std::chrono::seconds(30));
   if (!deadline) return report_usage(call, deadline.error());
-  const Result<std::unique_ptr<Shards>> pool = follow(call);
+  const Result<std::unique_ptr<Shards>> pool = connect(call);
   if (!pool) return report(call, pool.error());
-  std::vector<DeadRow> rows;
-  const Status looked = (*pool)->look(
-      [&](const Machine& machine) {
-        std::size_t taken = 0;
-        for (const auto& [id, letter] : machine.dead()) {
-          if (taken++ == *limit) break;
-          rows.push_back({id, letter.key, letter.kind, letter.quarantined, letter.epoch,
-                          std::max<std::int64_t>(machine.log_time_ms() - letter.since_ms, 0), letter.error});
-        }
-      },
-      *deadline);
-  if (!looked) return report(call, looked.error());
-  std::sort(rows.begin(), rows.end(), [](const DeadRow& a, const DeadRow& b) { return a.id < b.id; });
-  if (rows.size() > *limit) rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(*limit), rows.end());
+  const Result<std::vector<v1::ListedDead>> rows = (*pool)->list_dead(0, *limit, false, *deadline);
+  if (!rows) return report(call, rows.error());
   if (call.json()) {
     Json json;
     json.object().array("dead");
-    for (const DeadRow& row : rows) {
-      json.object().field("id", row.id).field("key", row.key).field("kind", to_string(row.kind));
-      json.field("state", row.quarantined ? "quarantined" : "dead").field("epoch", row.epoch);
-      json.field("age_ms", row.age_ms).field("error", row.error).end();
+    for (const v1::ListedDead& row : *rows) {
+      json.object().field("id", row.id()).field("key", row.key()).field("kind", kind_of(row));
+      json.field("state", state_of(row)).field("epoch", row.epoch());
+      json.field("age_ms", row.age_ms()).field("error", row.error()).end();
     }
     print(json.end().end().text());
     return kDone;
   }
   Table table({"ID", "KEY", "KIND", "STATE", "AGE", "ERROR"});
-  for (const DeadRow& row : rows) {
-    table.add({std::to_string(row.id), row.key, std::string(to_string(row.kind)),
-               row.quarantined ? "quarantined" : "dead", show_ms(row.age_ms), first_line(row.error)});
+  for (const v1::ListedDead& row : *rows) {
+    table.add({std::to_string(row.id()), row.key(), std::string(kind_of(row)), std::string(state_of(row)),
+               show_ms(row.age_ms()), first_line(row.error())});
   }
   table.print();
   return kDone;

@@ -70,6 +70,28 @@ void list_workers(const Machine& machine, const Observer& observer, v1::Told& to
   }
 }
 
+void list_dead(const Machine& machine, const v1::ListDead& query, std::size_t most, std::size_t bytes_most,
+               v1::Told& told) {
+  const std::size_t limit = std::clamp<std::size_t>(query.limit(), 1, most);
+  const std::map<std::uint64_t, DeadLetter>& letters = machine.dead();
+  std::size_t bytes = 0;
+  for (auto at = letters.upper_bound(query.after()); at != letters.end(); ++at) {
+    told.set_more_dead(static_cast<std::size_t>(told.dead_size()) == limit || bytes >= bytes_most);
+    if (told.more_dead()) return;
+    const DeadLetter& letter = at->second;
+    v1::ListedDead& listed = *told.add_dead();
+    listed.set_id(at->first);
+    listed.set_key(letter.key);
+    listed.set_kind(static_cast<std::uint32_t>(letter.kind));
+    listed.set_quarantined(letter.quarantined);
+    listed.set_epoch(letter.epoch);
+    listed.set_error(letter.error);
+    if (query.payloads()) listed.set_payload(Bytes(machine.dead_payload(letter)));
+    listed.set_age_ms(since(machine, letter.since_ms));
+    bytes += listed.ByteSizeLong();
+  }
+}
+
 }  // namespace
 
 v1::Told tell(const Machine& machine, const Observer& observer, const v1::Ask& ask, std::size_t most,
@@ -79,6 +101,7 @@ v1::Told tell(const Machine& machine, const Observer& observer, const v1::Ask& a
   told.set_position(machine.position());
   if (ask.has_jobs()) list_jobs(machine, ask.jobs(), most, bytes_most, told);
   if (ask.has_workers()) list_workers(machine, observer, told);
+  if (ask.has_dead()) list_dead(machine, ask.dead(), most, bytes_most, told);
   return told;
 }
 

@@ -11,12 +11,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t kDeadPageMax = 10'000;
-
-milliseconds since(const Machine& machine, std::int64_t then_ms) {
-  return milliseconds(std::max<std::int64_t>(machine.log_time_ms() - then_ms, 0));
-}
-
 KeyInfo key_info(const v1::ListedJob& job) {
   return {
       job.key(),     static_cast<JobKind>(job.kind()), static_cast<JobState>(job.state()), job.worker(), job.epoch(),
@@ -45,23 +39,6 @@ void add_worker_infos(const v1::Told& told, std::vector<WorkerInfo>& infos) {
 
 Failure no_such_key(std::string_view key) {
   return fail(Errc::no_such_key, "look up key", "'" + std::string(key) + "' has no job");
-}
-
-// Looks the key up and hands it to `take`; Errc::no_such_key if it has no job.
-Status with_key(PoolImpl& pool, std::string_view key, std::chrono::nanoseconds timeout,
-                const std::function<void(const Machine&, const JobInfo&)>& take) {
-  bool found = false;
-  Status looked = pool.shards().look_at(
-      key,
-      [&](const Machine& machine) {
-        const std::optional<JobInfo> job = machine.find(key);
-        found = job.has_value();
-        if (job) take(machine, *job);
-      },
-      after(timeout));
-  if (!looked) return looked;
-  if (!found) return no_such_key(key);
-  return {};
 }
 
 }  // namespace
@@ -115,11 +92,15 @@ Result<KeyInfo> Pool::key(std::string_view key, Timeout timeout) const {
 }
 
 Result<std::string> Pool::payload(std::string_view key, Timeout timeout) const {
-  std::string payload;
-  const Status looked =
-      with_key(*impl_, key, timeout, [&](const Machine&, const JobInfo& job) { payload = job.payload; });
-  if (!looked) return Failure(looked.error());
-  return payload;
+  std::optional<std::string> payload;
+  const auto look_up = [&](const Machine& machine) {
+    if (const std::optional<JobInfo> job = machine.find(key)) payload = Bytes(job->payload);
+  };
+  if (const Status looked = impl_->shards().look_at(key, look_up, after(timeout)); !looked) {
+    return Failure(looked.error());
+  }
+  if (!payload) return no_such_key(key);
+  return *std::move(payload);
 }
 
 Result<Holder> Pool::holder(std::string_view key, Timeout timeout) const {
@@ -132,22 +113,15 @@ Result<Holder> Pool::holder(std::string_view key, Timeout timeout) const {
 }
 
 Result<std::vector<DeadJob>> Pool::dead_jobs(std::uint64_t after_id, std::size_t limit, Timeout timeout) const {
+  const Deadline deadline = after(timeout);
+  const Result<std::vector<v1::ListedDead>> listed =
+      impl_->shards().list_dead(after_id, std::min(limit, kListedMax), true, deadline);
+  if (!listed) return Failure(listed.error());
   std::vector<DeadJob> dead;
-  const std::size_t most = std::min(limit, kDeadPageMax);
-  const Status looked = impl_->shards().look(
-      [&](const Machine& machine) {
-        const auto& letters = machine.dead();
-        std::size_t taken = 0;
-        for (auto at = letters.upper_bound(after_id); at != letters.end() && taken < most; ++at, ++taken) {
-          const DeadLetter& letter = at->second;
-          dead.push_back({at->first, letter.key, letter.kind, letter.quarantined, letter.epoch, letter.error,
-                          Bytes(machine.dead_payload(letter)), since(machine, letter.since_ms)});
-        }
-      },
-      after(timeout));
-  if (!looked) return Failure(looked.error());
-  std::sort(dead.begin(), dead.end(), [](const DeadJob& a, const DeadJob& b) { return a.id < b.id; });
-  if (dead.size() > most) dead.resize(most);
+  for (const v1::ListedDead& one : *listed) {
+    dead.push_back({one.id(), one.key(), static_cast<JobKind>(one.kind()), one.quarantined(), one.epoch(), one.error(),
+                    one.payload(), milliseconds(one.age_ms())});
+  }
   return dead;
 }
 

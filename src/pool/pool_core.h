@@ -41,6 +41,7 @@ namespace tenure {
 
 namespace v1 {
 class Ask;
+class ListedDead;
 class Told;
 }  // namespace v1
 

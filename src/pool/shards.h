@@ -64,6 +64,9 @@ class Shards final : private HoldReports {
   Status look(const std::function<void(const Machine&)>& what, Deadline deadline);
   // What one shard, or that of a key, says; nothing of one that is gone.
   Result<v1::Told> inquire(std::uint32_t shard, const v1::Ask& ask, Deadline deadline);
+  // Of all shards, in the order of their ids; so many at most.
+  Result<std::vector<v1::ListedDead>> list_dead(std::uint64_t after, std::size_t limit, bool payloads,
+                                                Deadline deadline);
   Status close(Deadline deadline);
   Status shut_down(Deadline deadline);
   // All shards are, or one has broken down, which none of the others can make up for.

@@ -231,6 +231,31 @@ TEST_F(ClientTest, IsToldWhatTheStateSays) {
   EXPECT_EQ(this->told(), pages + 4);  // by one member each
 }
 
+// What failed for good, in the order of its ids, and where to go on.
+TEST_F(ClientTest, IsToldOfTheDead) {
+  const auto member = node("a");
+  LiveClient client(url_, journal_);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_TRUE(reached(client.dispatch("t-" + std::to_string(i), JobKind::task, "fail"), TicketState::failed));
+  }
+  v1::Ask ask;
+  ask.mutable_dead()->set_limit(3);
+  ask.mutable_dead()->set_payloads(true);
+  const std::optional<v1::Told> first = client.inquire(ask);
+  ASSERT_TRUE(first);
+  ASSERT_EQ(first->dead_size(), 3);
+  EXPECT_TRUE(first->more_dead());
+  EXPECT_EQ(first->dead(0).payload(), "fail");
+  EXPECT_LT(first->dead(0).id(), first->dead(1).id());
+  ask.mutable_dead()->set_after(first->dead(2).id());
+  ask.mutable_dead()->set_payloads(false);
+  const std::optional<v1::Told> second = client.inquire(ask);
+  ASSERT_TRUE(second);
+  ASSERT_EQ(second->dead_size(), 2);
+  EXPECT_FALSE(second->more_dead());
+  EXPECT_EQ(second->dead(0).payload(), "");
+}
+
 // What is told is bounded, whatever is asked for.
 TEST_F(ClientTest, IsToldOnlySoMuchAtATime) {
   const auto member = node("a");
