@@ -1,5 +1,8 @@
 #include "node/appender.h"
 
+#include <iterator>
+#include <utility>
+
 #include "base/mutant.h"
 #include "machine/decode.h"
 #include "machine/encode.h"
@@ -26,23 +29,29 @@ Appender::Appender(Log& log, Loop& loop, const Clock& clock, Entropy& entropy, A
       sender_(entropy.id()),
       retry_(loop) {}
 
-void Appender::offer(const v1::Record& record, Milestones milestones) {
-  Gathered& last = gathering();
-  const std::size_t before = last.records.size();
-  append_record(record, last.records);
-  gathered(last, before, std::move(milestones));
+void Appender::offer(const v1::Record& record, Milestones milestones) { gather(own_, record, std::move(milestones)); }
+
+void Appender::offer_behind_requests(const v1::Record& record, Milestones milestones) {
+  gather(requests_, record, std::move(milestones));
 }
 
-void Appender::offer(BytesView encoded, Milestones milestones) {
-  Gathered& last = gathering();
+void Appender::offer_request(BytesView encoded, Milestones milestones) {
+  Gathered& last = gathering(requests_);
   const std::size_t before = last.records.size();
   last.records.append(encoded);
   gathered(last, before, std::move(milestones));
 }
 
-Appender::Gathered& Appender::gathering() {
-  if (waiting_.empty() || waiting_.back().records.size() >= kBatchBytes) waiting_.emplace_back();
-  return waiting_.back();
+void Appender::gather(Queue& queue, const v1::Record& record, Milestones milestones) {
+  Gathered& last = gathering(queue);
+  const std::size_t before = last.records.size();
+  append_record(record, last.records);
+  gathered(last, before, std::move(milestones));
+}
+
+Appender::Gathered& Appender::gathering(Queue& queue) {
+  if (queue.empty() || queue.back().records.size() >= kBatchBytes) queue.push_back({std::exchange(spare_, {}), {}});
+  return queue.back();
 }
 
 void Appender::gathered(Gathered& last, std::size_t before, Milestones milestones) {
@@ -86,26 +95,36 @@ void Appender::schedule() {
 }
 
 void Appender::send_next() {
-  if (under_way_ || waiting_.empty()) return;
-  Gathered next = std::move(waiting_.front());
-  waiting_.pop_front();
-  waiting_bytes_ -= next.records.size();
-
+  if (under_way_ || (own_.empty() && requests_.empty())) return;
   v1::Batch head;
   head.set_format(kBatchFormat);
   head.set_sender(sender_);
   head.set_sequence(++sequence_);
   head.set_wall_ms(clock_.wall_ms());
-  batch_ = head.SerializeAsString();
-  batch_ += next.records;
+  head.SerializeToString(&batch_);
+  take_first(own_);
+  take_first(requests_);
   under_way_ = true;
   in_doubt_ = false;
   first_sent_ = loop_.now();
-  milestones_ = std::move(next.milestones);
   for (const Milestones& milestone : milestones_) {
     if (milestone.sent) milestone.sent(first_sent_);
   }
   transmit();
+}
+
+// Into the batch that is about to be sent.
+void Appender::take_first(Queue& queue) {
+  if (queue.empty()) return;
+  Gathered& first = queue.front();
+  batch_ += first.records;
+  waiting_bytes_ -= first.records.size();
+  std::move(first.milestones.begin(), first.milestones.end(), std::back_inserter(milestones_));
+  if (first.records.capacity() <= 2 * kBatchBytes) {
+    first.records.clear();
+    spare_ = std::move(first.records);
+  }
+  queue.pop_front();
 }
 
 void Appender::transmit() {

@@ -1,8 +1,12 @@
 #pragma once
 
-// Sends a node's records, in order, as few batches: while one batch is under way the next one gathers. One at a
-// time is what keeps the order when an answer is lost and the batch must be sent again; under load a batch carries
-// hundreds of records, so that the log is asked seldom.
+// Sends a node's records as few batches: while one batch is under way the next one gathers. One at a time is what keeps
+// the order when an answer is lost and the batch must be sent again; under load a batch carries hundreds of records, so
+// that the log is asked seldom.
+//
+// There are two lanes, and each keeps its order. The protocol's own records lie before the users' requests of the same
+// batch: what a holder has to say of its keys, be it that it lets go of one, does not wait behind megabytes of jobs
+// that somebody has dispatched here. A batch takes some of each, so that neither lane waits for the other to run dry.
 
 #include <cstdint>
 #include <deque>
@@ -23,7 +27,7 @@ class Record;
 }  // namespace v1
 
 constexpr std::size_t kUnsentBytesMax = 16U << 20;
-constexpr std::size_t kBatchBytes = 256U << 10;  // a batch is cut after the record that reaches this
+constexpr std::size_t kBatchBytes = 256U << 10;  // of each lane; a batch is cut after the record that reaches this
 
 class AppenderEvents {
  public:
@@ -39,7 +43,8 @@ class AppenderEvents {
 };
 
 // Called on the loop, with the record's batch: at the moment it is handed to the log for the first time, and once
-// it is known to lie in the log, and where. Everything offered earlier has then been sent, or is in the log, too.
+// it is known to lie in the log, and where. What was offered to the same lane earlier has then been sent, or is in the
+// log, too.
 struct Milestones {
   std::function<void(Instant)> sent;
   std::function<void(Position)> appended;
@@ -52,8 +57,10 @@ class Appender {
 
   // The protocol's own records: always taken, since they are bounded by what the node holds.
   void offer(const v1::Record& record, Milestones milestones = {});
-  // The same, of a record that was encoded by append_record().
-  void offer(BytesView encoded, Milestones milestones = {});
+  // The same, for a record that must not overtake the users' requests which were offered before it.
+  void offer_behind_requests(const v1::Record& record, Milestones milestones = {});
+  // A user's request, encoded by append_record().
+  void offer_request(BytesView encoded, Milestones milestones = {});
   // The node's reader is at this position, and has met this sender's batches up to `sequence` on its way. False: a
   // batch that was acknowledged is not there. To be called after every entry.
   bool all_met(Position at, std::uint64_t sequence);
@@ -71,9 +78,12 @@ class Appender {
     Bytes records;  // encoded, ready to follow a batch's head
     std::vector<Milestones> milestones;
   };
+  using Queue = std::deque<Gathered>;
 
-  Gathered& gathering();
+  Gathered& gathering(Queue& queue);
+  void gather(Queue& queue, const v1::Record& record, Milestones milestones);
   void gathered(Gathered& last, std::size_t before, Milestones milestones);
+  void take_first(Queue& queue);
   void schedule();
   void send_next();
   void transmit();
@@ -94,8 +104,10 @@ class Appender {
   std::deque<Acknowledged> unmet_;  // and not yet met by the reader
   std::uint64_t met_ = 0;           // the last sequence that the reader has met
 
-  std::deque<Gathered> waiting_;
-  std::size_t waiting_bytes_ = 0;
+  Queue own_;
+  Queue requests_;
+  std::size_t waiting_bytes_ = 0;  // in both
+  Bytes spare_;                    // memory of what has been sent, to gather in again
   bool scheduled_ = false;
 
   bool under_way_ = false;

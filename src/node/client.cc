@@ -46,13 +46,13 @@ Result<std::uint64_t> Client::ask(const Request& request) {
 Status Client::send(const SealedRequest& request, std::shared_ptr<OpenTicket> ticket) {
   if (Status room = appender_.has_room(); !room) return room;
   tickets_.add(request.ticket, request.single, loop_.now(), std::move(ticket));
-  appender_.offer(request.record, {nullptr, [this, number = request.ticket](Position at) {
-                                     if (replica_) return;
-                                     // All may have been said before this copy.
-                                     if (!cursor_ && appender_.resent()) return fold();
-                                     if (!cursor_) follow({at, 0});
-                                     if (*cursor_ == Cursor{at, 0}) tickets_.meet(number);
-                                   }});
+  appender_.offer_request(request.record, {nullptr, [this, number = request.ticket](Position at) {
+                                             if (replica_) return;
+                                             // All may have been said before this copy.
+                                             if (!cursor_ && appender_.resent()) return fold();
+                                             if (!cursor_) follow({at, 0});
+                                             if (*cursor_ == Cursor{at, 0}) tickets_.meet(number);
+                                           }});
   if (fold_wanted_) fold();
   if (!impatience_.armed()) watch_patience();
   return {};
@@ -78,13 +78,13 @@ void Client::follow(const Cursor& from) {
 
 void Client::read() {
   reading_ = true;
-  auto done = token_.guard([this](Result<std::vector<Entry>> entries) { take(std::move(entries)); });
+  auto done = token_.guard([this](const Result<std::vector<Entry>>& entries) { take(entries); });
   log_.read(*cursor_, [loop = &loop_, done = std::move(done)](Result<std::vector<Entry>> entries) mutable {
     loop->post([done = std::move(done), entries = std::move(entries)]() mutable { done(std::move(entries)); });
   });
 }
 
-void Client::take(Result<std::vector<Entry>> entries) {
+void Client::take(const Result<std::vector<Entry>>& entries) {
   reading_ = false;
   if (!entries && entries.error().code == Errc::closed) return;
   if (!entries && entries.error().code == Errc::unavailable && !fold_wanted_) {

@@ -71,7 +71,7 @@ class Client final : private ReplicaEvents, private AppenderEvents {
  private:
   void follow(const Cursor& from);
   void read();
-  void take(Result<std::vector<Entry>> entries);
+  void take(const Result<std::vector<Entry>>& entries);
   void look(const v1::Batch& batch);
   void hear(const Settlement& settlement, std::uint64_t session);
   void watch_patience();

@@ -107,7 +107,7 @@ Result<std::uint64_t> Node::ask(const Request& request) {
 Status Node::send(const SealedRequest& request, std::shared_ptr<OpenTicket> ticket) {
   if (phase_ == Phase::over || failure_) return fail(Errc::closed, "append", "the node has stopped");
   if (Status room = appender_.has_room(); !room) return room;
-  appender_.offer(request.record);
+  appender_.offer_request(request.record);
   tickets_.add(request.ticket, request.single, world_.loop.now(), std::move(ticket));
   return {};
 }
@@ -121,7 +121,7 @@ void Node::drain(BytesView worker) {
 void Node::shut_down() {
   v1::Record record;
   record.mutable_shutdown();
-  appender_.offer(record);
+  appender_.offer_behind_requests(record);
 }
 
 void Node::leave_at_shutdown() {

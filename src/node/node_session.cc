@@ -222,7 +222,10 @@ void Node::check_leaving() {
 void Node::leave() {
   phase_ = Phase::leaving;
   runtime_->fence([] {});
-  offer_end(session_, v1::End::LEFT);
+  v1::Record record;
+  record.mutable_end()->set_session(session_);
+  record.mutable_end()->set_reason(v1::End::LEFT);
+  appender_.offer_behind_requests(record);  // what was asked here before is still asked
 }
 
 // Nothing of the session runs any more, so that others need not wait for its lease.

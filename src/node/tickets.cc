@@ -63,7 +63,8 @@ void Tickets::in_doubt() {
   if (open_.empty()) return;
   v1::Record record;
   record.mutable_tick();
-  appender_.offer(record, {nullptr, [this, marker = ++markers_](Position at) { markers_ahead_[marker] = at; }});
+  appender_.offer_behind_requests(record,
+                                  {nullptr, [this, marker = ++markers_](Position at) { markers_ahead_[marker] = at; }});
 }
 
 void Tickets::applied(const Machine& machine) {

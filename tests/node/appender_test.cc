@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "machine/encode.h"
 #include "machine/limits.h"
 #include "node/manual_world.h"
 #include "tenure/v1/record.pb.h"
@@ -19,6 +20,32 @@ class AppenderTest : public testing::Test, private AppenderEvents {
     v1::Record record;
     record.mutable_drain()->set_worker(key);
     appender_.offer(record);
+  }
+  void offer_request(const Bytes& key) {
+    v1::Record record;
+    record.mutable_drain()->set_worker(key);
+    Bytes encoded;
+    append_record(record, encoded);
+    appender_.offer_request(encoded);
+  }
+  void offer_behind_requests(const Bytes& key) {
+    v1::Record record;
+    record.mutable_drain()->set_worker(key);
+    appender_.offer_behind_requests(record);
+  }
+  // Answers one batch after the other until there is none, and tells the first letters of what each had.
+  std::vector<std::string> send_all() {
+    std::vector<std::string> batches;
+    loop_.settle();
+    while (!log_.appends.empty()) {
+      std::string letters;
+      const v1::Batch next = batch(log_.appends[0]);
+      for (const v1::Record& record : next.records()) letters += record.drain().worker()[0];
+      batches.push_back(letters);
+      log_.answer(Position{1});
+      loop_.settle();
+    }
+    return batches;
   }
   static v1::Batch batch(const ManualLog::Append& append) {
     v1::Batch batch;
@@ -191,6 +218,36 @@ TEST_F(AppenderTest, CutsLargeBatches) {
     loop_.settle();
   }
   EXPECT_EQ(order, "abcdefghij");
+}
+
+// What the node itself has to say does not wait behind the requests that users have brought; each lane keeps its order.
+TEST_F(AppenderTest, OwnRecordsComeBeforeRequests) {
+  offer("first");
+  loop_.settle();
+  offer_request("r");
+  offer_request("s");
+  offer("a");
+  offer("b");
+  EXPECT_EQ(send_all(), (std::vector<std::string>{"f", "abrs"}));
+}
+
+// However much waits in one lane, the other gets its part of every batch.
+TEST_F(AppenderTest, NeitherLaneWaitsForTheOtherToRunDry) {
+  for (const char letter : {'a', 'b', 'c'}) offer(Bytes(kBatchBytes, letter));
+  for (const char letter : {'r', 's', 't', 'u'}) offer_request(Bytes(kBatchBytes, letter));
+  offer("d");
+  EXPECT_EQ(send_all(), (std::vector<std::string>{"ar", "bs", "ct", "du"}));
+}
+
+// A record that closes what was asked before, such as the end of a session, overtakes no request.
+TEST_F(AppenderTest, WhatIsBehindTheRequestsOvertakesNone) {
+  offer_request(Bytes(kBatchBytes, 'r'));
+  offer_request("s");
+  offer("a");
+  offer_behind_requests("z");
+  offer("b");
+  offer_request("t");
+  EXPECT_EQ(send_all(), (std::vector<std::string>{"abr", "szt"}));
 }
 
 }  // namespace
