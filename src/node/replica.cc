@@ -11,6 +11,9 @@ constexpr Nanos kRetryBase = std::chrono::milliseconds(5);
 constexpr Nanos kRetryCap = std::chrono::milliseconds(500);
 constexpr std::size_t kDigestsMax = 4096;
 constexpr std::size_t kSavedMax = 64;
+// The log may outweigh the state this many times before a snapshot is due. To read a log again is quicker than to write
+// a state, and where jobs come and go most of a snapshot is out of date before anybody could have read it.
+constexpr std::uint64_t kLogToState = 2;
 
 }  // namespace
 
@@ -137,7 +140,7 @@ void Replica::note_saved(Position position) {
 
 void Replica::maybe_snapshot() {
   if (!options_.snapshots || source_ || machine_->gone()) return;
-  const std::uint64_t due = std::max(options_.snapshot_bytes_min, machine_->state_bytes());
+  const std::uint64_t due = std::max(options_.snapshot_bytes_min, kLogToState * machine_->state_bytes());
   if (bytes_since_ < std::max(due + due / 2 * std::min<std::size_t>(rank_, 8), not_before_)) return;
   snapshot_at_ = cursor_;
   source_ = machine_->begin_snapshot();
