@@ -9,22 +9,29 @@
 namespace tenure {
 namespace {
 
-constexpr std::size_t kFirstBlockBytes = 256U << 10;
+constexpr std::size_t kFirstBlockBytes = 1U << 20;  // for an entry of 256 KiB; what is not used is never touched
+constexpr std::size_t kBlockBytes = 64U << 10;      // of what does not fit
 
 }  // namespace
 
-Decoder::Decoder() : first_block_(std::make_unique<char[]>(kFirstBlockBytes)) {
+Decoder::Decoder() : first_block_(std::make_unique_for_overwrite<char[]>(kFirstBlockBytes)) {
   google::protobuf::ArenaOptions options;
   options.initial_block = first_block_.get();
   options.initial_block_size = kFirstBlockBytes;
+  options.start_block_size = kBlockBytes;
+  options.max_block_size = kBlockBytes;
   arena_ = std::make_unique<google::protobuf::Arena>(options);
 }
 
 Decoder::~Decoder() = default;
 
 const v1::Batch* Decoder::decode(BytesView data) {
-  if (data.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) return nullptr;
   arena_->Reset();
+  return decode_next(data);
+}
+
+const v1::Batch* Decoder::decode_next(BytesView data) {
+  if (data.size() > static_cast<std::size_t>(std::numeric_limits<int>::max())) return nullptr;
   auto* batch = google::protobuf::Arena::CreateMessage<v1::Batch>(arena_.get());
   if (!batch->ParseFromArray(data.data(), static_cast<int>(data.size()))) return nullptr;
   if (batch->format() != kBatchFormat || batch->sender() == 0 || batch->sequence() == 0) return nullptr;

@@ -1,6 +1,6 @@
 #pragma once
 
-// From the bytes of a log entry to a batch. Memory for one entry at a time is reused.
+// From the bytes of a log entry to a batch. The memory is used again.
 
 #include <memory>
 
@@ -26,6 +26,8 @@ class Decoder {
   // Null if every reader must skip the entry: it does not parse, names no sender, or has a format that is not
   // known. The batch lives until the next call.
   const v1::Batch* decode(BytesView data);
+  // The same, of one more entry of a run: those that were decoded before live on.
+  const v1::Batch* decode_next(BytesView data);
 
  private:
   std::unique_ptr<char[]> first_block_;

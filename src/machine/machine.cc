@@ -13,7 +13,7 @@ Machine::Machine() = default;
 
 Machine::~Machine() { ASSERT(snapshot_ == nullptr); }
 
-void Machine::apply(const EntryView& entry, Effects& effects) {
+void Machine::apply(const EntryView& entry, const v1::Batch* batch, Effects& effects) {
   ASSERT(entry.position > position_);
   effects_ = &effects;
   position_ = entry.position;
@@ -21,7 +21,6 @@ void Machine::apply(const EntryView& entry, Effects& effects) {
   advance_time(entry.time_ms);
   fire_timers();
 
-  const v1::Batch* batch = decoder_.decode(entry.data);
   if (batch == nullptr) {
     ++stats_.entries_skipped;
   } else if (!senders_.accept(batch->sender(), batch->sequence(), log_time_ms_)) {

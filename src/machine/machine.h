@@ -145,7 +145,9 @@ class Machine {
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
-  void apply(const EntryView& entry, Effects& effects);
+  void apply(const EntryView& entry, Effects& effects) { apply(entry, decoder_.decode(entry.data), effects); }
+  // The same, where a Decoder has read the entry's bytes already, be it on another thread.
+  void apply(const EntryView& entry, const v1::Batch* batch, Effects& effects);
 
   // A chain over every decision made so far: equal on all nodes at equal positions. Constant time.
   std::uint64_t digest() const { return digest_; }

@@ -1,6 +1,7 @@
 #include "node/replica.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/mutant.h"
 
@@ -37,6 +38,8 @@ void Replica::resume() { load(); }
 
 void Replica::load() {
   ++generation_;
+  loading_ = true;
+  read_due_ = false;
   source_.reset();
   writer_.reset();
   auto done = token_.guard([this, generation = generation_](Result<Snapshot> snapshot) {
@@ -48,6 +51,7 @@ void Replica::load() {
 }
 
 void Replica::loaded(Result<Snapshot> snapshot) {
+  loading_ = false;
   if (!snapshot) {
     if (snapshot.error().code == Errc::unavailable) return retry(&Replica::load);
     return events_.broken(snapshot.error());
@@ -66,42 +70,77 @@ void Replica::loaded(Result<Snapshot> snapshot) {
   if (!snapshot->chunks.empty()) saved_.push_back({cursor_.position, loop_.now()});
   backoff_.reset();
   events_.reloaded();
-  read();
+  read_on();
 }
 
-void Replica::read() {
-  auto done = token_.guard([this, generation = generation_](Result<std::vector<Entry>> entries) {
-    if (generation == generation_) take(std::move(entries));
-  });
-  log_.read(cursor_, [loop = &loop_, done = std::move(done)](Result<std::vector<Entry>> entries) mutable {
-    loop->post([done = std::move(done), entries = std::move(entries)]() mutable { done(std::move(entries)); });
-  });
-}
-
-void Replica::take(Result<std::vector<Entry>> entries) {
-  if (!entries) {
-    switch (entries.error().code) {
-      case Errc::unavailable: return retry(&Replica::read);
-      // A reader that fell behind a trim cannot prove any more that what it applied is still part of the history.
-      case Errc::trimmed:
-      case Errc::lost_history:
-        if (MUTANT(lost_history_ignored)) return load();
-        return abandon();
-      case Errc::closed: return;
-      default: return events_.broken(entries.error());
-    }
+void Replica::read(const Cursor& after) {
+  if (reading_) {
+    read_due_ = true;
+    return;
   }
+  reading_ = true;
+  RunPtr run = spare_ ? std::exchange(spare_, nullptr) : std::make_shared<Run>();
+  auto done = token_.guard([this, generation = generation_](const RunPtr& it) { came(generation, it); });
+  log_.read(after, [loop = &loop_, run = std::move(run),
+                    done = std::move(done)](Result<std::vector<Entry>>&& entries) mutable {
+    run->fill(std::move(entries));
+    loop->post([done = std::move(done), run = std::move(run)]() mutable { done(run); });
+  });
+}
+
+void Replica::Run::fill(Result<std::vector<Entry>>&& read) {
+  entries.clear();
+  batches.clear();
+  error.reset();
+  if (!read) {
+    error = read.error();
+    return;
+  }
+  entries = *std::move(read);
+  for (const Entry& entry : entries) {
+    batches.push_back(batches.empty() ? decoder.decode(entry.data) : decoder.decode_next(entry.data));
+  }
+}
+
+void Replica::came(std::uint64_t generation, const RunPtr& run) {
+  reading_ = false;
+  if (generation == generation_) {
+    take(*run);
+  } else if (run->error && run->error->code == Errc::lost_history && (loading_ || read_due_)) {
+    // It was read on from what had been given up. The engine takes no appends now until it is loaded anew.
+    load();
+  } else if (std::exchange(read_due_, false)) {
+    read_on();
+  }
+  spare_ = run;
+}
+
+void Replica::take(const Run& run) {
+  if (run.error) return failed(*run.error);
   backoff_.reset();
   const std::uint64_t generation = generation_;
-  for (const Entry& entry : *entries) {
-    if (!apply(entry) || generation != generation_) return;  // the state has been given up
+  read(Cursor::at(run.entries.back()));
+  for (std::size_t i = 0; i < run.entries.size(); ++i) {
+    if (!apply(run.entries[i], run.batches[i]) || generation != generation_) return;  // the state was given up
   }
   maybe_snapshot();
-  read();
 }
 
-bool Replica::apply(const Entry& entry) {
-  machine_->apply({entry.position, entry.time_ms, entry.data}, events_);
+void Replica::failed(const Error& error) {
+  switch (error.code) {
+    case Errc::unavailable: return retry(&Replica::read_on);
+    // A reader that fell behind a trim cannot prove any more that what it applied is still part of the history.
+    case Errc::trimmed:
+    case Errc::lost_history:
+      if (MUTANT(lost_history_ignored)) return load();
+      return abandon();
+    case Errc::closed: return;
+    default: return events_.broken(error);
+  }
+}
+
+bool Replica::apply(const Entry& entry, const v1::Batch* batch) {
+  machine_->apply({entry.position, entry.time_ms, entry.data}, batch, events_);
   cursor_ = Cursor::at(entry);
   applied_at_ = loop_.now();
   digests_.emplace_back(entry.position, machine_->digest());

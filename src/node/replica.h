@@ -14,6 +14,7 @@
 #include "base/entropy.h"
 #include "base/loop.h"
 #include "log/log.h"
+#include "machine/decode.h"
 #include "machine/machine.h"
 #include "node/token.h"
 
@@ -72,12 +73,27 @@ class Replica {
     Instant known;
   };
 
+  // What a read has brought. While one run is applied the next is read, and what its bytes say is found out, on the
+  // engine's thread; there are two of them at most, whose memory is used again.
+  struct Run {
+    std::vector<Entry> entries;
+    std::vector<const v1::Batch*> batches;  // of the entries, one by one
+    std::optional<Error> error;             // or why there are none
+    Decoder decoder;
+
+    void fill(Result<std::vector<Entry>>&& read);
+  };
+  using RunPtr = std::shared_ptr<Run>;
+
   void load();
   void loaded(Result<Snapshot> snapshot);
-  void read();
-  void take(Result<std::vector<Entry>> entries);
+  void read(const Cursor& after);
+  void read_on() { read(cursor_); }
+  void came(std::uint64_t generation, const RunPtr& run);
+  void take(const Run& run);
+  void failed(const Error& error);
   void retry(void (Replica::*step)());
-  bool apply(const Entry& entry);
+  bool apply(const Entry& entry, const v1::Batch* batch);
   void maybe_snapshot();
   void write_snapshot();
   void end_snapshot(const Status& stored);
@@ -93,6 +109,10 @@ class Replica {
   Backoff backoff_;
   Timer retry_;
   std::uint64_t generation_ = 0;  // outdates reads and snapshots that were under way at a reload
+  bool loading_ = false;
+  bool reading_ = false;   // a read is outstanding, if only one that is outdated,
+  bool read_due_ = false;  // for which the first of the new generation has to wait
+  RunPtr spare_;           // null while both are in use, or there is only one yet
 
   std::deque<std::pair<Position, std::uint64_t>> digests_;
   std::deque<Weighed> weighed_;  // entries since the last snapshot

@@ -38,6 +38,21 @@ TestPool& busy(TestPool& pool) {
   return pool;
 }
 
+// A run of entries may be decoded ahead. One that is broken is skipped alone, and those before it live on.
+TEST(BrokenBytes, AreSkippedWithinARun) {
+  Decoder decoder;
+  const Bytes sound = batch_bytes(9, 1, {rec::shutdown()});
+  const v1::Batch* first = decoder.decode(sound);
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(decoder.decode_next("garbage"), nullptr);
+  const v1::Batch* last = decoder.decode_next(batch_bytes(9, 2, {rec::shutdown(), rec::shutdown()}));
+  ASSERT_NE(last, nullptr);
+  EXPECT_EQ(first->sequence(), 1U);
+  EXPECT_EQ(first->records_size(), 1);
+  EXPECT_EQ(last->sequence(), 2U);
+  EXPECT_EQ(last->records_size(), 2);
+}
+
 TEST(BrokenBytes, AreSkippedAndCounted) {
   TestPool pool;
   busy(pool);

@@ -61,7 +61,15 @@ class ManualLog final : public Log {
     Bytes data;
     AppendDone done;
   };
-  std::deque<Append> appends;  // not yet answered
+  struct Read {
+    Cursor after;
+    ReadDone done;
+  };
+  using LoadDone = std::function<void(Result<Snapshot>)>;
+  // Not yet answered.
+  std::deque<Append> appends;
+  std::deque<Read> reads;
+  std::deque<LoadDone> loads;
 
   // Answers the oldest append.
   void answer(Result<Position> result) {
@@ -70,11 +78,22 @@ class ManualLog final : public Log {
     oldest.done(std::move(result));
   }
 
+  void answer_read(Result<std::vector<Entry>> result) {
+    const Read oldest = std::move(reads.front());
+    reads.pop_front();
+    oldest.done(std::move(result));
+  }
+  void answer_load(Result<Snapshot> result) {
+    const LoadDone oldest = std::move(loads.front());
+    loads.pop_front();
+    oldest(std::move(result));
+  }
+
   void append(Lane lane, Bytes data, AppendDone done) override {
     appends.push_back({lane, std::move(data), std::move(done)});
   }
-  void read(Cursor /*after*/, ReadDone /*done*/) override {}
-  void load_snapshot(std::function<void(Result<Snapshot>)> /*done*/) override {}
+  void read(Cursor after, ReadDone done) override { reads.push_back({after, std::move(done)}); }
+  void load_snapshot(LoadDone done) override { loads.push_back(std::move(done)); }
   std::unique_ptr<SnapshotWriter> begin_snapshot(Cursor /*at*/) override { return nullptr; }
   void trim(Position /*before*/, std::function<void(Status)> /*done*/) override {}
   void remove(std::function<void(Status)> /*done*/) override {}

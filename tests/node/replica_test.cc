@@ -1,0 +1,113 @@
+// A replica reads on while it applies; a read that was under way when the state was given up is waited for.
+
+#include "node/replica.h"
+
+#include <gtest/gtest.h>
+
+#include "machine/decode.h"
+#include "node/manual_world.h"
+#include "tenure/v1/record.pb.h"
+
+namespace tenure {
+namespace {
+
+class ReplicaTest : public testing::Test, private ReplicaEvents {
+ protected:
+  ReplicaTest() : entropy_(1), replica_(log_, loop_, entropy_, {}, *this) {
+    replica_.start();
+    load();
+  }
+
+  static Entry entry(Position position) {
+    v1::Batch batch;
+    batch.set_format(kBatchFormat);
+    batch.set_sender(7);
+    batch.set_sequence(position);
+    batch.add_records()->mutable_tick();
+    return {position, static_cast<std::int64_t>(position), batch.SerializeAsString()};
+  }
+  void load() {
+    log_.answer_load(Snapshot{});
+    loop_.settle();
+  }
+  void bring(Result<std::vector<Entry>> run) {
+    log_.answer_read(std::move(run));
+    loop_.settle();
+  }
+
+  ManualLoop loop_;
+  ManualLog log_;
+  SeededEntropy entropy_;
+  std::size_t reads_while_applying_ = 0;
+  bool give_up_ = false;
+  int lost_ = 0;
+  Replica replica_;
+
+ private:
+  void applied() override {
+    reads_while_applying_ = log_.reads.size();
+    if (std::exchange(give_up_, false)) replica_.abandon();
+  }
+  void history_lost() override { ++lost_; }
+  void broken(const Error& error) override { ADD_FAILURE() << error.message(); }
+};
+
+// The next run is asked for before the first is applied, behind its last entry.
+TEST_F(ReplicaTest, ReadsOnWhileItApplies) {
+  ASSERT_EQ(log_.reads.size(), 1U);
+  bring(std::vector{entry(1), entry(2)});
+  EXPECT_EQ(reads_while_applying_, 1U);
+  ASSERT_EQ(log_.reads.size(), 1U);
+  EXPECT_EQ(log_.reads[0].after, Cursor::at(entry(2)));
+  EXPECT_EQ(replica_.position(), 2U);
+  bring(std::vector{entry(3)});
+  EXPECT_EQ(replica_.position(), 3U);
+  EXPECT_EQ(replica_.machine().stats().entries_skipped, 0U);
+}
+
+// What was read ahead for a state that was given up is not applied, and no second read is begun before it has come.
+TEST_F(ReplicaTest, DropsWhatWasReadForAStateThatWasGivenUp) {
+  give_up_ = true;
+  bring(std::vector{entry(1), entry(2)});
+  EXPECT_EQ(lost_, 1);
+  EXPECT_EQ(replica_.position(), 1U);
+  replica_.resume();
+  load();
+  EXPECT_EQ(log_.reads.size(), 1U);
+  bring(std::vector{entry(3)});
+  EXPECT_EQ(replica_.position(), 0U);
+  ASSERT_EQ(log_.reads.size(), 1U);
+  EXPECT_EQ(log_.reads[0].after, Cursor{});
+  bring(std::vector{entry(1)});
+  EXPECT_EQ(replica_.position(), 1U);
+}
+
+// If it is such a read that finds the history lost, the engine has to be told that the reader begins anew.
+TEST_F(ReplicaTest, LoadsAgainWhenAnOutdatedReadFindsHistoryLost) {
+  give_up_ = true;
+  bring(std::vector{entry(1)});
+  replica_.resume();
+  load();
+  bring(fail(Errc::lost_history, "read"));
+  EXPECT_EQ(lost_, 1) << "the state that is lost was given up before";
+  ASSERT_EQ(log_.loads.size(), 1U);
+  load();
+  bring(std::vector{entry(1)});
+  EXPECT_EQ(replica_.position(), 1U);
+}
+
+// The same where the load is under way: what it brings may be older than the loss.
+TEST_F(ReplicaTest, BeginsALoadAnewWhenAnOutdatedReadFindsHistoryLost) {
+  give_up_ = true;
+  bring(std::vector{entry(1)});
+  replica_.resume();
+  bring(fail(Errc::lost_history, "read"));
+  ASSERT_EQ(log_.loads.size(), 2U);
+  load();
+  EXPECT_TRUE(log_.reads.empty());
+  load();
+  EXPECT_EQ(log_.reads.size(), 1U);
+}
+
+}  // namespace
+}  // namespace tenure
