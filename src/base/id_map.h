@@ -35,15 +35,19 @@ class IdMap {
   // The value of the id; a new one where there was none.
   Value& operator[](std::uint64_t id) {
     ASSERT(id != 0);
-    if (Value* known = find(id)) return *known;
     if ((size_ + 1) * 2 > cells_.size()) grow();
+    Cell& cell = cells_[place(id)];
+    if (cell.id == id) return cell.value;
     ++size_;
-    return insert({id, Value{}}).value;
+    if (cell.id != 0) return insert({id, Value{}}).value;
+    cell.id = id;
+    return cell.value;
   }
 
   bool erase(std::uint64_t id) {
-    if (!contains(id)) return false;
+    if (id == 0 || empty()) return false;
     std::size_t hole = place(id);
+    if (cells_[hole].id != id) return false;
     for (std::size_t at = next(hole); cells_[at].id != 0 && distance(at) != 0; at = next(at)) {
       cells_[hole] = std::move(cells_[at]);
       hole = at;

@@ -10,6 +10,9 @@
 namespace tenure {
 namespace {
 
+// Jobs that are handed over together, at most: of an entry that grants many, the first run while the rest is applied.
+constexpr std::size_t kPortion = 256;
+
 // A thread that is stuck in a handler may hold any lock, so this takes none.
 [[noreturn]] void end_process(const std::string& pool, const std::string& why) {
   const std::string line =
@@ -62,6 +65,12 @@ void ThreadHost::remove_handler(const std::string& worker) {
   handlers_.erase(found);
 }
 
+std::shared_ptr<Handler> ThreadHost::handler_of(const Bytes& worker) {
+  std::lock_guard lock(mutex_);
+  const auto found = handlers_.find(worker);
+  return found == handlers_.end() ? nullptr : found->second;
+}
+
 bool ThreadHost::on_executor() const { return executing_ == this; }
 
 bool ThreadHost::shut(std::chrono::steady_clock::time_point deadline) {
@@ -106,6 +115,7 @@ void ThreadHost::abandon() {
 
 void HostPart::start(HeldJob job) {
   started_.push_back(std::move(job));
+  if (started_.size() >= kPortion) return hand_over();
   if (std::exchange(turn_posted_, true)) return;
   loop_->post([this] {
     turn_posted_ = false;
@@ -113,28 +123,40 @@ void HostPart::start(HeldJob job) {
   });
 }
 
-// All jobs of a turn come under one lock, and with one wake-up: threads that are at work come by themselves.
+// All jobs of a portion come under one lock, and with one wake-up: threads that are at work come by themselves.
 void HostPart::hand_over() {
   if (started_.empty()) return;
   std::vector<Hold> given_back;
+  std::vector<LiveJobPtr> jobs;
+  jobs.reserve(started_.size());
+  std::shared_ptr<Handler> handler;
+  const Bytes* worker = nullptr;  // whose handler it is
+  for (HeldJob& held : started_) {
+    if (worker == nullptr || held.worker != *worker) handler = host_.handler_of(held.worker);
+    if (!handler) {
+      worker = nullptr;
+      given_back.push_back(std::move(held.hold));
+      continue;
+    }
+    jobs.push_back(std::make_shared<LiveJob>(std::move(held), handler, *reports_, host_.door_));
+    worker = &jobs.back()->held.worker;
+  }
+  started_.clear();
   std::vector<LiveJobPtr> spent;  // freed outside the lock
   {
     std::lock_guard lock(host_.mutex_);
     spent.swap(host_.spent_);
-    for (HeldJob& held : started_) {
-      const auto handler = host_.handlers_.find(held.worker);
-      if (handler == host_.handlers_.end() || host_.fenced_.contains(held.session)) {
-        given_back.push_back(std::move(held.hold));
+    for (LiveJobPtr& job : jobs) {
+      if (host_.fenced_.contains(job->held.session)) {
+        given_back.push_back(job->held.hold);
         continue;
       }
-      auto job = std::make_shared<LiveJob>(std::move(held), handler->second, *reports_, host_.door_);
       job->queued = true;
       host_.live_[job->held.hold.epoch] = job;
       host_.queue_.push_back(std::move(job));
     }
     host_.wake();
   }
-  started_.clear();
   for (const Hold& hold : given_back) reports_->released(hold);
   if (long_ && !long_->armed()) long_->arm(loop_->now() + kStartedAfter, [this] { tell_long_tasks(); });
 }

@@ -12,8 +12,9 @@
 //
 // A pool of several shards has several nodes, each with a loop; a HostPart is what one of them sees of the host.
 //
-// Jobs that are granted in one turn of the loop are handed over together. A busy executor is not woken up for a task:
-// threads take the next job when they are done with one, and one wakes the next only while there is more in the queue.
+// Jobs that are granted in one turn of the loop are handed over together, or in portions if they are many. A busy
+// executor is not woken up for a task: threads take the next job when they are done with one, and one wakes the next
+// only while there is more in the queue.
 
 #include <condition_variable>
 #include <deque>
@@ -107,6 +108,7 @@ class ThreadHost final {
   friend class HostPart;
   enum class Step : std::uint8_t { none, begin, message, stop };
 
+  std::shared_ptr<Handler> handler_of(const Bytes& worker);  // null if it has none
   void serve(std::size_t slot);
   void help(std::size_t slot);
   void work_on(LiveJobPtr job, std::size_t slot, std::unique_lock<std::mutex>& lock);
