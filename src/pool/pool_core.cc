@@ -285,7 +285,7 @@ std::optional<v1::Told> PoolCore::told_by_a_member(const v1::Ask& ask, Deadline 
     if (client_) client_->forget(question);
   });
   std::lock_guard lock(mutex_);
-  return *std::move(told);
+  return std::move(*told);
 }
 
 Status PoolCore::close(Deadline deadline) {
