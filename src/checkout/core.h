@@ -5,7 +5,7 @@
 // There are two ways through it. While workers suffice, a checkout is one compare-and-swap on a slot that no other
 // thread is at, a checkin is one plain store, and nothing is shared but a word that nobody writes. Everything else
 // takes the mutex: queueing, starts, deaths, timers, control. The fast way is in include/tenure/checkout_fast.hpp, so
-// that it is inlined; the calls took as long as the rest of it. The word between the two is `attention`:
+// that it is inlined. The word between the two is `attention`:
 //
 //     kSlow        checkins end in the mutex; each slot has a mark that says the same
 //     kGate        checkouts begin in the mutex: somebody waits already, or nobody may be served
