@@ -1,8 +1,8 @@
 #pragma once
 
 // The fast way of a checkout and of its checkin, in a header so that it is inlined: calls, and what they pass through
-// memory, took a third of its time. It is as much of a pool, of a slot and of a thread as these two need; the rest, and why it is right, is in
-// src/checkout (core.h, slot.h, thread_mark.h). Nothing in here is for users.
+// memory, took a third of its time. It is as much of a pool, of a slot and of a thread as these two need; the rest, and
+// why it is right, is in src/checkout (core.h, slot.h, thread_mark.h). Nothing in here is for users.
 
 #include <atomic>
 #include <chrono>
