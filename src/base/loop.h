@@ -20,6 +20,11 @@ class Loop {
   // loop has stopped is destroyed without being run.
   virtual void post(std::function<void()> work) = 0;
 
+  // The same where the loop is at something. Where it is idle the calling thread is the loop for so long: it runs the
+  // work at once, and what that posts. So nobody has to be woken. Not to be called with a lock that work on the loop
+  // takes, nor with work that lasts.
+  virtual void run_or_post(std::function<void()> work) { post(std::move(work)); }
+
   // Runs `work` on the loop once `at` has passed. To be called on the loop only.
   virtual TimerId at(Instant when, std::function<void()> work) = 0;
 

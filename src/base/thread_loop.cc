@@ -7,6 +7,14 @@
 #include "base/assert.h"
 
 namespace tenure {
+namespace {
+
+// How often a guest looks for what its work has posted, before it leaves the rest to the loop's thread.
+constexpr int kGuestRoundsMax = 3;
+
+constexpr Instant kNever{Nanos::max()};
+
+}  // namespace
 
 ThreadLoop::ThreadLoop(std::string name) : thread_([this] { serve(); }) {
   name.resize(std::min<std::size_t>(name.size(), 15));  // the kernel's limit
@@ -24,6 +32,7 @@ ThreadLoop::~ThreadLoop() {
 }
 
 void ThreadLoop::post(std::function<void()> work) {
+  if (on_loop() && guest_) return of_guest_.push_back(std::move(work));
   std::function<void()> dropped;  // destroyed outside the lock
   std::lock_guard lock(mutex_);
   if (stopping_) {
@@ -31,8 +40,46 @@ void ThreadLoop::post(std::function<void()> work) {
     return;
   }
   queue_.push_back(std::move(work));
-  // Behind other work it is found without a wake-up, which costs more than most work.
-  if (queue_.size() == 1) wake_.notify_one();
+  // Behind other work, or while somebody has the turn, it is found without a wake-up, which costs more than most work.
+  if (queue_.size() == 1 && !taken_) wake_.notify_one();
+}
+
+void ThreadLoop::run_or_post(std::function<void()> work) {
+  {
+    std::unique_lock lock(mutex_);
+    if (taken_ || stopping_ || !queue_.empty()) {
+      lock.unlock();
+      return post(std::move(work));
+    }
+    taken_ = true;
+    holder_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  }
+  guest_ = true;
+  work();
+  work = nullptr;
+  std::deque<std::function<void()>> batch;
+  for (int round = 0; round < kGuestRoundsMax && !of_guest_.empty(); ++round) {
+    batch.swap(of_guest_);
+    for (auto& posted : batch) posted();
+    batch.clear();
+  }
+  guest_ = false;
+  std::unique_lock lock(mutex_);
+  // What is left was posted before anything that is in the queue could tell.
+  queue_.insert(queue_.begin(), std::make_move_iterator(of_guest_.begin()), std::make_move_iterator(of_guest_.end()));
+  of_guest_.clear();
+  end_turn();
+  const bool timer = asleep_until_ && !timers_.empty() && timers_.begin()->first.when < *asleep_until_;
+  if (stopping_) return wake_.notify_one();  // the loop may be gone once the lock is
+  const bool wake = timer || !queue_.empty();
+  lock.unlock();
+  if (wake) wake_.notify_one();  // whom it wakes does not meet the lock
+}
+
+// Under the lock.
+void ThreadLoop::end_turn() {
+  taken_ = false;
+  holder_.store({}, std::memory_order_relaxed);
 }
 
 void ThreadLoop::run(std::function<void()> work) {
@@ -62,30 +109,43 @@ void ThreadLoop::cancel(TimerId timer) {
 
 void ThreadLoop::serve() {
   std::deque<std::function<void()>> batch;
+  std::unique_lock lock(mutex_);
   for (;;) {
-    {
-      std::unique_lock lock(mutex_);
-      const auto ready = [this] { return stopping_ || !queue_.empty(); };
-      if (timers_.empty()) {
-        wake_.wait(lock, ready);
-      } else {
-        // The condition variable knows no CLOCK_BOOTTIME, so it waits for a span, which a suspended machine may
-        // stretch; the timers themselves are judged by CLOCK_BOOTTIME when the wait ends.
-        const Nanos span = timers_.begin()->first.when - now();
-        if (span > Nanos(0)) wake_.wait_for(lock, span, ready);
-      }
-      if (stopping_) break;
-      batch.swap(queue_);
-    }
+    take_turn(lock);
+    if (stopping_) break;
+    batch.swap(queue_);
+    lock.unlock();
     for (auto& work : batch) work();
     batch.clear();
     fire_due();
+    lock.lock();
+    end_turn();
   }
-  timers_.clear();
-  std::unique_lock lock(mutex_);
   batch.swap(queue_);
   lock.unlock();
+  timers_.clear();
   batch.clear();
+}
+
+// Once there is something to do, and no guest is at it.
+void ThreadLoop::take_turn(std::unique_lock<std::mutex>& lock) {
+  while (taken_ || (!stopping_ && queue_.empty() && !timer_due())) sleep(lock);
+  taken_ = true;
+  holder_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+}
+
+// Until somebody calls, or a timer may be due. A guest may have set timers when its turn ends, and calls if one of them
+// comes earlier than this thread would wake up.
+void ThreadLoop::sleep(std::unique_lock<std::mutex>& lock) {
+  asleep_until_ = taken_ || timers_.empty() ? kNever : timers_.begin()->first.when;
+  if (*asleep_until_ == kNever) {
+    wake_.wait(lock);
+  } else {
+    // The condition variable knows no CLOCK_BOOTTIME, so it waits for a span, which a suspended machine may stretch;
+    // the timers themselves are judged by CLOCK_BOOTTIME when the wait ends.
+    wake_.wait_for(lock, *asleep_until_ - now());
+  }
+  asleep_until_.reset();
 }
 
 void ThreadLoop::fire_due() {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <thread>
 #include <vector>
 
 namespace tenure {
@@ -59,6 +60,69 @@ TEST(ThreadLoop, CancelledTimersDoNotRun) {
   });
   later.get_future().wait();
   EXPECT_FALSE(ran);
+}
+
+// Where the loop is idle, work runs at once in the thread that brings it, together with what it posts, and is on the
+// loop for so long.
+TEST(ThreadLoop, AnIdleLoopRunsWorkInTheCallingThread) {
+  ThreadLoop loop("test");
+  loop.run([] {});
+  std::vector<std::thread::id> ran_on;
+  bool on_loop = false;
+  const auto bring = [&] {
+    ran_on.clear();
+    loop.run_or_post([&] {
+      on_loop = loop.on_loop();
+      ran_on.push_back(std::this_thread::get_id());
+      loop.post([&] { ran_on.push_back(std::this_thread::get_id()); });
+    });
+  };
+  do {
+    bring();
+    loop.run([] {});
+    loop.run([] {});
+    std::this_thread::yield();  // the loop's thread may not have gone to rest when it was brought
+  } while (ran_on[0] != std::this_thread::get_id());
+  EXPECT_EQ(ran_on, std::vector(2, std::this_thread::get_id()));
+  EXPECT_TRUE(on_loop);
+  EXPECT_FALSE(loop.on_loop());
+}
+
+// Work on the loop is never run by two threads at a time, whoever brings it; and none is lost.
+TEST(ThreadLoop, TurnsDoNotOverlap) {
+  ThreadLoop loop("test");
+  int sum = 0;  // unguarded on purpose: the loop is what guards it
+  constexpr int kEach = 2000;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) {
+    threads.emplace_back([&] {
+      for (int k = 0; k < kEach; ++k) {
+        loop.run_or_post([&] {
+          ++sum;
+          loop.post([&] { ++sum; });
+        });
+        if (k % 3 == 0) loop.post([&] { ++sum; });
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  loop.run([] {});
+  loop.run([&] { EXPECT_EQ(sum, 3 * (2 * kEach + (kEach + 2) / 3)); });
+}
+
+// A guest leaves to the loop's own thread what others have posted meanwhile, and timers, also one that comes earlier
+// than all that the thread knows of.
+TEST(ThreadLoop, WhatAGuestLeavesIsDoneByTheLoopsThread) {
+  ThreadLoop loop("test");
+  std::promise<std::thread::id> posted;
+  std::promise<std::thread::id> timer;
+  loop.run([&] { loop.at(loop.now() + 1h, [] {}); });
+  loop.run_or_post([&] {
+    std::thread([&] { loop.post([&] { posted.set_value(std::this_thread::get_id()); }); }).join();
+    loop.at(loop.now() + 1ms, [&] { timer.set_value(std::this_thread::get_id()); });
+  });
+  EXPECT_NE(posted.get_future().get(), std::this_thread::get_id());
+  EXPECT_NE(timer.get_future().get(), std::this_thread::get_id());
 }
 
 // Work still queued when the loop ends is destroyed, not run and not leaked.
