@@ -1,7 +1,8 @@
 #pragma once
 
-// The thread on which one Log runs its callbacks. Every engine hands its answers over here, so that a slow callback
-// holds up its own Log and never the thread that commits for everyone, and so that close() has one place to end them.
+// The thread on which one Log runs its callbacks. Engines whose Logs share a thread hand their answers over here, so
+// that a slow callback holds up its own Log and never the thread that commits for everyone, and so that close() has one
+// place to end them.
 
 #include <array>
 #include <atomic>

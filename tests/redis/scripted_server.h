@@ -81,7 +81,10 @@ class ScriptedTransport final : public Transport {
    public:
     explicit PeerStream(std::shared_ptr<Peer> peer) : peer_(std::move(peer)) {}
     ~PeerStream() override { peer_->events = nullptr; }
-    void send(Bytes bytes) override { peer_->heard += bytes; }
+    std::size_t send(Bytes bytes) override {
+      peer_->heard += bytes;
+      return 0;
+    }
 
    private:
     const std::shared_ptr<Peer> peer_;

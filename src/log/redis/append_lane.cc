@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "log/redis/command.h"
 #include "log/redis/scripts.h"
@@ -19,15 +20,14 @@ struct AppendLane::Group {
   std::vector<std::pair<Log::AppendDone, Result<Position>>> answers;
 };
 
-AppendLane::AppendLane(Lane lane, const World& world, const Settings& settings, const Keys& keys, Link& link,
-                       History& history, CallbackThread& callbacks)
-    : lane_(lane),
-      world_(world),
+AppendLane::AppendLane(const World& world, const Settings& settings, const Keys& keys, Link& link, History& history,
+                       CallAfter call_after)
+    : world_(world),
       settings_(settings),
       keys_(keys),
       link_(link),
       history_(history),
-      callbacks_(callbacks),
+      call_after_(std::move(call_after)),
       link_base_(world.entropy.id()) {}
 
 void AppendLane::offer(Bytes data, Log::AppendDone done) {
@@ -118,15 +118,8 @@ void AppendLane::answered(std::size_t bytes) {
   });
 }
 
-// The answers of one turn of the loop are handed over together.
 void AppendLane::answer(Log::AppendDone done, Result<Position> result) {
-  answers_.emplace_back([done = std::move(done), result = std::move(result)] { done(result); });
-  if (answering_) return;
-  answering_ = true;
-  world_.loop.post([this] {
-    answering_ = false;
-    callbacks_.post(lane_, answers_);
-  });
+  call_after_([done = std::move(done), result = std::move(result)] { done(result); });
 }
 
 std::uint64_t AppendLane::next_link() { return std::max<std::uint64_t>(1, hash_mix(link_base_, ++link_count_)); }

@@ -6,9 +6,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <vector>
 
-#include "log/callback_thread.h"
 #include "log/log.h"
 #include "log/redis/history.h"
 #include "log/redis/keys.h"
@@ -16,11 +14,14 @@
 
 namespace tenure::redis {
 
+// Has a call made when the turn of the loop is over.
+using CallAfter = std::function<void(std::function<void()>)>;
+
 // Belongs to the loop. The Log bounds what is offered.
 class AppendLane {
  public:
-  AppendLane(Lane lane, const World& world, const Settings& settings, const Keys& keys, Link& link, History& history,
-             CallbackThread& callbacks);
+  AppendLane(const World& world, const Settings& settings, const Keys& keys, Link& link, History& history,
+             CallAfter call_after);
 
   void offer(Bytes data, Log::AppendDone done);
   // Answers what was not sent yet.
@@ -41,21 +42,18 @@ class AppendLane {
   void answer(Log::AppendDone done, Result<Position> result);
   std::uint64_t next_link();
 
-  const Lane lane_;
   const World world_;
   const Settings& settings_;
   const Keys& keys_;
   Link& link_;
   History& history_;
-  CallbackThread& callbacks_;
+  const CallAfter call_after_;
   std::deque<Append> waiting_;
   std::size_t under_way_ = 0;
   std::size_t under_way_bytes_ = 0;
-  std::vector<CallbackThread::Call> answers_;
   std::uint64_t link_base_;  // with a count it makes links that nobody else has
   std::uint64_t link_count_ = 0;
-  bool pumping_ = false;    // pump() is posted
-  bool answering_ = false;  // the hand-over of answers_ is posted
+  bool pumping_ = false;  // pump() is posted
 };
 
 }  // namespace tenure::redis

@@ -25,7 +25,7 @@ Error not_loaded(Error error) {
 
 }  // namespace
 
-Core::Core(const World& world, const Settings& settings, const LogOptions& options, CallbackThread& callbacks)
+Core::Core(const World& world, const Settings& settings, const LogOptions& options, const CallAfter& call_after)
     : world_(world),
       settings_(settings),
       options_(options),
@@ -38,8 +38,8 @@ Core::Core(const World& world, const Settings& settings, const LogOptions& optio
       tail_link_(
           world, settings, [this] { return greet({&Scripts::get().probe, &Scripts::get().mark}); },
           [this](const Error& error) { lose(error); }),
-      data_(Lane::data, world, settings, keys_, data_link_, history_, callbacks),
-      beats_(Lane::beat, world, settings, keys_, beat_link_, history_, callbacks),
+      data_(world, settings, keys_, data_link_, history_, call_after),
+      beats_(world, settings, keys_, beat_link_, history_, call_after),
       tail_(settings, keys_, tail_link_, history_, options.read_only ? 0 : settings.wait_replicas,
             [this](const Error& error) { lose(error); }) {}
 

@@ -11,7 +11,6 @@
 #include <memory>
 #include <string>
 
-#include "log/callback_thread.h"
 #include "log/log.h"
 #include "log/open.h"
 #include "log/redis/append_lane.h"
@@ -23,13 +22,13 @@
 
 namespace tenure::redis {
 
-// Belongs to the loop. Answers of appends run on the callback thread; all others are called on the loop.
+// Belongs to the loop. Answers of appends are called when the turn is over; all others in a turn.
 class Core {
  public:
   using Done = std::function<void(Status)>;
   using SnapshotDone = std::function<void(Result<Snapshot>)>;
 
-  Core(const World& world, const Settings& settings, const LogOptions& options, CallbackThread& callbacks);
+  Core(const World& world, const Settings& settings, const LogOptions& options, const CallAfter& call_after);
 
   // Finds the log, or creates it.
   void open(Done done);

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "log/redis/transport.h"
+#include "log/redis/turns.h"
 
 namespace tenure::redis {
 
@@ -33,18 +34,31 @@ inline Error unavailable(const std::string& where, const std::string& what) {
   return {Errc::unavailable, "redis connect", where + ": " + what};
 }
 
+template <class Socket>
+constexpr bool kIsTls = false;
+template <class Lower>
+constexpr bool kIsTls<asio::ssl::stream<Lower>> = true;
+
 // A connection over any kind of socket. It is shared with the handlers that Asio holds, and outlives its owner until
 // they have run; `events` is null from the moment the owner is gone.
 template <class Socket>
 class Flow : public std::enable_shared_from_this<Flow<Socket>> {
  public:
-  Flow(Socket socket, std::string name, StreamEvents& events)
-      : socket_(std::move(socket)), events_(&events), name_(std::move(name)) {}
+  Flow(Socket socket, std::string name, StreamEvents& events, std::shared_ptr<Turns> turns)
+      : socket_(std::move(socket)), events_(&events), name_(std::move(name)), turns_(std::move(turns)) {}
 
   Socket& socket() { return socket_; }
   auto& lowest() { return socket_.lowest_layer(); }
   const std::string& name() const { return name_; }
   bool wanted() const { return events_ != nullptr; }
+
+  // What Asio calls goes through here, and is left out where nobody wants it any more.
+  template <class Work>
+  void in_turn(Work work) {
+    turns_->take([&] {
+      if (wanted()) work();
+    });
+  }
 
   void abandon() {
     events_ = nullptr;
@@ -56,9 +70,21 @@ class Flow : public std::enable_shared_from_this<Flow<Socket>> {
     events_->opened();
   }
 
-  void send(Bytes bytes) {
+  // How much of it the system has taken at once. It is asked without Asio, which would have the thread at the sockets
+  // woken up to be told that all is well.
+  std::size_t send(Bytes bytes) {
+    std::size_t taken = 0;
+    if constexpr (!kIsTls<Socket>) {
+      if (unsent_.empty()) {
+        const ssize_t sent = ::send(lowest().native_handle(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+        taken = sent > 0 ? static_cast<std::size_t>(sent) : 0;  // Asio meets the same error
+        if (taken == bytes.size()) return taken;
+        offset_ = taken;
+      }
+    }
     unsent_.push_back(std::move(bytes));
     if (!sending_) transmit();
+    return taken;
   }
 
   void fail(const Error& error) {
@@ -75,10 +101,11 @@ class Flow : public std::enable_shared_from_this<Flow<Socket>> {
   void receive() {
     socket_.async_read_some(asio::buffer(buffer_),
                             [self = this->shared_from_this()](error_code error, std::size_t size) {
-                              if (!self->wanted()) return;
-                              if (error) return self->fail(unavailable(self->name_, error.message()));
-                              self->events_->received({self->buffer_.data(), size});
-                              if (self->wanted()) self->receive();
+                              self->in_turn([&] {
+                                if (error) return self->fail(unavailable(self->name_, error.message()));
+                                self->events_->received({self->buffer_.data(), size});
+                                if (self->wanted()) self->receive();
+                              });
                             });
   }
 
@@ -89,12 +116,13 @@ class Flow : public std::enable_shared_from_this<Flow<Socket>> {
     for (; count < unsent_.size() && count < kBuffersPerWrite; ++count) buffers[count] = asio::buffer(unsent_[count]);
     buffers[0] += offset_;
     socket_.async_write_some(buffers, [self = this->shared_from_this()](error_code error, std::size_t size) {
-      self->sending_ = false;
-      if (!self->wanted()) return;
-      if (error) return self->fail(unavailable(self->name_, error.message()));
-      self->consume(size);
-      if (!self->unsent_.empty()) self->transmit();
-      self->events_->progressed(size);
+      self->in_turn([&] {
+        self->sending_ = false;
+        if (error) return self->fail(unavailable(self->name_, error.message()));
+        self->consume(size);
+        if (!self->unsent_.empty()) self->transmit();
+        self->events_->progressed(size);
+      });
     });
   }
 
@@ -109,6 +137,7 @@ class Flow : public std::enable_shared_from_this<Flow<Socket>> {
   Socket socket_;
   StreamEvents* events_;
   const std::string name_;
+  const std::shared_ptr<Turns> turns_;
   std::array<char, kReadBytes> buffer_;
   std::deque<Bytes> unsent_;
   std::size_t offset_ = 0;  // of the first of them, already written
@@ -168,9 +197,7 @@ class Opening : public std::enable_shared_from_this<Opening<FlowKind>> {
     if (!error) error = open_socket(flow_->lowest(), target.protocol());
     if (error) return failed(error);
     flow_->lowest().async_connect(target, [self = this->shared_from_this()](error_code result) {
-      if (!self->flow_->wanted()) return;
-      if (result) return self->failed(result);
-      self->connected();
+      self->flow_->in_turn([&] { result ? self->failed(result) : self->connected(); });
     });
   }
 
@@ -195,16 +222,18 @@ class Opening : public std::enable_shared_from_this<Opening<FlowKind>> {
     if (error) name_server(stream.native_handle(), host);  // an address is no name
     if (tls_.verify) stream.set_verify_callback(asio::ssl::host_name_verification(host));
     stream.async_handshake(asio::ssl::stream_base::client, [self = this->shared_from_this()](error_code result) {
-      if (!self->flow_->wanted()) return;
-      if (!result) return self->flow_->open();
-      Error broken = unavailable(self->flow_->name(), tls_problem(result));
-      // Whom we do not trust today we do not trust in a second either.
-      if (SSL_get_verify_result(self->flow_->socket().native_handle()) != X509_V_OK) {
-        broken.code = Errc::refused;
-        broken.context += "; name the authority that signed it with ca_file=, or its host with server_name=";
-      }
-      self->flow_->fail(broken);
+      self->flow_->in_turn([&] { result ? self->distrusted(result) : self->flow_->open(); });
     });
+  }
+
+  void distrusted(error_code error) {
+    Error broken = unavailable(flow_->name(), tls_problem(error));
+    // Whom we do not trust today we do not trust in a second either.
+    if (SSL_get_verify_result(flow_->socket().native_handle()) != X509_V_OK) {
+      broken.code = Errc::refused;
+      broken.context += "; name the authority that signed it with ca_file=, or its host with server_name=";
+    }
+    flow_->fail(broken);
   }
 
   const std::shared_ptr<FlowKind> flow_;
@@ -220,7 +249,7 @@ class FlowStream final : public Stream {
  public:
   explicit FlowStream(std::shared_ptr<FlowKind> flow) : flow_(std::move(flow)) {}
   ~FlowStream() override { flow_->abandon(); }
-  void send(Bytes bytes) override { flow_->send(std::move(bytes)); }
+  std::size_t send(Bytes bytes) override { return flow_->send(std::move(bytes)); }
 
  private:
   const std::shared_ptr<FlowKind> flow_;

@@ -87,7 +87,10 @@ void Link::close_stream(State next) {
 
 void Link::opened() {
   heard();
-  if (state_ == State::asking) return stream_->send(question_->commands());
+  if (state_ == State::asking) {
+    stream_->send(question_->commands());
+    return;
+  }
   state_ = State::greeting;
   greeting_.emplace(make_greeting_());
   stream_->send(greeting_->commands());
@@ -166,15 +169,16 @@ bool Link::follow_redirection() {
 void Link::flush() {
   if (waiting_.empty()) return;
   Bytes together;
+  std::size_t taken = 0;
   if (owed_.empty()) heard();
   for (Request& request : waiting_) {
     const std::size_t size = request.command.size();
     // A large one is not copied once more.
     if (size >= kCopiedMax || together.size() + size > kTogetherMax) {
-      if (!together.empty()) stream_->send(std::exchange(together, {}));
+      if (!together.empty()) taken += stream_->send(std::exchange(together, {}));
     }
     if (size >= kCopiedMax)
-      stream_->send(std::move(request.command));
+      taken += stream_->send(std::move(request.command));
     else
       together += request.command;
     handed_bytes_ += size;
@@ -182,7 +186,8 @@ void Link::flush() {
     owed_.push_back(std::move(request.answer));
   }
   waiting_.clear();
-  if (!together.empty()) stream_->send(std::move(together));
+  if (!together.empty()) taken += stream_->send(std::move(together));
+  if (taken != 0) progressed(taken);
   watch();
 }
 

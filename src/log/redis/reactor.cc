@@ -1,73 +1,18 @@
 #include "log/redis/reactor.h"
 
-#include <pthread.h>
-
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <mutex>
-#include <thread>
 #include <unordered_map>
 
-#include "base/assert.h"
+#include "log/redis/crew.h"
 #include "log/redis/flow.h"
 #include "log/redis/resolver.h"
 
 namespace tenure::redis {
 namespace {
-
-// Work for the reactor from other threads. A lookup's thread may outlive the reactor, and shares this with it.
-class Mailbox : public std::enable_shared_from_this<Mailbox> {
- public:
-  using Work = std::function<void()>;
-
-  explicit Mailbox(asio::io_context& io) : io_(io) {}
-
-  void post(Work work) {
-    Work dropped;  // destroyed outside the lock
-    std::lock_guard lock(mutex_);
-    if (closed_) {
-      dropped = std::move(work);
-      return;
-    }
-    queue_.push_back(std::move(work));
-    // Behind other work it is found without a wake-up.
-    if (queue_.size() == 1) asio::post(io_, [this] { drain(); });
-  }
-
-  // On the reactor's thread. What is posted meanwhile comes next time, after the sockets had their turn.
-  void drain() {
-    std::deque<Work> taken;
-    {
-      std::lock_guard lock(mutex_);
-      taken.swap(queue_);
-    }
-    for (Work& work : taken) {
-      if (closed()) return;
-      work();
-      work = nullptr;
-    }
-  }
-
-  void close() {
-    std::deque<Work> unrun;
-    std::lock_guard lock(mutex_);
-    closed_ = true;
-    unrun.swap(queue_);
-  }
-
-  bool closed() const {
-    std::lock_guard lock(mutex_);
-    return closed_;
-  }
-
- private:
-  asio::io_context& io_;  // used under mutex_, and not once closed
-  mutable std::mutex mutex_;
-  std::deque<Work> queue_;  // guarded by mutex_
-  bool closed_ = false;     // guarded by mutex_
-};
 
 std::string name_of(const Endpoint& endpoint) {
   if (!endpoint.socket_path.empty()) return endpoint.socket_path;
@@ -105,11 +50,13 @@ struct Reactor::Body {
   asio::io_context io{1};
   asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
   asio::ssl::context security{asio::ssl::context::tls_client};
-  const std::shared_ptr<Mailbox> mailbox = std::make_shared<Mailbox>(io);
-  std::unordered_map<TimerId, std::unique_ptr<asio::steady_timer>> timers;  // the reactor's thread only
-  TimerId last_timer = 0;                                                   // the reactor's thread only
+  // With TLS Asio touches a connection between our turns, on the thread at the sockets: no other may.
+  const std::shared_ptr<Turns> turns =
+      std::make_shared<Turns>([this] { asio::post(io, [this] { turns->take(); }); }, !tls.on);
+  std::unordered_map<TimerId, std::unique_ptr<asio::steady_timer>> timers;  // this and below: in turns only
+  TimerId last_timer = 0;
   std::once_flag closing;
-  std::thread thread;  // last: it uses all of the above
+  const std::shared_ptr<Crew> crew = std::make_shared<Crew>([this] { io.run_one(); });
 };
 
 Result<std::unique_ptr<Reactor>> Reactor::start(const Tls& tls) {
@@ -120,23 +67,22 @@ Result<std::unique_ptr<Reactor>> Reactor::start(const Tls& tls) {
   return std::unique_ptr<Reactor>(new Reactor(std::move(body)));
 }
 
-Reactor::Reactor(std::unique_ptr<Body> body) : body_(std::move(body)) {
-  body_->thread = std::thread([io = &body_->io] { io->run(); });
-  pthread_setname_np(body_->thread.native_handle(), "tenure-redis");
-}
+Reactor::Reactor(std::unique_ptr<Body> body) : body_(std::move(body)) { body_->crew->begin(); }
 
 Reactor::~Reactor() { close(); }
 
-void Reactor::post(std::function<void()> work) { body_->mailbox->post(std::move(work)); }
+void Reactor::post(std::function<void()> work) { body_->turns->post(std::move(work)); }
 
-bool Reactor::closed() const { return body_->mailbox->closed(); }
+void Reactor::run_or_post(std::function<void()> work) { body_->turns->run_or_post(std::move(work)); }
+
+void Reactor::call_after(std::function<void()> call) { body_->turns->call_after(std::move(call)); }
+
+bool Reactor::closed() const { return body_->turns->closed(); }
 
 void Reactor::close() {
-  ASSERT(std::this_thread::get_id() != body_->thread.get_id());
   std::call_once(body_->closing, [this] {
-    body_->mailbox->close();
-    body_->io.stop();
-    body_->thread.join();
+    body_->turns->close();
+    body_->crew->close([this] { body_->io.stop(); });
   });
 }
 
@@ -146,8 +92,10 @@ TimerId Reactor::at(Instant when, std::function<void()> work) {
   const TimerId id = ++body_->last_timer;
   auto timer = std::make_unique<asio::steady_timer>(body_->io, std::max(when - now(), Nanos(0)));
   timer->async_wait([this, id, work = std::move(work)](error_code error) {
-    if (error || body_->timers.erase(id) == 0) return;
-    work();
+    if (error) return;
+    body_->turns->take([&] {
+      if (body_->timers.erase(id) != 0) work();
+    });
   });
   body_->timers.emplace(id, std::move(timer));
   return id;
@@ -160,8 +108,8 @@ namespace {
 // The lookup's thread may outlive the reactor, so it must not own anything of it: the stream's owner keeps the flow.
 template <class FlowKind, class Socket>
 std::unique_ptr<Stream> open_network(Socket socket, const Endpoint& endpoint, const Tls& tls, StreamEvents& events,
-                                     const std::shared_ptr<Mailbox>& mailbox) {
-  auto flow = std::make_shared<FlowKind>(std::move(socket), name_of(endpoint), events);
+                                     const std::shared_ptr<Turns>& turns) {
+  auto flow = std::make_shared<FlowKind>(std::move(socket), name_of(endpoint), events, turns);
   auto begin = [weak = std::weak_ptr<FlowKind>(flow), endpoint, &tls](const Result<std::vector<std::string>>& found) {
     const std::shared_ptr<FlowKind> wanted = weak.lock();
     if (!wanted) return;
@@ -171,27 +119,29 @@ std::unique_ptr<Stream> open_network(Socket socket, const Endpoint& endpoint, co
   error_code error;
   asio::ip::make_address(endpoint.address.host, error);
   if (!error) {
-    mailbox->post([begin, host = endpoint.address.host] { begin(std::vector<std::string>{host}); });
+    turns->post([begin, host = endpoint.address.host] { begin(std::vector<std::string>{host}); });
   } else {
-    look_up(endpoint.address.host, [mailbox, begin](Result<std::vector<std::string>> found) {
-      mailbox->post([begin, found = std::move(found)] { begin(found); });
+    look_up(endpoint.address.host, [turns, begin](Result<std::vector<std::string>> found) {
+      turns->post([begin, found = std::move(found)] { begin(found); });
     });
   }
   return std::make_unique<FlowStream<FlowKind>>(std::move(flow));
 }
 
-std::unique_ptr<Stream> open_unix(asio::io_context& io, const Endpoint& endpoint, StreamEvents& events) {
+std::unique_ptr<Stream> open_unix(asio::io_context& io, const Endpoint& endpoint, StreamEvents& events,
+                                  const std::shared_ptr<Turns>& turns) {
   using Protocol = asio::local::stream_protocol;
-  auto flow = std::make_shared<UnixFlow>(Protocol::socket(io), name_of(endpoint), events);
-  asio::post(io, [flow, path = endpoint.socket_path] {
+  auto flow = std::make_shared<UnixFlow>(Protocol::socket(io), name_of(endpoint), events, turns);
+  turns->post([flow, path = endpoint.socket_path] {
     if (!flow->wanted()) return;
     if (const error_code error = open_socket(flow->lowest(), Protocol()); error) {
       return flow->fail(unavailable(flow->name(), error.message()));
     }
     flow->lowest().async_connect(Protocol::endpoint(path), [flow](error_code error) {
-      if (!flow->wanted()) return;
-      if (error) return flow->fail(unavailable(flow->name(), error.message()));
-      flow->open();
+      flow->in_turn([&] {
+        if (error) return flow->fail(unavailable(flow->name(), error.message()));
+        flow->open();
+      });
     });
   });
   return std::make_unique<FlowStream<UnixFlow>>(std::move(flow));
@@ -200,13 +150,13 @@ std::unique_ptr<Stream> open_unix(asio::io_context& io, const Endpoint& endpoint
 }  // namespace
 
 std::unique_ptr<Stream> Reactor::connect(const Endpoint& endpoint, StreamEvents& events) {
-  if (!endpoint.socket_path.empty()) return open_unix(body_->io, endpoint, events);
+  if (!endpoint.socket_path.empty()) return open_unix(body_->io, endpoint, events, body_->turns);
   asio::ip::tcp::socket socket(body_->io);
   if (!endpoint.tls) {
-    return open_network<TcpFlow>(std::move(socket), endpoint, body_->tls, events, body_->mailbox);
+    return open_network<TcpFlow>(std::move(socket), endpoint, body_->tls, events, body_->turns);
   }
   asio::ssl::stream<asio::ip::tcp::socket> secured(std::move(socket), body_->security);
-  return open_network<TlsFlow>(std::move(secured), endpoint, body_->tls, events, body_->mailbox);
+  return open_network<TlsFlow>(std::move(secured), endpoint, body_->tls, events, body_->turns);
 }
 
 }  // namespace tenure::redis

@@ -1,7 +1,8 @@
 #pragma once
 
-// The thread that does all I/O of one Log, with sockets by Boost.Asio and TLS by OpenSSL. The only file that includes
-// Asio is reactor.cc: it takes seconds to compile.
+// All I/O of one Log, with sockets by Boost.Asio and TLS by OpenSSL. It happens in turns (turns.h), most of them on the
+// thread that waits at the sockets (crew.h). The only file that includes Asio is reactor.cc: it takes seconds to
+// compile.
 
 #include <memory>
 #include <string>
@@ -11,7 +12,7 @@
 
 namespace tenure::redis {
 
-// post() and close() may be called from any thread, all else belongs to the reactor's own.
+// post(), run_or_post() and close() may be called from any thread, all else belongs to whoever has the turn.
 class Reactor final : public Loop, public Transport {
  public:
   // Fails where files of TLS cannot be read.
@@ -21,14 +22,18 @@ class Reactor final : public Loop, public Transport {
   Reactor& operator=(const Reactor&) = delete;
 
   void post(std::function<void()> work) override;
+  void run_or_post(std::function<void()> work) override;
   TimerId at(Instant when, std::function<void()> work) override;
   void cancel(TimerId timer) override;
   Instant now() const override;
 
   std::unique_ptr<Stream> connect(const Endpoint& endpoint, StreamEvents& events) override;
 
+  // Has the thread at the sockets call it when the turn is over: what it calls may take its time, or call the Log.
+  void call_after(std::function<void()> call);
+
   // Waits for the work that is running and destroys the rest unrun. Streams and timers stay silent from here on. Never
-  // from the reactor's own thread. Idempotent.
+  // from the thread at the sockets. Idempotent.
   void close();
   bool closed() const;
 

@@ -21,6 +21,9 @@ using Done = std::function<void(Status)>;
 constexpr std::size_t kLaneBytesMax = 64U << 20;
 constexpr std::size_t kLaneEntriesMax = 1U << 18;
 
+// An append up to this size may be sent by the thread that brings it.
+constexpr std::size_t kOwnHandsBytesMax = 4U << 10;
+
 // What a handle consists of; shared with the snapshot writers that it gave out, which may outlive it.
 class Body : public std::enable_shared_from_this<Body> {
  public:
@@ -28,7 +31,8 @@ class Body : public std::enable_shared_from_this<Body> {
       : settings_(std::move(settings)),
         options_(std::move(options)),
         reactor_(std::move(reactor)),
-        core_(std::make_unique<Core>(World{*reactor_, *reactor_, entropy_}, settings_, options_, callbacks_)) {}
+        core_(std::make_unique<Core>(World{*reactor_, *reactor_, entropy_}, settings_, options_,
+                                     [this](std::function<void()> call) { reactor_->call_after(std::move(call)); })) {}
 
   Status open() {
     auto answer = std::make_shared<std::promise<Status>>();
@@ -45,24 +49,33 @@ class Body : public std::enable_shared_from_this<Body> {
 
   void append(Lane lane, Bytes data, Log::AppendDone done) {
     if (Status allowed = may_append(lane, data.size()); !allowed) {
-      return callbacks_.post(lane, [done = std::move(done), error = allowed.error()] { done(Failure(error)); });
+      return call([done = std::move(done), error = allowed.error()] { done(Failure(error)); });
     }
     Load& load = loads_[static_cast<std::size_t>(lane)];
     const std::size_t bytes = data.size();
     load.bytes += bytes;
     ++load.entries;
     // An append that is destroyed unrun is the last of its handle, and the load with it.
-    reactor_->post([this, lane, data = std::move(data), done = std::move(done), bytes, &load]() mutable {
+    auto work = [this, lane, data = std::move(data), done = std::move(done), bytes, &load]() mutable {
       core_->append(lane, std::move(data), [done = std::move(done), bytes, &load](Result<Position> result) {
         load.bytes -= bytes;
         --load.entries;
         done(std::move(result));
       });
-    });
+    };
+    // What is small is sent by whoever brings it, if nobody is at it: to copy it costs less than to wake a thread. What
+    // is large would keep him from his own work.
+    bytes <= kOwnHandsBytesMax ? reactor_->run_or_post(std::move(work)) : reactor_->post(std::move(work));
   }
 
+  // What comes is handed over outside the turn: a node applies it right there, and a beat can leave meanwhile.
   void read(Cursor after, Log::ReadDone done) {
-    reactor_->post([this, after, done = std::move(done)]() mutable { core_->read(after, std::move(done)); });
+    reactor_->post([this, after, done = std::move(done)]() mutable {
+      core_->read(after, [this, done = std::move(done)](Result<std::vector<Entry>> entries) mutable {
+        reactor_->call_after(
+            [done = std::move(done), entries = std::move(entries)]() mutable { done(std::move(entries)); });
+      });
+    });
   }
 
   void load_snapshot(std::function<void(Result<Snapshot>)> done) {
@@ -70,7 +83,7 @@ class Body : public std::enable_shared_from_this<Body> {
       core_->load_snapshot([this, done = std::move(done)](Result<Snapshot> snapshot) {
         log_id_ = core_->log_id();
         auto shared = std::make_shared<Result<Snapshot>>(std::move(snapshot));
-        callbacks_.post(Lane::data, [done, shared] { done(std::move(*shared)); });
+        reactor_->call_after([done, shared] { done(std::move(*shared)); });
       });
     });
   }
@@ -81,20 +94,21 @@ class Body : public std::enable_shared_from_this<Body> {
       return refuse(fail(Errc::refused, "redis log", "the log was opened read-only"), std::move(done));
     }
     reactor_->post([this, what = std::move(what), done = std::move(done)]() mutable {
-      what(*core_, [this, done = std::move(done)](Status status) { refuse(std::move(status), done); });
+      what(*core_, [this, done = std::move(done)](const Status& status) {
+        reactor_->call_after([done, status] { done(status); });
+      });
     });
   }
 
   void refuse(Status status, Done done) {
-    callbacks_.post(Lane::data, [done = std::move(done), status = std::move(status)] { done(status); });
+    call([done = std::move(done), status = std::move(status)] { done(status); });
   }
 
   std::uint64_t log_id() const { return log_id_; }
   std::uint32_t shards() const { return shards_; }
 
-  // The callbacks end first: the one that is running may be about to append.
+  // A callback that is running may be about to append: what it brings then is destroyed.
   void close() {
-    callbacks_.close();
     reactor_->close();
     std::call_once(closing_, [this] { core_.reset(); });
   }
@@ -105,11 +119,16 @@ class Body : public std::enable_shared_from_this<Body> {
     std::atomic<std::size_t> entries = 0;
   };
 
+  // From any thread: outside the call that it answers.
+  void call(std::function<void()> callback) {
+    reactor_->post([this, callback = std::move(callback)]() mutable { reactor_->call_after(std::move(callback)); });
+  }
+
   Status may_append(Lane lane, std::size_t bytes) const {
     if (options_.read_only) return fail(Errc::refused, "redis append", "the log was opened read-only");
     if (bytes > kEntryBytesMax) return fail(Errc::invalid, "redis append", "the entry is larger than 8 MiB");
     const Load& load = loads_[static_cast<std::size_t>(lane)];
-    if (callbacks_.crowded() || load.bytes + bytes > kLaneBytesMax || load.entries >= kLaneEntriesMax) {
+    if (load.bytes + bytes > kLaneBytesMax || load.entries >= kLaneEntriesMax) {
       return fail(Errc::unavailable, "redis append", "too many appends of this process wait for the server");
     }
     return {};
@@ -121,7 +140,6 @@ class Body : public std::enable_shared_from_this<Body> {
   std::array<Load, 2> loads_;  // by lane
   std::atomic<std::uint64_t> log_id_ = 0;
   std::atomic<std::uint32_t> shards_ = 1;
-  CallbackThread callbacks_;
   const std::unique_ptr<Reactor> reactor_;
   std::unique_ptr<Core> core_;  // used on the reactor's thread, and after that has ended
   std::once_flag closing_;

@@ -34,8 +34,9 @@ class StreamEvents {
 class Stream {
  public:
   virtual ~Stream() = default;
-  // Only once opened. What waits to be sent is the sender's to bound.
-  virtual void send(Bytes bytes) = 0;
+  // Only once opened. What waits to be sent is the sender's to bound. Returns how many bytes the system has taken at
+  // once; of the others StreamEvents::progressed tells.
+  virtual std::size_t send(Bytes bytes) = 0;
 };
 
 class Transport {

@@ -1,0 +1,62 @@
+#pragma once
+
+// The threads of a reactor, of which one at a time has the seat at its sockets. The others stand by, so that it can go
+// and run what it has just read of (base/errand.h).
+//
+// Most errands are short, and to wake another thread would take longer than they do. So the seat is kept for a moment,
+// and a timer calls the one that stands by if that is over before the errand is. After one that took longer the next
+// one gets no such moment.
+
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/errand.h"
+
+namespace tenure::redis {
+
+// Shared with its threads: one that is on an errand when the crew is closed comes back to it later.
+class Crew final : public Errands, public std::enable_shared_from_this<Crew> {
+ public:
+  // `wait` waits for something at the sockets and does it, or returns at once when it was told to stop.
+  explicit Crew(std::function<void()> wait);
+  ~Crew() override;
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
+
+  void begin();
+  bool take(std::function<void()> errand) override;
+  // `stop` ends the wait at the sockets, for good. Waits for all threads but those on errands, which take as long as
+  // they take. Not to be called by one of those that are waited for.
+  void close(const std::function<void()>& stop);
+
+ private:
+  struct Member {
+    std::thread thread;
+    bool away = false;  // on an errand
+  };
+
+  void add_member();
+  void serve(Member& self);
+  void stand_by(Member& self, std::unique_lock<std::mutex>& lock);
+  void sit(Member& self, std::unique_lock<std::mutex>& lock);
+  bool run_errand(Member& self, std::unique_lock<std::mutex>& lock);
+  void call_in(Nanos span) const;
+
+  const std::function<void()> wait_;
+  const int timer_;               // readable: one that stands by is called
+  std::function<void()> errand_;  // owned by the one in the seat
+
+  std::mutex mutex_;
+  std::list<Member> members_;       // this and all below: guarded by mutex_
+  std::size_t ready_ = 0;           // stand by
+  const Member* seated_ = nullptr;  // null: the seat is free
+  bool kept_ = false;               // it is kept for one who is away
+  bool last_was_long_ = false;      // errand
+  bool closed_ = false;
+};
+
+}  // namespace tenure::redis
