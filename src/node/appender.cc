@@ -130,7 +130,7 @@ void Appender::take_first(Queue& queue) {
 void Appender::transmit() {
   auto done = token_.guard([this](Result<Position> answer) { answered(std::move(answer)); });
   log_.append(Lane::data, batch_, [loop = &loop_, done = std::move(done)](Result<Position> answer) mutable {
-    loop->post([done = std::move(done), answer = std::move(answer)]() mutable { done(std::move(answer)); });
+    loop->run_or_post([done = std::move(done), answer = std::move(answer)]() mutable { done(std::move(answer)); });
   });
 }
 

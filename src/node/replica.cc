@@ -15,6 +15,8 @@ constexpr std::size_t kSavedMax = 64;
 // The log may outweigh the state this many times before a snapshot is due. To read a log again is quicker than to write
 // a state, and where jobs come and go most of a snapshot is out of date before anybody could have read it.
 constexpr std::uint64_t kLogToState = 2;
+// So much may be applied by the engine's thread itself where the node is idle. More would keep it from its sockets.
+constexpr std::size_t kInPlaceBytesMax = 16U << 10;
 
 }  // namespace
 
@@ -84,7 +86,9 @@ void Replica::read(const Cursor& after) {
   log_.read(after, [loop = &loop_, run = std::move(run),
                     done = std::move(done)](Result<std::vector<Entry>>&& entries) mutable {
     run->fill(std::move(entries));
-    loop->post([done = std::move(done), run = std::move(run)]() mutable { done(run); });
+    const bool small = run->small();
+    auto work = [done = std::move(done), run = std::move(run)]() mutable { done(run); };
+    small ? loop->run_or_post(std::move(work)) : loop->post(std::move(work));
   });
 }
 
@@ -100,6 +104,13 @@ void Replica::Run::fill(Result<std::vector<Entry>>&& read) {
   for (const Entry& entry : entries) {
     batches.push_back(batches.empty() ? decoder.decode(entry.data) : decoder.decode_next(entry.data));
   }
+}
+
+bool Replica::Run::small() const {
+  if (error) return false;
+  std::size_t bytes = 0;
+  for (const Entry& entry : entries) bytes += entry.data.size();
+  return bytes <= kInPlaceBytesMax;
 }
 
 void Replica::came(std::uint64_t generation, const RunPtr& run) {

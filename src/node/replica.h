@@ -82,6 +82,8 @@ class Replica {
     Decoder decoder;
 
     void fill(Result<std::vector<Entry>>&& read);
+    // So that the engine's thread may apply it itself.
+    bool small() const;
   };
   using RunPtr = std::shared_ptr<Run>;
 

@@ -137,12 +137,15 @@ void Runtime::handled(const Hold& hold, std::uint64_t message_number) {
 }
 
 void Runtime::report(Report report) {
+  const bool last = report.kind == Report::Kind::finished || report.kind == Report::Kind::failed;
   {
     std::lock_guard lock(mutex_);
     reported_.push_back(std::move(report));
     if (reported_.size() > 1) return;  // the turn that takes the first one takes this one too
   }
-  loop_.post(token_.guard([this] { take_reports(); }));
+  // Those that end a job come from a thread that has nothing else to do for the moment; a fence's must not wait.
+  auto work = token_.guard([this] { take_reports(); });
+  last ? loop_.run_or_post(std::move(work)) : loop_.post(std::move(work));
 }
 
 void Runtime::take_reports() {

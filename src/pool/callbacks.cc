@@ -28,7 +28,13 @@ void Callbacks::post_asleep(Call call) {
   call.run();
 }
 
-void Callbacks::wake() { wake_.notify_one(); }
+void Callbacks::wake() {
+  {
+    std::lock_guard lock(mutex_);
+    if (queue_.empty() && !closed_) return;
+  }
+  wake_.notify_one();
+}
 
 void Callbacks::close() {
   {

@@ -13,6 +13,7 @@ struct Guard {
   std::mutex mutex;
   std::condition_variable changed;
   int waiters = 0;
+  int early = 0;  // of them, those who wait for less than the last stage
 };
 
 Guard& guard_of(const PendingTicket* ticket) {
@@ -37,8 +38,11 @@ bool PendingTicket::reached(Stage stage) const {
 bool PendingTicket::wait(Stage stage, std::chrono::steady_clock::time_point deadline) const {
   Guard& guard = guard_of(this);
   std::unique_lock lock(guard.mutex);
+  const int early = stage == Stage::done ? 0 : 1;
   ++guard.waiters;
+  guard.early += early;
   const bool in_time = guard.changed.wait_until(lock, deadline, [&] { return reached(stage); });
+  guard.early -= early;
   --guard.waiters;
   return in_time;
 }
@@ -88,7 +92,7 @@ bool PendingTicket::settled(const Settlement& settlement) {
     std::lock_guard lock(guard.mutex);
     if (final_) return false;
     learn(settlement);
-    if (guard.waiters != 0) guard.changed.notify_all();
+    if ((final_ ? guard.waiters : guard.early) != 0) guard.changed.notify_all();
     ready = take_ready();
     more = !waiting_.empty();
   }

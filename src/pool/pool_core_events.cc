@@ -17,6 +17,7 @@ Result<TicketPtr> PoolCore::submit(const Request& request) {
   auto ticket = std::make_shared<PendingTicket>(request.operation(), request.single(), callbacks_);
   const std::uint64_t number = next_ticket();
   const Bytes record = request.encode(number, options_.client_only);
+  bool alone = false;
   {
     std::lock_guard lock(mutex_);
     if (heard_.failure) return fail(heard_.failure->code, request.operation(), heard_.failure->context);
@@ -24,11 +25,16 @@ Result<TicketPtr> PoolCore::submit(const Request& request) {
       return fail(Errc::busy, request.operation(), "too much is waiting to be sent; try again shortly");
     }
     submitted_bytes_ += Outbox::cost(record);
-    ++unanswered_;
+    alone = ++unanswered_ == 1;
     submitted_.push({number, request.single(), record}, ticket);
     if (std::exchange(sending_, true)) return ticket;
   }
-  loop_.post([this] { send_submitted(); });
+  // The only one is sent by this thread, if the loop is idle. Where there are more, the loop has them go together.
+  if (alone) {
+    loop_.run_or_post([this] { send_submitted(); });
+  } else {
+    loop_.post([this] { send_submitted(); });
+  }
   return ticket;
 }
 

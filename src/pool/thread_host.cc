@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "base/errand.h"
 #include "machine/limits.h"
 
 namespace tenure {
@@ -81,7 +82,7 @@ bool ThreadHost::shut(std::chrono::steady_clock::time_point deadline) {
     wake_.notify_all();
     helper_wake_.notify_all();
     const auto quiet = [this] {
-      return queue_.empty() && stops_.empty() &&
+      return queue_.empty() && stops_.empty() && guests_ == 0 &&
              std::all_of(running_.begin(), running_.end(), [](const LiveJobPtr& job) { return job == nullptr; });
     };
     if (!quiet_.wait_until(lock, deadline, quiet)) return false;
@@ -99,6 +100,7 @@ void ThreadHost::abandon() {
   std::string key;
   {
     std::lock_guard lock(mutex_);
+    abandoned_ = true;
     for (const LiveJobPtr& job : running_) {
       if (job) key = job->held.hold.key;
     }
@@ -155,7 +157,7 @@ void HostPart::hand_over() {
       host_.live_[job->held.hold.epoch] = job;
       host_.queue_.push_back(std::move(job));
     }
-    host_.wake();
+    if (!host_.invite() || host_.queue_.size() > 1) host_.wake();
   }
   for (const Hold& hold : given_back) reports_->released(hold);
   if (long_ && !long_->armed()) long_->arm(loop_->now() + kStartedAfter, [this] { tell_long_tasks(); });
@@ -270,12 +272,21 @@ void ThreadHost::enqueue(const LiveJobPtr& job) {
 
 // Under the lock: one more thread, if there is something to do for it.
 void ThreadHost::wake() {
-  if (queue_.empty()) return;
+  if (queue_.empty() || !has_room()) return;
   if (idle_ > 0) return wake_.notify_one();
   if (stopping_ || executors_ >= options_.concurrency) return;
   ++executors_;
   running_.emplace_back();
   threads_.emplace_back([this, slot = running_.size() - 1] { serve(slot); });
+}
+
+// Under the lock: the calling thread will run the first job, once its own loop has been left to another.
+bool ThreadHost::invite() {
+  Errands* const errands = Errands::here();
+  if (errands == nullptr || queue_.empty() || stopping_ || working_ + guests_ >= options_.concurrency) return false;
+  if (!errands->take([this] { serve_as_guest(); })) return false;
+  ++guests_;
+  return true;
 }
 
 // Under the lock.

@@ -15,6 +15,9 @@
 // Jobs that are granted in one turn of the loop are handed over together, or in portions if they are many. A busy
 // executor is not woken up for a task: threads take the next job when they are done with one, and one wakes the next
 // only while there is more in the queue.
+//
+// A thread of the engine's that has brought a job may run it itself, if another takes its place (base/errand.h): a
+// guest here, who leaves after one job. So a job that finds all idle waits for no thread to wake up.
 
 #include <condition_variable>
 #include <deque>
@@ -111,6 +114,10 @@ class ThreadHost final {
   std::shared_ptr<Handler> handler_of(const Bytes& worker);  // null if it has none
   void serve(std::size_t slot);
   void help(std::size_t slot);
+  bool invite();
+  void serve_as_guest();
+  void begin_next(std::size_t slot, std::unique_lock<std::mutex>& lock);
+  bool has_room() const { return working_ < options_.concurrency; }
   void work_on(LiveJobPtr job, std::size_t slot, std::unique_lock<std::mutex>& lock);
   void forget(LiveJobPtr job, std::unique_lock<std::mutex>& lock);
   static Step next_step(const LiveJob& job);
@@ -150,8 +157,12 @@ class ThreadHost final {
   std::vector<LiveJobPtr> running_;  // by thread
   std::size_t executors_ = 0;        // of the threads; the others are helpers
   std::size_t idle_ = 0;
+  std::size_t working_ = 0;                // threads with a job from the queue
+  std::size_t guests_ = 0;                 // invited, and not gone yet
+  std::vector<std::size_t> guest_places_;  // of running_, that no guest has at present
   std::size_t helpers_idle_ = 0;
   bool stopping_ = false;
+  bool abandoned_ = false;
 
   ThreadLoop trips_;
 };

@@ -46,19 +46,57 @@ void ThreadHost::serve(std::size_t slot) {
   pthread_setname_np(pthread_self(), "tenure-work");
   std::unique_lock lock(mutex_);
   for (;;) {
-    while (queue_.empty() && stops_.empty() && !stopping_) {
+    // Also at the end nobody leaves a job behind that is only to wait for its turn.
+    while (stops_.empty() && (queue_.empty() ? !stopping_ : !has_room())) {
       ++idle_;
       wake_.wait(lock);
       --idle_;
     }
-    std::deque<LiveJobPtr>& from = stops_.empty() ? queue_ : stops_;
-    if (from.empty()) return;
-    LiveJobPtr job = std::move(from.front());
-    from.pop_front();
-    if (!stops_.empty()) wake_for_stop();
-    wake();
-    work_on(std::move(job), slot, lock);
+    if (!stops_.empty()) {
+      LiveJobPtr job = std::move(stops_.front());
+      stops_.pop_front();
+      if (!stops_.empty()) wake_for_stop();
+      wake();
+      work_on(std::move(job), slot, lock);
+    } else if (!queue_.empty()) {
+      begin_next(slot, lock);
+    } else {
+      return;
+    }
   }
+}
+
+// Under the lock, which is released meanwhile: the first job of the queue.
+void ThreadHost::begin_next(std::size_t slot, std::unique_lock<std::mutex>& lock) {
+  LiveJobPtr job = std::move(queue_.front());
+  queue_.pop_front();
+  ++working_;
+  wake();
+  work_on(std::move(job), slot, lock);
+  --working_;
+  if (stopping_) wake_.notify_all();  // some may have waited for room, and may leave now
+}
+
+// An executor may have been quicker: then there is nothing to do.
+void ThreadHost::serve_as_guest() {
+  executing_ = this;
+  {
+    std::unique_lock lock(mutex_);
+    if (!queue_.empty() && has_room() && !abandoned_) {
+      if (guest_places_.empty()) {
+        guest_places_.push_back(running_.size());
+        running_.emplace_back();
+      }
+      const std::size_t place = guest_places_.back();
+      guest_places_.pop_back();
+      begin_next(place, lock);
+      guest_places_.push_back(place);
+    }
+    --guests_;
+    wake();  // for what has come to wait meanwhile
+    if (stopping_) quiet_.notify_all();
+  }
+  executing_ = nullptr;
 }
 
 void ThreadHost::help(std::size_t slot) {

@@ -163,7 +163,7 @@ TEST_P(PoolDispatch, QueueBoundIsExact) {
 TEST_P(PoolDispatch, DelayedTaskComesLater) {
   Pool pool = open();
   ASSERT_TRUE(pool.add_worker([&](Job& job) { notes_.write(job.payload()); }));
-  const Ticket late = pool.dispatch_task("k", "late", {.delay = 50ms}).value();
+  const Ticket late = pool.dispatch_task("k", "late", {.delay = 500ms}).value();
   const Ticket soon = pool.dispatch_task("k", "soon").value();
   EXPECT_TRUE(soon.wait_done(kPatience));
   EXPECT_TRUE(late.wait_done(kPatience));
