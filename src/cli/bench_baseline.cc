@@ -4,7 +4,6 @@
 #include <future>
 
 #include "base/entropy.h"
-#include "log/bare_hop.h"
 #include "log/open.h"
 #include "machine/decode.h"
 #include "node/appender.h"
@@ -154,9 +153,6 @@ Result<Baseline> measure_baseline(const BenchPlace& place, const RunLog& run) {
   baseline.full_batches_bytes_per_s = static_cast<double>(kFullBatches * kBatchBytes) / *most;
   const BenchSpot hops = place.spot("hops");
   if (Status measured = measure_hops(hops, baseline.hop); !measured) return Failure(measured.error());
-  const Result<std::vector<Nanos>> bare = measure_bare_hops(hops.url, kHops);
-  if (!bare) return Failure(bare.error());
-  for (const Nanos hop : *bare) baseline.bare_hop.add(hop);
   return baseline;
 }
 

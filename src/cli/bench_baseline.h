@@ -46,8 +46,7 @@ struct Baseline {
   std::uint64_t bytes = 0;
   double per_s = 0;  // tasks, in the run's own entries
   double full_batches_bytes_per_s = 0;
-  Distribution hop;       // from an append to a reader in another handle
-  Distribution bare_hop;  // the same by a server's own commands; nothing where there is no server
+  Distribution hop;  // from an append to a reader in another handle
 
   std::string what() const;
 };
