@@ -138,6 +138,8 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   void drain(BytesView worker);
   // Ends the whole pool.
   void shut_down();
+  // The pool is about to be ended, be it by others: a log that is gone is its end, though the order to end was not read.
+  void expect_end() { expects_end_ = true; }
   // From here on the node leaves a pool that has been shut down, when everything is done.
   void leave_at_shutdown();
   // What ran this node's handlers has died, and they with it: the session is ended, and another one begun.
@@ -260,6 +262,7 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   int divergences_ = 0;
   int joins_missed_ = 0;      // in a row
   bool reload_due_ = false;   // history was lost while the session was being fenced
+  bool expects_end_ = false;
   bool finding_out_ = false;  // whether the pool has ended; nothing is read meanwhile
   bool closing_ = false;
   bool drain_sent_ = false;

@@ -206,7 +206,8 @@ void Node::history_lost() {
   if (phase_ == Phase::fenced) reload_due_ = true;
   if (phase_ == Phase::fenced || phase_ == Phase::over) return;
   phase_ = Phase::loading;
-  finding_out_ = machine().shutting_down() && workers_.empty() && events_.finds_out_the_end();
+  const bool ending = machine().shutting_down() || expects_end_;
+  finding_out_ = ending && workers_.empty() && events_.finds_out_the_end();
   if (finding_out_) return;
   replica_.resume();
   seek_end();

@@ -301,6 +301,16 @@ Status PoolCore::close(Deadline deadline) {
   return fail(Errc::timed_out, "close", "some jobs have not stopped yet");
 }
 
+Status PoolCore::expect_end() {
+  if (over()) return {};
+  if (options_.client_only) {
+    const Result<PoolCore*> inner = looker();
+    return inner ? (*inner)->expect_end() : Status(Failure(inner.error()));
+  }
+  on_loop([](Node& node) { node.expect_end(); });
+  return {};
+}
+
 Status PoolCore::shut_down(Deadline deadline) {
   if (const std::optional<Error> why = failure()) {
     if (why->code == Errc::shutting_down) return {};  // by another, be it another shard

@@ -110,6 +110,8 @@ class PoolCore final : private NodeEvents, private ClientEvents {
   Status close(Deadline deadline);
   // Ends the whole pool, and waits for the end. The core is then closed.
   Status shut_down(Deadline deadline);
+  // To be called before the end of the first of several shards is ordered. A client begins to follow the log.
+  Status expect_end();
   // Nothing more will be said or heard: closed, broken down, or the pool is gone.
   bool over() const { return failure().has_value(); }
   // Why; nothing while it goes on.

@@ -225,6 +225,10 @@ Status Shards::close(Deadline deadline) {
 // The first shard last, too: where nobody works, whoever asks for the end removes the data.
 Status Shards::shut_down(Deadline deadline) {
   if (Status reached = reach_all(); !reached) return reached;
+  // Its members may end the first shard before it is asked to.
+  for (PoolCore* core : open_ones()) {
+    if (Status expected = core->expect_end(); !expected) return expected;
+  }
   const auto shut_down = [&](PoolCore& core) { return core.shut_down(deadline); };
   if (Status ended = each(open_ones(1), shut_down); !ended) return ended;
   return shut_down(core(0));

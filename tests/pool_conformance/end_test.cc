@@ -160,13 +160,15 @@ TEST_P(PoolEnd, NothingIsLeftBehind) {
   ASSERT_TRUE(pool.add_worker([&](Job&) { gate.pass(); }));
   ASSERT_TRUE(looks_on.dispatch_task("k").value().wait_started(kPatience));
   std::thread ender([&] { EXPECT_EQ(problem(asks.shutdown(kPatience)), ""); });
-  const auto ending = [&] {
-    const Result<Ticket> ticket = looks_on.dispatch_task("k");
-    return !ticket || code_of(ticket->wait_accepted(kPatience)) == Errc::shutting_down;
-  };
+  // In every shard.
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
-  while (!ending() && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(5ms);
-  std::this_thread::sleep_for(100ms);  // for the others to have read it, too
+  for (int i = 0; i < 32; ++i) {
+    const auto ending = [&] {
+      const Result<Ticket> ticket = looks_on.dispatch_task("k" + std::to_string(i));
+      return !ticket || code_of(ticket->wait_accepted(kPatience)) == Errc::shutting_down;
+    };
+    while (!ending() && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(5ms);
+  }
   gate.open();
   ender.join();
   // Long enough for a reader to notice that its log is gone.
