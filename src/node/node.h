@@ -138,7 +138,8 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   void drain(BytesView worker);
   // Ends the whole pool.
   void shut_down();
-  // The pool is about to be ended, be it by others: a log that is gone is its end, though the order to end was not read.
+  // The pool is about to be ended, be it by others: a log that is gone is its end, though the order to end was not
+  // read.
   void expect_end() { expects_end_ = true; }
   // From here on the node leaves a pool that has been shut down, when everything is done.
   void leave_at_shutdown();
@@ -260,8 +261,8 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   std::optional<Error> failure_;           // why the node is stopping for good
   Position diverged_ = 0;                  // where another's digest made this node's state look wrong
   int divergences_ = 0;
-  int joins_missed_ = 0;      // in a row
-  bool reload_due_ = false;   // history was lost while the session was being fenced
+  int joins_missed_ = 0;     // in a row
+  bool reload_due_ = false;  // history was lost while the session was being fenced
   bool expects_end_ = false;
   bool finding_out_ = false;  // whether the pool has ended; nothing is read meanwhile
   bool closing_ = false;
