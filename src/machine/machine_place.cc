@@ -191,9 +191,9 @@ void Machine::pump_last_chances(WorkerIx ix) {
       if (extra != nullptr && extra->together_max != 0) most = std::min<std::size_t>(most, extra->together_max);
       const bool room = worker.starting < kStartingMax && worker.tasks_held < worker.window;
       if (granted != 0 && (granted >= most || !room)) return;
-      ++granted;
       worker.last_chances.pop_front();
       grant(item.slot, ix, true);
+      granted += table_.slots[item.slot].solo ? 1 : 0;  // it may be a suspect no more, since the limit has changed
     } else {
       worker.last_chances.pop_front();
     }

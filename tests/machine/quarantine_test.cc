@@ -318,6 +318,7 @@ TEST(Quarantine, TheLimitMayChangeWhileJobsWait) {
   pool.settle();
   set_limit(pool, 5);
   pool.pass(kSoloMs * 4);
+  for (const char* key : {"k1", "k2", "k3"}) EXPECT_EQ(pool.holder(key), "a");
   pool.settle();
   for (const char* key : {"k1", "k2", "k3"}) EXPECT_EQ(pool.state(key), JobState::running);
   pool.pass(kSoloMs * 2);
