@@ -196,8 +196,11 @@ Expectations PoolRun::expectations() const {
   Expectations expected;
   expected.lease = plan_.lease;
   expected.calm = plan_.calm();
-  // What may hold up the heart's thread is for the margin to cover.
-  if (plan_.interval(Fault::stall) != 0) expected.watchdog_slack += plan_.lease / 50;
+  // What may hold up the heart's thread is for the margin to cover. It may be stuck just when its process goes on.
+  if (plan_.interval(Fault::stall) != 0) {
+    expected.watchdog_slack += plan_.lease / 50;
+    expected.resume_slack += plan_.lease / 50;
+  }
   // A lease until the dead are known to be, half a lease more for the last in the row of those who may say so, and a
   // beat to see it; twice what an answer takes that was lost when all healed; and the handlers' stops and starts, on
   // the first worker and on the one that joined meanwhile.
