@@ -11,6 +11,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr std::size_t kAskedMax = 16;          // by one entry: each is looked up while the loop waits
 constexpr Nanos kStagger = milliseconds(100);  // by which each later node waits longer than the one before it
 
 }  // namespace
@@ -78,9 +79,11 @@ void Steward::say_answers(const Machine& machine) {
   }
 }
 
-void Steward::asked(const v1::Ask& ask) { asked_.push_back(ask.SerializeAsString()); }
-
 // Who is not told will have loaded the state before long.
+void Steward::asked(const v1::Ask& ask) {
+  if (asked_.size() < kAskedMax) asked_.push_back(ask.SerializeAsString());
+}
+
 void Steward::tell_askers(const Machine& machine) {
   for (const Bytes& asked : std::exchange(asked_, {})) {
     v1::Ask ask;

@@ -46,6 +46,12 @@ class LiveClient final : private ClientEvents {
     loop_.run([&] { client_->forget(question); });
     return came ? std::optional(answer.get()) : std::nullopt;
   }
+  // All in one entry.
+  void inquire_together(const v1::Ask& ask, int times) {
+    loop_.run([&] {
+      for (int i = 0; i < times; ++i) client_->inquire(ask, [](const v1::Told&) {});
+    });
+  }
   bool folding() {
     bool folds = false;
     loop_.run([&] { folds = client_->folding(); });
@@ -266,6 +272,16 @@ TEST_F(ClientTest, IsToldOnlySoMuchAtATime) {
   ASSERT_TRUE(told);
   EXPECT_LT(told->ByteSizeLong(), kToldBytesMax * 2);
   EXPECT_NE(told->next_plus_one(), 0U);
+}
+
+// So that nobody keeps a member from its work, one entry is told only so much.
+TEST_F(ClientTest, IsNotToldEverythingAtOnce) {
+  const auto member = node("a");
+  LiveClient client(url_, journal_);
+  client.inquire_together(ask_for_jobs(10), 100);
+  EXPECT_TRUE(client.inquire(ask_for_jobs(10)));  // behind them
+  EXPECT_GE(told(), 2);
+  EXPECT_LE(told(), 20);
 }
 
 // Where there is nobody, nobody tells, be it later.
