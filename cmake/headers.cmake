@@ -1,5 +1,5 @@
-# The headers that most sources include, read once for all of them where a build compiles sources together: it saves a
-# third of the time. What a source includes by itself is shown by the builds without (dev, fuzz, coverage, clang-tidy).
+# The headers that most sources include, read once for all of them where a build compiles sources together: it saves an
+# eighth of the time with g++, a fifth with clang. What a source includes by itself is shown by the builds without (dev, fuzz, coverage, clang-tidy).
 
 set(TENURE_HEADERS <algorithm> <array> <atomic> <chrono> <condition_variable> <cstdint> <deque> <fstream> <functional>
   <future> <map> <memory> <mutex> <optional> <set> <string> <string_view> <thread> <unordered_map> <utility> <variant>
@@ -9,7 +9,7 @@ set(TENURE_HEADERS <algorithm> <array> <atomic> <chrono> <condition_variable> <c
 
 # tenure_shares_headers(TARGET NAME): with all others of that NAME, which are compiled with the same flags.
 function(tenure_shares_headers target name)
-  if(CMAKE_UNITY_BUILD AND NOT target STREQUAL ${name}_headers)
+  if(CMAKE_UNITY_BUILD)
     target_precompile_headers(${target} REUSE_FROM ${name}_headers)
   endif()
 endfunction()
