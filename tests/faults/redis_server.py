@@ -62,8 +62,12 @@ class RedisServer:
 
     def last_position(self, pool):
         """Of the last entry in a pool's log."""
-        lines = self.command("XREVRANGE", f"tenure:{{{pool}}}:log", "+", "-", "COUNT", "1").splitlines()
-        return int(lines[0].split("-")[0]) if lines else 0
+        log = self.command("HGET", f"tenure:{{{pool}}}:meta", "id")
+        lines = self.command("XREVRANGE", f"tenure:{{{pool}}}:log:{log}", "+", "-", "COUNT", "1").splitlines()
+        if not lines:
+            return 0
+        milliseconds, count = map(int, lines[0].split("-"))
+        return milliseconds << 22 | count  # as src/log/redis/entry_id.h has it
 
     def signal(self, number):
         self.process.send_signal(number)

@@ -15,13 +15,13 @@ constexpr std::int64_t kEarlyNs = 2'000'000;
 
 }  // namespace
 
-void Testimony::take(const Entry& entry, Instant now) {
-  const auto known = entries_.find(entry.position);
+void Testimony::take(Position before, const Entry& entry, Instant now) {
+  const auto known = entries_.upper_bound(before);
   if (known != entries_.end() && Cursor::at(known->second) == Cursor::at(entry)) return;
   const std::int64_t engine_ns = entry.time_ms * 1'000'000;
   offset_ns_ = std::min(offset_ns_, now.since_boot.count() - engine_ns);
   time_ns_ = engine_ns;
-  if (entry.position <= last().position) lose_after(entry.position - 1);
+  lose_after(before);
   entries_[entry.position] = entry;
   apply(entry);
 }

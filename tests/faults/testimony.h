@@ -18,9 +18,10 @@ namespace tenure::faults {
 // Keeps every entry, so that it can go back to where a log has lost its tail. Belongs to one thread at a time.
 class Testimony final : private Effects {
  public:
-  // The next entry, as it was read at `now`. One that is known already says nothing; one that differs from what is
-  // known at its position shows that the log has lost that, and all that followed.
-  void take(const Entry& entry, Instant now);
+  // The entry that follows the position `before`, as it was read at `now`. One that is known already says nothing. One
+  // that differs from what is known at its position shows that the log has lost that, and all that followed; so does
+  // one that comes where others are known to have been before it.
+  void take(Position before, const Entry& entry, Instant now);
   // Whatever lies behind the position is no longer in the log.
   void lose_after(Position kept);
 

@@ -72,7 +72,7 @@ class Follower {
       if (!entries) return Failure(entries.error());
       for (const Entry& entry : *entries) {
         if (entry.position == *end) return {};
-        testimony_.take(entry, BootClock().now());
+        testimony_.take(testimony_.last().position, entry, BootClock().now());
       }
     }
   }
@@ -106,7 +106,11 @@ class Follower {
       failure_ = entries.error();
       return;
     }
-    for (const Entry& entry : *entries) testimony_.take(entry, now);
+    Position before = read_.position;
+    for (const Entry& entry : *entries) {
+      testimony_.take(before, entry, now);
+      before = entry.position;
+    }
     read(Cursor::at(entries->back()));
   }
 

@@ -168,7 +168,7 @@ TEST(RedisAccess, AUnixSocketAndAnotherDatabase) {
   const RedisServer server;
   const auto log = open_at("unix:" + server.socket() + "?db=3");
   live_a_life(*log);
-  EXPECT_EQ(server.command({"EXISTS", kLogKey}), "0");  // not in database 0
+  EXPECT_EQ(server.command({"EXISTS", kMetaKey}), "0");  // not in database 0
   EXPECT_TRUE(open_at("redis://127.0.0.1:" + std::to_string(server.port()) + "/3"));
   EXPECT_EQ(code_of(open_log("redis://127.0.0.1:" + std::to_string(server.port()), {"default", true})), Errc::refused);
   EXPECT_EQ(code_of(try_open(server.url() + "/99")), Errc::refused);

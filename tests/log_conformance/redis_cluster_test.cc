@@ -30,7 +30,7 @@ class RedisCluster : public testing::Test {
         std::this_thread::sleep_for(10ms);  // a server can only be asked
       }
     }
-    slot_ = members_[0].server.command({"CLUSTER", "KEYSLOT", kLogKey});
+    slot_ = members_[0].server.command({"CLUSTER", "KEYSLOT", kMetaKey});
   }
 
   // The slot of the pool is in the second half, or not.
@@ -60,7 +60,7 @@ TEST_F(RedisCluster, AServerThatDoesNotHaveThePoolNamesTheOneThatDoes) {
   const Entry first = put(*log, "x");
   ASSERT_TRUE(append(*log, "beat", Lane::beat));
   ASSERT_TRUE(store_snapshot(*log, Cursor::at(first), {"state"}));
-  EXPECT_EQ(owner().server.command({"XLEN", kLogKey}), "2");
+  EXPECT_EQ(owner().server.command({"XLEN", log_key(owner().server)}), "2");
 }
 
 // Wherever their slots are, and whichever server the URL names.
@@ -83,17 +83,18 @@ TEST_F(RedisCluster, ShardsLieOnDifferentServers) {
 TEST_F(RedisCluster, APoolThatIsMovedIsFollowed) {
   const auto log = open_at(owner().server.url());
   const Entry first = put(*log, "before");
+  const std::string key = log_key(owner().server);
   begin_move(owner(), other());
-  move_key(owner(), other(), kMetaKey);
+  move_key(owner(), other(), key);
   EXPECT_EQ(code_of(append(*log, "meanwhile")), Errc::unavailable);
-  move_key(owner(), other(), kLogKey);
+  move_key(owner(), other(), kMetaKey);
   end_move(owner(), other());
   const auto position = insist_append(*log, "after");
   ASSERT_TRUE(position) << position.error().message();
   const auto run = insist_read(*log, Cursor::at(first));
   ASSERT_TRUE(run) << run.error().message();
   EXPECT_EQ(run->front().data, "after");
-  EXPECT_EQ(other().server.command({"XLEN", kLogKey}), "2");
+  EXPECT_EQ(other().server.command({"XLEN", key}), "2");
 }
 
 }  // namespace

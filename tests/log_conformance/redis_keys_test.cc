@@ -1,5 +1,6 @@
 // What another program, or a person, can do to a pool's keys; and what the engine says then.
 
+#include "log/redis/entry_id.h"
 #include "log_conformance/redis_place.h"
 
 namespace tenure::conformance {
@@ -19,21 +20,32 @@ class RedisKeys : public testing::Test {
 };
 
 TEST_F(RedisKeys, AnotherKindOfValueUnderTheNameIsRefusedAndLeftAsItWas) {
-  command({"SET", kLogKey, "theirs"});
+  command({"SET", kMetaKey, "theirs"});
   EXPECT_EQ(error_of_open().code, Errc::refused);
-  EXPECT_EQ(command({"GET", kLogKey}), "theirs");
-  EXPECT_EQ(command({"EXISTS", kMetaKey}), "0");
+  EXPECT_EQ(command({"GET", kMetaKey}), "theirs");
+  EXPECT_EQ(command({"DBSIZE"}), "1");
 }
 
-TEST_F(RedisKeys, AStreamOfAnotherProgramIsRefusedAndLeftAsItWas) {
-  command({"XADD", kLogKey, "*", "their", "entry"});
+TEST_F(RedisKeys, AnotherKindOfValueInPlaceOfTheStreamIsRefused) {
+  const auto log = open();
+  const Entry first = put(*log, "x");
+  command({"SET", log_key(server_), "theirs"});
+  EXPECT_EQ(code_of(append(*log, "y")), Errc::refused);
+  EXPECT_EQ(code_of(read(*log, Cursor::at(first))), Errc::refused);
   EXPECT_EQ(error_of_open().code, Errc::refused);
-  EXPECT_EQ(command({"XLEN", kLogKey}), "1");
+  EXPECT_EQ(command({"GET", log_key(server_)}), "theirs");
 }
 
-TEST_F(RedisKeys, AnEmptyStreamOfAnotherProgramIsRefused) {
-  command({"XGROUP", "CREATE", kLogKey, "theirs", "$", "MKSTREAM"});
+TEST_F(RedisKeys, AStreamOfAnotherProgramInPlaceOfOursIsLostHistory) {
+  const auto log = open();
+  const Entry first = put(*log, "x");
+  const std::string key = log_key(server_);
+  command({"DEL", key});
+  command({"XADD", key, "*", "their", "entry"});
+  EXPECT_EQ(code_of(read(*log, Cursor::at(first))), Errc::lost_history);
+  EXPECT_EQ(code_of(append(*log, "y")), Errc::lost_history);
   EXPECT_EQ(error_of_open().code, Errc::refused);
+  EXPECT_EQ(command({"XLEN", key}), "1");
 }
 
 TEST_F(RedisKeys, AHashOfAnotherProgramIsRefused) {
@@ -45,40 +57,82 @@ TEST_F(RedisKeys, ARenamedPoolIsRefusedByItsName) {
   {
     ASSERT_TRUE(append(*open(), "x"));
   }
-  for (const std::string name : {"log", "meta"}) {
-    command({"RENAME", "tenure:{default}:" + name, "tenure:{other}:" + name});
-  }
+  command({"RENAME", kMetaKey, "tenure:{other}:meta"});
   const auto other = try_open(server_.url(), "other");
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().code, Errc::refused);
   EXPECT_NE(other.error().context.find("'default'"), std::string::npos) << other.error().message();
 }
 
-TEST_F(RedisKeys, ANewerFormatIsRefusedByItsVersion) {
+TEST_F(RedisKeys, AnotherFormatIsRefusedByItsVersion) {
   {
     ASSERT_TRUE(append(*open(), "x"));
   }
-  command({"HSET", kMetaKey, "format", "2"});
-  EXPECT_EQ(error_of_open().code, Errc::version);
+  for (const std::string format : {"1", "3"}) {
+    command({"HSET", kMetaKey, "format", format});
+    EXPECT_EQ(error_of_open().code, Errc::version);
+  }
 }
 
-// Their ids follow the clock and lie far behind ours, so that nothing can be appended after them.
-TEST_F(RedisKeys, AnEntryOfAnotherProgramIsCorruptToReadersAndAppenders) {
+TEST_F(RedisKeys, AnEntryOfAnotherProgramIsCorruptToReaders) {
   const auto log = open();
   const Entry first = put(*log, "x");
-  command({"XADD", kLogKey, "*", "their", "entry"});
+  command({"XADD", log_key(server_), "*", "their", "entry"});
   EXPECT_EQ(code_of(read(*log, Cursor::at(first))), Errc::corrupt);
-  EXPECT_EQ(code_of(append(*log, "y")), Errc::corrupt);
+  EXPECT_EQ(error_of_open().code, Errc::refused);
 }
 
-TEST_F(RedisKeys, AHoleIsCorrupt) {
+// The ids of what is there do not show it; the server remembers.
+TEST_F(RedisKeys, AHoleIsCorruptToThoseWhoHaveNotReadWhatWasThere) {
   const auto log = open();
-  Entry entry = put(*log, "0");
-  for (const char* data : {"1", "2"}) ASSERT_TRUE(append(*log, data));
-  const std::string id = command({"XRANGE", kLogKey, "2", "2"});
-  command({"XDEL", kLogKey, id.substr(0, id.find(' '))});
-  EXPECT_EQ(code_of(read(*open(), {})), Errc{});  // what lies before it
-  EXPECT_EQ(code_of(read(*log, Cursor::at(entry))), Errc::corrupt);
+  const Entry first = put(*log, "0");
+  const Entry second = put(*log, "1", Cursor::at(first));
+  ASSERT_TRUE(append(*log, "2"));
+  const auto other = open();
+  command({"XDEL", log_key(server_), redis::id_of(second.position)});
+  EXPECT_EQ(error_of_open().code, Errc::corrupt);
+  EXPECT_EQ(code_of(read(*other, {})), Errc::corrupt);
+  EXPECT_EQ(code_of(read(*other, Cursor::at(first))), Errc::corrupt);
+}
+
+// The stream lives on under a connection that has not broken, with less in it than its reader has seen. What has come
+// since is read at once; with the next read the reader is told.
+TEST_F(RedisKeys, AnOlderCopyOfTheStreamIsNoticedUnderALivingConnection) {
+  const auto log = open();
+  const Entry kept = put(*log, "kept");
+  const std::string key = log_key(server_);
+  command({"COPY", key, "copy"});
+  const Entry lost = put(*log, "lost", Cursor::at(kept));
+  Answer<Result<std::vector<Entry>>> waiting;
+  log->read(Cursor::at(lost), waiting.callback());
+  command({"COPY", "copy", key, "REPLACE"});
+  const auto other = open();
+  ASSERT_TRUE(append(*other, "by another"));
+  auto run = waiting.get();
+  if (run)
+    run = read(*log, Cursor::at(run->back()));
+  else
+    EXPECT_EQ(code_of(run), Errc::lost_history);
+  while (run) run = read(*log, Cursor::at(run->back()));
+  EXPECT_EQ(code_of(run), Errc::lost_history);
+  EXPECT_EQ(code_of(append(*log, "too early")), Errc::lost_history);
+}
+
+// A clock that was set back by an hour, and many entries since: the count must not run over.
+TEST_F(RedisKeys, TheCountBehindAMillisecondDoesNotRunOver) {
+  const auto log = open();
+  const Entry first = put(*log, "x");
+  constexpr Position kHalf = Position{1} << 21;
+  const std::int64_t later_ms = first.time_ms + 3'600'000;
+  command({"XSETID", log_key(server_), std::to_string(later_ms) + "-" + std::to_string(kHalf - 2)});
+  const Entry below = put(*log, "below", Cursor::at(first));
+  EXPECT_EQ(below.time_ms, later_ms);
+  const Entry half = put(*log, "half", Cursor::at(below));
+  EXPECT_EQ(half.time_ms, later_ms);
+  const Entry next = put(*log, "next", Cursor::at(half));
+  EXPECT_EQ(next.time_ms, later_ms + 1);
+  EXPECT_GT(next.position, half.position);
+  EXPECT_EQ(put(*log, "on", Cursor::at(next)).time_ms, later_ms + 1);
 }
 
 // Nobody's cursor is left, and no snapshot covers what is gone.
@@ -86,7 +140,7 @@ TEST_F(RedisKeys, AStreamThatAnotherProgramTrimmedIsCorruptToThoseWhoNeedItsBegi
   const auto log = open();
   const Entry first = put(*log, "0");
   const Entry second = put(*log, "1", Cursor::at(first));
-  command({"XTRIM", kLogKey, "MAXLEN", "1"});
+  command({"XTRIM", log_key(server_), "MAXLEN", "1"});
   EXPECT_EQ(error_of_open().code, Errc::corrupt);
   ASSERT_TRUE(append(*log, "2"));  // whoever has applied it all goes on
   EXPECT_TRUE(read(*log, Cursor::at(second)));
@@ -96,20 +150,22 @@ TEST_F(RedisKeys, ADeletedStreamIsLostHistory) {
   const auto log = open();
   put(*log, "x");
   const auto other = open();  // has read nothing, but knows that there was something
-  command({"DEL", kLogKey});
+  const std::string key = log_key(server_);
+  command({"DEL", key});
   for (Log* handle : {log.get(), other.get()}) {
     EXPECT_EQ(code_of(append(*handle, "y")), Errc::lost_history);
     EXPECT_TRUE(load_snapshot(*handle));
   }
-  EXPECT_EQ(command({"EXISTS", kLogKey}), "0");
+  EXPECT_EQ(command({"EXISTS", key}), "0");
   EXPECT_TRUE(append(*log, "anew"));
+  EXPECT_EQ(command({"XLEN", log_key(server_)}), "1");
 }
 
 TEST_F(RedisKeys, ADeletedStreamThatASnapshotStandsOnIsCorrupt) {
   const auto log = open();
   const Entry first = put(*log, "x");
   ASSERT_TRUE(store_snapshot(*log, Cursor::at(first), {"state"}));
-  command({"DEL", kLogKey});
+  command({"DEL", log_key(server_)});
   EXPECT_EQ(code_of(append(*log, "y")), Errc::lost_history);
   EXPECT_EQ(code_of(load_snapshot(*log)), Errc::corrupt);
   EXPECT_EQ(error_of_open().code, Errc::corrupt);
@@ -177,7 +233,7 @@ TEST_F(RedisKeys, ATrimLeavesNoMoreThanItShould) {
   ASSERT_TRUE(entries) << entries.error().message();
   ASSERT_TRUE(store_snapshot(*log, Cursor::at(entries->at(5989)), {"state"}));
   ASSERT_TRUE(trim(*log, UINT64_MAX));
-  EXPECT_EQ(command({"XLEN", kLogKey}), "11");
+  EXPECT_EQ(command({"XLEN", log_key(server_)}), "11");
 }
 
 // Names that could reach another pool's keys, or end the hash tag.

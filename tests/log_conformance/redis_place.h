@@ -58,7 +58,11 @@ inline Entry put(Log& log, const Bytes& data, Cursor after = {}) {
   }
 }
 
-constexpr const char* kLogKey = "tenure:{default}:log";
 constexpr const char* kMetaKey = "tenure:{default}:meta";
+
+// Of the stream, once there is a log.
+inline std::string log_key(const RedisServer& server, const std::string& pool = "default") {
+  return "tenure:{" + pool + "}:log:" + server.command({"HGET", "tenure:{" + pool + "}:meta", "id"});
+}
 
 }  // namespace tenure::conformance

@@ -68,7 +68,7 @@ TEST_F(RedisSentinel, AfterAFailoverThatLostNothingTheHandleGoesOn) {
   const auto run = insist_read(*log, Cursor::at(last));
   ASSERT_TRUE(run) << run.error().message();
   EXPECT_EQ(run->front().data, "after");
-  EXPECT_EQ(run->front().position, 21U);
+  EXPECT_GT(run->front().position, last.position);
 }
 
 // The replica had not got the last entry. The one who read it, and the one who was told that it is in the log, learn
@@ -77,7 +77,7 @@ TEST_F(RedisSentinel, AFailoverThatLostTheTailIsToldToThoseWhoKnewIt) {
   const auto reader = open_at(url());
   const auto writer = open_at(url());
   const Entry kept = put(*reader, "kept");
-  ASSERT_TRUE(wait_until([&] { return replica_.command({"XLEN", kLogKey}) == "1"; }));
+  ASSERT_TRUE(wait_until([&] { return replica_.command({"XLEN", log_key(replica_)}) == "1"; }));
   replica_.signal(SIGSTOP);
   master_.command({"CLIENT", "KILL", "TYPE", "replica"});  // or its socket would still take the entry
   ASSERT_TRUE(append(*writer, "lost"));

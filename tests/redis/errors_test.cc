@@ -41,9 +41,7 @@ TEST(RedisErrors, TheScriptsOwnWords) {
   EXPECT_EQ(of("TENURE-LOST gone").error.code, Errc::lost_history);
   EXPECT_EQ(of("TENURE-LOST gone").error.context, "redis://h:1: gone");
   EXPECT_EQ(of("TENURE-CORRUPT x").error.code, Errc::corrupt);
-  EXPECT_EQ(of("TENURE-VERSION x").error.code, Errc::version);
-  EXPECT_EQ(of("TENURE-OTHERPOOL x").error.code, Errc::refused);
-  EXPECT_EQ(of("TENURE-SHARDS x").error.code, Errc::refused);
+  EXPECT_EQ(of("TENURE-FOREIGN x").error.code, Errc::refused);
 }
 
 }  // namespace

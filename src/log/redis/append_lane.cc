@@ -1,11 +1,11 @@
 #include "log/redis/append_lane.h"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "log/redis/command.h"
-#include "log/redis/scripts.h"
+#include "log/redis/entry_id.h"
+#include "log/redis/stream_entry.h"
 
 namespace tenure::redis {
 namespace {
@@ -20,14 +20,14 @@ struct AppendLane::Group {
   std::vector<std::pair<Log::AppendDone, Result<Position>>> answers;
 };
 
-AppendLane::AppendLane(const World& world, const Settings& settings, const Keys& keys, Link& link, History& history,
-                       CallAfter call_after)
+AppendLane::AppendLane(const World& world, const Settings& settings, Link& link, History& history, CallAfter call_after,
+                       OnLost on_lost)
     : world_(world),
       settings_(settings),
-      keys_(keys),
       link_(link),
       history_(history),
       call_after_(std::move(call_after)),
+      on_lost_(std::move(on_lost)),
       link_base_(world.entropy.id()) {}
 
 void AppendLane::offer(Bytes data, Log::AppendDone done) {
@@ -62,23 +62,12 @@ void AppendLane::pump() {
 
 void AppendLane::send(Append append, const std::shared_ptr<Group>& group) {
   const std::uint64_t link = next_link();
-  const std::string id = to_hex(history_.id);
-  const std::string link_text = to_hex(link);
-  const std::string seen = std::to_string(history_.seen);
-  const std::array<std::string_view, 2> keys = {keys_.log, keys_.meta};
-  const std::array<std::string_view, 4> arguments = {id, link_text, seen, append.data};
   const std::size_t bytes = append.data.size();
   ++under_way_;
   under_way_bytes_ += bytes;
-  link_.send("append", call(Scripts::get().append, keys, arguments),
-             [this, bytes, link, group, log = history_.id, done = std::move(append.done)](Result<Reply> reply) {
-               Result<Position> result = fail(Errc::unknown, "redis append", "an answer that is none");
-               if (!reply) {
-                 result = Failure(reply.error());
-               } else if (reply->value().integer() > 0) {
-                 result = static_cast<Position>(reply->value().integer());
-                 if (log == history_.id && !history_.lost) history_.see(*result, link);
-               }
+  link_.send("append", append_command(append.data, link),
+             [this, bytes, link, group, log = history_.id, done = std::move(append.done)](const Result<Reply>& reply) {
+               Result<Position> result = position_of(reply, log, link);
                if (group && result) {
                  group->answers.emplace_back(done, std::move(result));
                } else {
@@ -86,6 +75,30 @@ void AppendLane::send(Append append, const std::shared_ptr<Group>& group) {
                }
                answered(bytes);
              });
+}
+
+Bytes AppendLane::append_command(BytesView data, std::uint64_t link) const {
+  // The server's clock was set back, and many entries have come since (entry_id.h).
+  const bool crowded = is_crowded(history_.seen) && history_.seen != outrun_;
+  const std::string id = crowded ? std::to_string(time_of(history_.seen) + 1) + "-*" : "*";
+  return command({"XADD", history_.stream, "NOMKSTREAM", id, kDataField, data, kLinkField, to_hex(link)});
+}
+
+Result<Position> AppendLane::position_of(const Result<Reply>& reply, std::uint64_t log, std::uint64_t link) {
+  if (!reply) {
+    if (is_crowded(history_.seen)) outrun_ = history_.seen;
+    return Failure(reply.error());
+  }
+  if (reply->value().is_nil()) {
+    const Error lost{Errc::lost_history, "redis append",
+                     settings_.shown + ": the log was removed, flushed or replaced"};
+    if (log == history_.id) on_lost_(lost);
+    return Failure(lost);
+  }
+  const std::optional<Position> position = parse_id(reply->value().text());
+  if (!position) return fail(Errc::unknown, "redis append", "an answer that is none");
+  if (log == history_.id && !history_.lost) history_.see(*position, link);
+  return *position;
 }
 
 // WAIT speaks for all that its connection has written before.

@@ -9,7 +9,6 @@
 
 #include "log/log.h"
 #include "log/redis/history.h"
-#include "log/redis/keys.h"
 #include "log/redis/link.h"
 
 namespace tenure::redis {
@@ -20,8 +19,11 @@ using CallAfter = std::function<void(std::function<void()>)>;
 // Belongs to the loop. The Log bounds what is offered.
 class AppendLane {
  public:
-  AppendLane(const World& world, const Settings& settings, const Keys& keys, Link& link, History& history,
-             CallAfter call_after);
+  // Called when an append shows that history was lost, before it is answered so.
+  using OnLost = std::function<void(const Error&)>;
+
+  AppendLane(const World& world, const Settings& settings, Link& link, History& history, CallAfter call_after,
+             OnLost on_lost);
 
   void offer(Bytes data, Log::AppendDone done);
   // Answers what was not sent yet.
@@ -40,19 +42,22 @@ class AppendLane {
   void wait_for_replicas(const std::shared_ptr<Group>& group);
   void answered(std::size_t bytes);
   void answer(Log::AppendDone done, Result<Position> result);
+  Bytes append_command(BytesView data, std::uint64_t link) const;
+  Result<Position> position_of(const Result<Reply>& reply, std::uint64_t log, std::uint64_t link);
   std::uint64_t next_link();
 
   const World world_;
   const Settings& settings_;
-  const Keys& keys_;
   Link& link_;
   History& history_;
   const CallAfter call_after_;
+  const OnLost on_lost_;
   std::deque<Append> waiting_;
   std::size_t under_way_ = 0;
   std::size_t under_way_bytes_ = 0;
   std::uint64_t link_base_;  // with a count it makes links that nobody else has
   std::uint64_t link_count_ = 0;
+  Position outrun_ = 0;   // what was seen when a millisecond that we named was already over
   bool pumping_ = false;  // pump() is posted
 };
 

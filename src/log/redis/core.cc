@@ -3,6 +3,7 @@
 #include <array>
 
 #include "log/redis/command.h"
+#include "log/redis/entry_id.h"
 #include "log/redis/scripts.h"
 
 namespace tenure::redis {
@@ -13,7 +14,8 @@ constexpr int kLoadTriesMax = 8;
 
 std::vector<const Script*> all_scripts() {
   const Scripts& scripts = Scripts::get();
-  return {&scripts.open, &scripts.append, &scripts.probe, &scripts.commit, &scripts.trim, &scripts.remove};
+  return {&scripts.create, &scripts.bear,   &scripts.renew, &scripts.look,
+          &scripts.probe,  &scripts.commit, &scripts.trim,  &scripts.remove};
 }
 
 // To load has no effect to be in doubt of. And it begins anew with whatever there is: a connection that was about to
@@ -33,13 +35,13 @@ Core::Core(const World& world, const Settings& settings, const LogOptions& optio
       data_link_(
           world, settings, [this] { return greet(all_scripts()); }, [this](const Error& error) { lose(error); }),
       beat_link_(
-          world, settings, [this] { return greet({&Scripts::get().append, &Scripts::get().probe}); },
+          world, settings, [this] { return greet({&Scripts::get().probe}); },
           [this](const Error& error) { lose(error); }),
       tail_link_(
           world, settings, [this] { return greet({&Scripts::get().probe, &Scripts::get().mark}); },
           [this](const Error& error) { lose(error); }),
-      data_(world, settings, keys_, data_link_, history_, call_after),
-      beats_(world, settings, keys_, beat_link_, history_, call_after),
+      data_(world, settings, data_link_, history_, call_after, [this](const Error& error) { lose(error); }),
+      beats_(world, settings, beat_link_, history_, call_after, [this](const Error& error) { lose(error); }),
       tail_(settings, keys_, tail_link_, history_, options.read_only ? 0 : settings.wait_replicas,
             [this](const Error& error) { lose(error); }) {}
 
@@ -47,42 +49,37 @@ Core::Core(const World& world, const Settings& settings, const LogOptions& optio
 Greeting Core::greet(const std::vector<const Script*>& scripts) const {
   if (history_.id == 0 || history_.lost) return {settings_, scripts, command({"EXISTS", keys_.meta})};
   const std::string id = to_hex(history_.id);
-  const std::string seen = std::to_string(history_.seen);
+  const std::string seen = id_of(history_.seen);
   const std::string link = to_hex(history_.link);
-  const std::array<std::string_view, 2> keys = {keys_.log, keys_.meta};
+  const std::array<std::string_view, 2> keys = {history_.stream, keys_.meta};
   const std::array<std::string_view, 3> arguments = {id, seen, link};
   return {settings_, scripts, call(Scripts::get().probe, keys, arguments)};
 }
 
 void Core::open(Done done) {
-  ask_overview([this, done = std::move(done)](const Result<Overview>& overview) {
+  find([this, done = std::move(done)](const Result<Overview>& overview) {
     if (!overview) return done(Failure(overview.error()));
-    history_ = {.id = overview->id, .seen = overview->last, .link = overview->link};
+    enter(*overview);
     options_.shard.count = overview->shards;
     done(Status());
   });
+}
+
+void Core::find(FindLog::Done done) {
+  std::make_shared<FindLog>(world_, settings_, options_, keys_, data_link_, std::move(done))->run();
+}
+
+void Core::enter(const Overview& overview) {
+  history_ = {
+      .id = overview.id, .stream = keys_.log(overview.id), .seen = overview.last, .link = overview.link, .lost = false};
 }
 
 void Core::append(Lane lane, Bytes data, Log::AppendDone done) {
   (lane == Lane::beat ? beats_ : data_).offer(std::move(data), std::move(done));
 }
 
-void Core::ask_overview(std::function<void(Result<Overview>)> done) {
-  const std::string new_id = to_hex(world_.entropy.id());
-  const std::array<std::string_view, 3> keys = {keys_.log, keys_.meta, keys_.head};
-  const std::string shard = std::to_string(options_.shard.index);
-  const std::string shards = std::to_string(options_.shard.count);
-  const std::array<std::string_view, 5> arguments = {options_.pool, new_id, options_.read_only ? "0" : "1", shard,
-                                                     shards};
-  data_link_.send("open", call(Scripts::get().open, keys, arguments),
-                  [this, done = std::move(done)](const Result<Reply>& reply) {
-                    if (!reply) return done(Failure(reply.error()));
-                    done(parse_overview(reply->value(), settings_.shown));
-                  });
-}
-
 void Core::try_load(SnapshotDone done, int tries) {
-  ask_overview([this, tries, done = std::move(done)](const Result<Overview>& overview) {
+  find([this, tries, done = std::move(done)](const Result<Overview>& overview) {
     if (!overview) return done(Failure(not_loaded(overview.error())));
     // Those who wait in the old log are told before the handle goes on in the new one.
     if (overview->id != history_.id && !history_.lost) {
@@ -104,7 +101,7 @@ void Core::try_load(SnapshotDone done, int tries) {
 // The data connection has just shown what the log is. The others may lead to a server that was the master once.
 void Core::loaded(const Overview& overview) {
   if (!history_.lost) return;
-  history_ = {.id = overview.id, .seen = overview.last, .link = overview.link};
+  enter(overview);
   const Error anew{Errc::unavailable, "redis log", "the handle begins anew"};
   beat_link_.drop(anew);
   tail_link_.drop(anew);
@@ -119,8 +116,8 @@ void Core::store_snapshot(std::uint64_t log, Snapshot snapshot, Done done) {
 void Core::trim(Position before, Done done) {
   if (const Status known = check_history(); !known) return done(known);
   const std::string id = to_hex(history_.id);
-  const std::string position = std::to_string(before);
-  const std::array<std::string_view, 3> keys = {keys_.log, keys_.meta, keys_.head};
+  const std::string position = id_of(before);
+  const std::array<std::string_view, 3> keys = {history_.stream, keys_.meta, keys_.head};
   const std::array<std::string_view, 2> arguments = {id, position};
   data_link_.send("trim", call(Scripts::get().trim, keys, arguments),
                   [this, before, done = std::move(done)](const Result<Reply>& reply) {
@@ -133,7 +130,7 @@ void Core::trim(Position before, Done done) {
 void Core::remove(Done done) {
   if (const Status known = check_history(); !known) return done(known);
   const std::string id = to_hex(history_.id);
-  const std::array<std::string_view, 3> keys = {keys_.log, keys_.meta, keys_.head};
+  const std::array<std::string_view, 3> keys = {history_.stream, keys_.meta, keys_.head};
   const std::array<std::string_view, 1> arguments = {id};
   data_link_.send("remove", call(Scripts::get().remove, keys, arguments),
                   [this, done = std::move(done)](const Result<Reply>& reply) {

@@ -14,6 +14,7 @@
 #include "log/log.h"
 #include "log/open.h"
 #include "log/redis/append_lane.h"
+#include "log/redis/find_log.h"
 #include "log/redis/history.h"
 #include "log/redis/keys.h"
 #include "log/redis/link.h"
@@ -45,9 +46,10 @@ class Core {
 
  private:
   Greeting greet(const std::vector<const Script*>& scripts) const;
-  void ask_overview(std::function<void(Result<Overview>)> done);
+  void find(FindLog::Done done);
   void try_load(SnapshotDone done, int tries);
   void loaded(const Overview& overview);
+  void enter(const Overview& overview);
   void lose(const Error& error);
   Status check_history() const;
 

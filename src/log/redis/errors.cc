@@ -14,7 +14,7 @@ struct Meaning {
 };
 
 // Redis' own words first, those of scripts.cc below.
-constexpr std::array<Meaning, 27> kMeanings = {{
+constexpr std::array<Meaning, 23> kMeanings = {{
     {"OOM", Errc::full, false, "raise maxmemory, or make room; nothing was written"},
     {"MISCONF", Errc::full, false, "the server cannot write to its disk, and refuses writes until it can"},
     {"NOREPLICAS", Errc::unavailable, false, "fewer replicas are in step than min-replicas-to-write asks for"},
@@ -34,11 +34,7 @@ constexpr std::array<Meaning, 27> kMeanings = {{
     {"DENIED", Errc::refused, false, "the server is in protected mode: give it a password, or bind it to this host"},
     {"WRONGTYPE", Errc::refused, false, "another program uses a key of this pool: choose another name or database"},
     {"TENURE-LOST", Errc::lost_history, false, ""},
-    {"TENURE-ABSENT", Errc::refused, false, ""},
     {"TENURE-FOREIGN", Errc::refused, false, "choose another name or database"},
-    {"TENURE-OTHERPOOL", Errc::refused, false, "keys were renamed or copied: open it under its own name"},
-    {"TENURE-SHARDS", Errc::refused, false, "the number stays until the pool is shut down"},
-    {"TENURE-VERSION", Errc::version, false, "use a newer program"},
     {"TENURE-CORRUPT", Errc::corrupt, false, "restore a backup, or delete the pool's keys"},
     {"TENURE-AGAIN", Errc::unavailable, false, ""},
     {"EXECABORT", Errc::unavailable, false, ""},
@@ -51,7 +47,7 @@ Meaning meaning_of(std::string_view reply) {
     return {"", Errc::unavailable, true, "raise maxclients, or close some connections"};
   }
   if (reply.starts_with("ERR The ID specified in XADD")) {
-    return {"", Errc::corrupt, false, "another program has appended to the pool's stream"};
+    return {"", Errc::unavailable, false, "it will be tried again"};  // the clock has come past what was named
   }
   const std::string_view word = reply.substr(0, reply.find(' '));
   const auto* const found =

@@ -5,6 +5,7 @@
 // restored backup, a removed pool) is noticed before anything is read or appended.
 
 #include <cstdint>
+#include <string>
 
 #include "log/log.h"
 
@@ -13,6 +14,7 @@ namespace tenure::redis {
 // Belongs to the loop.
 struct History {
   std::uint64_t id = 0;    // the log's; zero before it was opened
+  std::string stream;      // its key
   Position seen = 0;       // the last entry that was read, or acknowledged to us
   std::uint64_t link = 0;  // that entry's link
   bool lost = false;       // and no snapshot was loaded since

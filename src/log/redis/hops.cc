@@ -120,7 +120,7 @@ Result<std::vector<Nanos>> measure_hops(std::string_view url, int count) {
   if (!writer) return Failure(writer.error());
   Result<Plain> reader = Plain::connect(*settings);
   if (!reader) return Failure(reader.error());
-  const std::string key = Keys("bench-hop-" + to_hex(SystemEntropy().id())).log;
+  const std::string key = Keys("bench-hop").log(SystemEntropy().id());
   const std::string data(64, 'x');
   {
     Follower follower(*std::move(reader), key, count);

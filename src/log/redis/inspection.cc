@@ -69,13 +69,14 @@ std::optional<Finding> rights(Interview& interview, const Keys& keys) {
   const Result<Reply> name = interview.ask({"ACL", "WHOAMI"});
   if (!name) return std::nullopt;
   const std::string user(name->value().text());
+  const std::string key = keys.meta;
   std::string missing;
   for (const std::string_view right : kRights) {
     const std::size_t bar = right.find('|');
     const Result<Reply> verdict =
         bar == std::string_view::npos
-            ? interview.ask({"ACL", "DRYRUN", user, right, keys.log, keys.log, keys.log, keys.log})
-            : interview.ask({"ACL", "DRYRUN", user, right.substr(0, bar), right.substr(bar + 1), "x"});
+            ? interview.ask({"ACL", "DRYRUN", user, right, key, key, key, key})
+            : interview.ask({"ACL", "DRYRUN", user, right.substr(0, bar), right.substr(bar + 1), key});
     if (!verdict && verdict.error().code == Errc::refused) {
       // Wrong arguments are none of our business; a missing right to ask is.
       if (verdict.error().context.find("NOPERM") != std::string::npos) return std::nullopt;

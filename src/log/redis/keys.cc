@@ -1,5 +1,7 @@
 #include "log/redis/keys.h"
 
+#include "base/bytes.h"
+
 namespace tenure::redis {
 namespace {
 
@@ -25,10 +27,11 @@ std::string tag_of(std::string_view pool) {
 }  // namespace
 
 Keys::Keys(std::string_view pool, std::uint32_t shard) {
-  const std::string prefix = "tenure:{" + tag_of(pool) + (shard == 0 ? "" : "/" + std::to_string(shard)) + "}:";
-  log = prefix + "log";
+  prefix = "tenure:{" + tag_of(pool) + (shard == 0 ? "" : "/" + std::to_string(shard)) + "}:";
   meta = prefix + "meta";
   head = prefix + "snapshot";
 }
+
+std::string Keys::log(std::uint64_t id) const { return prefix + "log:" + to_hex(id); }
 
 }  // namespace tenure::redis

@@ -3,8 +3,8 @@
 // The names of a pool's keys. All have the hash tag {POOL}, so that Redis Cluster keeps them in one slot, and one
 // prefix, so that an ACL rule can name them: ~tenure:{POOL}:*
 //
-//   tenure:{POOL}:log            the stream of entries
-//   tenure:{POOL}:meta           a hash: what the log is, and where its end lies
+//   tenure:{POOL}:log:ID         the stream of entries; the random id makes sure that it is not another one
+//   tenure:{POOL}:meta           a hash: what the log is
 //   tenure:{POOL}:snapshot       a hash: which snapshot is the newest
 //   tenure:{POOL}:snapshot:TAG   a list: the chunks of a snapshot
 //
@@ -20,9 +20,10 @@ namespace tenure::redis {
 struct Keys {
   explicit Keys(std::string_view pool, std::uint32_t shard = 0);
 
+  std::string log(std::uint64_t id) const;
   std::string chunks(std::string_view tag) const { return head + ":" + std::string(tag); }
 
-  std::string log;
+  std::string prefix;
   std::string meta;
   std::string head;
 };

@@ -8,8 +8,8 @@
 
 namespace tenure::redis {
 
-constexpr std::array<std::string_view, 18> kRights = {
-    "evalsha", "script|load", "time",   "hget", "hmget",  "hset",      "xadd",   "xrange",  "xread",
-    "xtrim",   "rpush",       "lindex", "llen", "exists", "xrevrange", "unlink", "persist", "pexpire"};
+constexpr std::array<std::string_view, 17> kRights = {
+    "evalsha", "script|load", "hget", "hmget",  "hset",   "xadd",         "xrange",  "xread",  "xtrim",
+    "rpush",   "lindex",      "llen", "exists", "unlink", "xinfo|stream", "persist", "pexpire"};
 
 }  // namespace tenure::redis

@@ -11,97 +11,117 @@
 namespace tenure::redis {
 namespace {
 
-constexpr std::string_view kOpen = R"(
-local log, meta, head = KEYS[1], KEYS[2], KEYS[3]
+constexpr std::string_view kTools = R"(
 local function bad(code, text) return redis.error_reply('TENURE-' .. code .. ' ' .. text) end
-local m = redis.call('HMGET', meta, 'format', 'pool', 'id', 'shards', 'shard')
-local h = redis.call('HMGET', head, 'position', 'hash', 'chunks', 'tag')
-local e = redis.call('XREVRANGE', log, '+', '-', 'COUNT', 1)[1]
-if e and e[2][1] ~= 'tenure' then return bad('FOREIGN', log .. ' has entries of another program') end
-if not m[1] then
-  if redis.call('EXISTS', meta) == 1 then return bad('FOREIGN', meta .. ' is no hash of Tenure') end
-  if e or h[1] then return bad('CORRUPT', meta .. ' is gone, other keys are not') end
-  if redis.call('EXISTS', log) == 1 then return bad('FOREIGN', log .. ' is a stream of another program') end
-  if ARGV[3] == '0' then return bad('ABSENT', 'no log is there, and a read-only opener does not create it') end
-  local shards = math.max(tonumber(ARGV[5]), 1)
-  local which = shards > 1 and {'shards', ARGV[5], 'shard', ARGV[4]} or {}
-  redis.call('HSET', meta, 'format', '1', 'pool', ARGV[1], 'id', ARGV[2], unpack(which))
-  return {ARGV[2], tostring(shards), '0', ''}
+local function later(a, b)
+  local a_ms, a_count = string.match(a, '(%d+)-(%d+)')
+  local b_ms, b_count = string.match(b, '(%d+)-(%d+)')
+  if a_ms ~= b_ms then return tonumber(a_ms) > tonumber(b_ms) end
+  return tonumber(a_count) > tonumber(b_count)
 end
-if m[1] ~= '1' then return bad('VERSION', 'the log has format ' .. m[1] .. ', this program speaks 1') end
-if m[2] ~= ARGV[1] then return bad('OTHERPOOL', "the log belongs to pool '" .. m[2] .. "'") end
-local shards, shard = m[4] or '1', m[5] or '0'
-if shard ~= ARGV[4] then return bad('OTHERPOOL', 'the log is that of shard ' .. shard) end
-if ARGV[5] ~= '0' and shards ~= ARGV[5] then
-  return bad('SHARDS', 'the pool has shards=' .. shards .. ', not ' .. ARGV[5])
+local function stream_info(log)
+  local list, info = redis.call('XINFO', 'STREAM', log), {}
+  for i = 1, #list, 2 do info[list[i]] = list[i + 1] end
+  return info
 end
-local need = h[1] or (e and '1')
-if need and #redis.call('XRANGE', log, need, need) == 0 then
-  return bad('CORRUPT', 'entry ' .. need .. ' is gone: trimmed by another program, deleted or evicted')
+)";
+
+constexpr std::string_view kCreate = R"(
+local meta, head = KEYS[1], KEYS[2]
+if redis.call('EXISTS', meta) == 1 then
+  if redis.call('HGET', meta, 'format') then return 0 end
+  return bad('FOREIGN', meta .. ' is no hash of Tenure')
 end
-return {m[3], shards, e and string.match(e[1], '^%d+') or '0', e and e[2][4] or '', h[1], h[2], h[3], h[4]}
+if redis.call('EXISTS', head) == 1 then return bad('CORRUPT', meta .. ' is gone, other keys are not') end
+local which = tonumber(ARGV[4]) > 1 and {'shards', ARGV[4], 'shard', ARGV[3]} or {}
+redis.call('HSET', meta, 'format', '2', 'pool', ARGV[1], 'id', ARGV[2], unpack(which))
+return 1
 )";
 
 // What all others begin with: the log must be the one that the caller believes to be in.
 constexpr std::string_view kSameLog = R"(
 if redis.call('HGET', KEYS[2], 'id') ~= ARGV[1] then
-  return redis.error_reply('TENURE-LOST the log was removed, flushed or replaced')
+  return bad('LOST', 'the log was removed, flushed or replaced')
 end
 )";
 
-constexpr std::string_view kAppend = R"(
-local last, time, prev = 0, 0, ARGV[1]
-local e = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
-if e then
-  if e[2][1] ~= 'tenure' then
-    return redis.error_reply('TENURE-CORRUPT another program has appended to ' .. KEYS[1])
-  end
-  local position, stamp = string.match(e[1], '(%d+)-(%d+)')
-  last, time, prev = tonumber(position), tonumber(stamp), e[2][4]
+// An entry that does not stay makes an empty stream, whose count of entries added is one.
+constexpr std::string_view kBear = R"(
+local log, meta = KEYS[1], KEYS[2]
+if redis.call('HGET', meta, 'born') == ARGV[1] then return 1 end
+if redis.call('EXISTS', log) == 1 then
+  redis.call('HSET', meta, 'born', ARGV[1])
+  return 1
 end
-if last < tonumber(ARGV[3]) then return redis.error_reply('TENURE-LOST the last entries are gone') end
-local t = redis.call('TIME')
-local now = math.max(t[1] * 1000 + math.floor(t[2] / 1000), time)
-redis.call('XADD', KEYS[1], string.format('%.0f-%.0f', last + 1, now), 'tenure', ARGV[4], 'link', ARGV[2], 'prev', prev)
-return last + 1
+redis.call('XADD', log, 'MAXLEN', '=', '0', '*', 'born', ARGV[1])
+return 0
+)";
+
+constexpr std::string_view kRenew = R"(
+if redis.call('EXISTS', KEYS[1], KEYS[3]) == 0 then redis.call('HSET', KEYS[2], 'id', ARGV[2]) end
+return 1
+)";
+
+constexpr std::string_view kLook = R"(
+local log, head = KEYS[1], KEYS[3]
+local h = redis.call('HMGET', head, 'position', 'hash', 'chunks', 'tag')
+if redis.call('EXISTS', log) == 0 then
+  if h[1] then return bad('CORRUPT', log .. ' is gone, other keys are not') end
+  return 'gone'
+end
+local info = stream_info(log)
+local e = info['last-entry']
+if e and e[2][1] ~= 'tenure' then return bad('FOREIGN', log .. ' has entries of another program') end
+if later(info['max-deleted-entry-id'], h[1] or '0-0') then
+  return bad('CORRUPT', 'another program has deleted entry ' .. info['max-deleted-entry-id'])
+end
+if h[1] and #redis.call('XRANGE', log, h[1], h[1]) == 0 or not h[1] and info['entries-added'] ~= info['length'] + 1 then
+  return bad('CORRUPT', 'entries are gone that no snapshot covers: trimmed by another program, or deleted')
+end
+return {e and e[1] or '0-0', e and e[2][4] or '', h[1], h[2], h[3], h[4]}
 )";
 
 constexpr std::string_view kProbe = R"(
-if ARGV[2] ~= '0' then
-  local e = redis.call('XRANGE', KEYS[1], ARGV[2], ARGV[2])[1]
-  if e and ARGV[3] == '' then return {'entry', e} end
-  if e and e[2][4] == ARGV[3] then return 'ok' end
-  if e then return redis.error_reply('TENURE-LOST another entry is in its place') end
+local log, entry, link = KEYS[1], ARGV[2], ARGV[3]
+if redis.call('EXISTS', log) == 0 then return bad('LOST', 'the stream is gone') end
+local info = stream_info(log)
+if later(info['max-deleted-entry-id'], entry) then
+  return bad('CORRUPT', 'another program has deleted entry ' .. info['max-deleted-entry-id'])
 end
-local first = redis.call('XRANGE', KEYS[1], '-', '+', 'COUNT', 1)[1]
-local position = first and string.match(first[1], '^%d+')
-if position and tonumber(position) > math.max(tonumber(ARGV[2]), 1) then return {'trimmed', position} end
-if ARGV[2] == '0' then return 'ok' end
-return redis.error_reply('TENURE-LOST the last entries are gone')
+local first = info['first-entry']
+if entry == '0-0' then
+  if info['entries-added'] == info['length'] + 1 then return 'ok' end
+  return {'trimmed', first and first[1] or '?'}
+end
+local e = redis.call('XRANGE', log, entry, entry)[1]
+if e and link == '' then return {'entry', e} end
+if e and e[2][4] == link then return 'ok' end
+if e then return bad('LOST', 'another entry is in its place') end
+if first and later(first[1], entry) then return {'trimmed', first[1]} end
+return bad('LOST', 'the last entries are gone')
 )";
 
 constexpr std::string_view kCommit = R"(
-local head, chunks = KEYS[3], KEYS[4]
+local log, head, chunks = KEYS[1], KEYS[3], KEYS[4]
 local h = redis.call('HMGET', head, 'position', 'tag', 'before')
-if h[1] and tonumber(h[1]) > tonumber(ARGV[2]) then return ARGV[5] end
-if redis.call('LLEN', chunks) ~= tonumber(ARGV[4]) then
-  return redis.error_reply('TENURE-AGAIN chunks of the snapshot are missing')
-end
+if h[1] and later(h[1], ARGV[2]) then return ARGV[5] end
+if #redis.call('XRANGE', log, ARGV[2], ARGV[2]) == 0 then return bad('LOST', 'the last entries are gone') end
+if redis.call('LLEN', chunks) ~= tonumber(ARGV[4]) then return bad('AGAIN', 'chunks of the snapshot are missing') end
 redis.call('HSET', head, 'position', ARGV[2], 'hash', ARGV[3], 'chunks', ARGV[4], 'tag', ARGV[5],
   'before', h[2] or '')
 return h[3] or ''
 )";
 
-// A step drops a bounded number of entries: the server does nothing else meanwhile.
+// A step drops a bounded number of entries: the server does nothing else meanwhile. Whole nodes of the stream first,
+// then what is left in the last one.
 constexpr std::string_view kTrim = R"(
-local log, head = KEYS[1], KEYS[3]
-local h = redis.call('HGET', head, 'position')
-local e = redis.call('XRANGE', log, '-', '+', 'COUNT', 1)[1]
-if not h or not e then return 1 end
-local stop = math.min(tonumber(ARGV[2]), tonumber(h))
-local to = math.min(stop, tonumber(string.match(e[1], '^%d+')) + 2048)
-redis.call('XTRIM', log, 'MINID', '=', string.format('%.0f', to))
-return to >= stop and 1 or 0
+local log = KEYS[1]
+local stop = redis.call('HGET', KEYS[3], 'position')
+if not stop then return 1 end
+if later(stop, ARGV[2]) then stop = ARGV[2] end
+if redis.call('XTRIM', log, 'MINID', '~', stop, 'LIMIT', 2048) > 0 then return 0 end
+redis.call('XTRIM', log, 'MINID', '=', stop)
+return 1
 )";
 
 constexpr std::string_view kRemove = R"(
@@ -116,7 +136,7 @@ return 1
 
 // A write that changes nothing and is sent to the replicas, after all that was written before it.
 constexpr std::string_view kMark = R"(
-redis.call('HSET', KEYS[2], 'format', '1')
+redis.call('HSET', KEYS[2], 'format', '2')
 return 1
 )";
 
@@ -138,9 +158,13 @@ std::string sha1_hex(std::string_view text) {
 Script::Script(std::string text) : source(std::move(text)), sha(sha1_hex(source)) {}
 
 const Scripts& Scripts::get() {
-  const auto in_same_log = [](std::string_view body) { return Script(std::string(kSameLog).append(body)); };
-  static const Scripts* const scripts = new Scripts{.open = Script(std::string(kOpen)),
-                                                    .append = in_same_log(kAppend),
+  const auto in_same_log = [](std::string_view body) {
+    return Script(std::string(kTools).append(kSameLog).append(body));
+  };
+  static const Scripts* const scripts = new Scripts{.create = Script(std::string(kTools).append(kCreate)),
+                                                    .bear = in_same_log(kBear),
+                                                    .renew = in_same_log(kRenew),
+                                                    .look = in_same_log(kLook),
                                                     .probe = in_same_log(kProbe),
                                                     .commit = in_same_log(kCommit),
                                                     .trim = in_same_log(kTrim),

@@ -1,25 +1,29 @@
 #pragma once
 
-// What is done to a log in one step on the server, as Lua scripts. A stream alone would give entries an order, but
-// not what the port promises beyond it; the scripts add this:
+// How a log lies in Redis, and what is done to it in one step on the server, as Lua scripts. Appending and reading,
+// which have to be quick, need none: they are plain XADD and XREAD. What the port promises beyond order comes of this:
 //
-//   Position. The id of an entry is POSITION-TIME. Positions are dense from 1, so that a hole shows, and fit into 64
-//   bits; Redis' own ids (milliseconds and a counter) do not fit without a limit on the counter, which grows without
-//   one while a clock that was set back catches up.
-//   Time. The server's clock in milliseconds, held at the last entry's where it went back.
-//   Identity. A log has a random id, given when it was created. Who appends says in which log it believes to be, and
-//   up to where it knows it: nothing gets into a log that was flushed, removed or rolled back behind the sender's back.
-//   Chain. Every entry has a random link and names the link before it; the first one names the log's id. A reader that
-//   meets the link it expects has its proof that nothing before it was exchanged, without any further question.
+//   Position and time. The id of an entry, which the server gives: its clock in milliseconds, never going back, and a
+//   count (entry_id.h).
+//   Identity. A log has a random id, given when it was created, and its stream bears it in its name. Appends do not
+//   create the stream (NOMKSTREAM), so that nothing gets into a log that was flushed or removed behind the sender's
+//   back. Link. Every entry has a random one. A reader that finds its last entry in its place, with its link, has its
+//   proof that nothing before it was exchanged. The proof stands at the beginning of every connection and goes with
+//   every read, so that a log that was rolled back is noticed before anything is read or appended if the connection
+//   broke over it, and with the next read if somebody put an older copy of the stream in its place under a living
+//   connection.
 //
-//   stream entry   POSITION-TIME  tenure DATA  link HEX  prev HEX
-//   meta           format pool id shards shard           the last two only where the pool has several
+//   stream entry   tenure DATA  link HEX
+//   meta           format pool id born shards shard         born is the id once there is a stream; shards if several
 //   snapshot       position hash chunks tag before          tag names the list of chunks, before the one it replaced
+//
+// A chain of links, each entry naming the one before it, would prove more, but only the server knows the last entry
+// when it takes the next: that is a script, which took ten times as long as an XADD, and a second for each 256 MB that
+// Lua has to look at.
 //
 // No script makes more than one write. Redis writes several as a transaction to its append-only file, and if a crash
 // cuts that file within one (seen with 7.0.15), the rest of it stays there and is carried out with the next transaction
-// after it, when the file is read a second time: an entry that nobody was told of would come back under another's
-// position. So the end of the log is not noted anywhere, but read from the last entry.
+// after it, when the file is read a second time.
 //
 // What a script finds wrong it answers with an error whose first word begins with TENURE- (errors.cc).
 
@@ -38,15 +42,17 @@ struct Script {
   explicit Script(std::string text);
 };
 
-// All of them, made on first use.
+// All of them, made on first use. Positions are written as the ids of their entries.
 struct Scripts {
-  Script open;    // log meta head | pool new_id create shard shards  -> id shards last link position hash chunks tag
-  Script append;  // log meta      | id link seen data   -> position
-  Script probe;   // log meta      | id position link    -> ok; or trimmed first; or, without link, the entry
+  Script create;  // meta head     | pool id shard shards  -> 1; or 0 where there is a log
+  Script bear;    // log meta      | id                    -> 1 once the stream is there; 0: call again
+  Script renew;   // log meta head | id new_id             gives a log whose stream is gone, and nothing else, a new id
+  Script look;    // log meta head | id -> last link position hash chunks tag; or 'gone' where the stream is
+  Script probe;   // log meta      | id entry link -> ok; or trimmed first; or, without link, the entry
   Script commit;  // log meta head chunks | id position hash count tag  -> the tag of chunks that nobody needs any more
-  Script trim;    // log meta head | id before           -> 1 where nothing is left to trim
+  Script trim;    // log meta head | id before             -> 1 where nothing is left to trim
   Script remove;  // log meta head | id
-  Script mark;    // log meta      | id                  a write after which WAIT speaks for what was read before
+  Script mark;    // log meta      | id                    a write after which WAIT speaks for what was read before
 
   static const Scripts& get();
 };
@@ -55,6 +61,7 @@ struct Scripts {
 Bytes call(const Script& script, std::span<const std::string_view> keys, std::span<const std::string_view> arguments);
 Bytes load(const Script& script);
 
-constexpr std::string_view kEntryField = "tenure";
+// Of the layout above.
+constexpr std::string_view kFormat = "2";
 
 }  // namespace tenure::redis

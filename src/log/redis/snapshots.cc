@@ -2,10 +2,9 @@
 
 #include <array>
 
-#include "base/shard.h"
 #include "log/redis/command.h"
+#include "log/redis/entry_id.h"
 #include "log/redis/scripts.h"
-#include "log/redis/stream_entry.h"
 
 namespace tenure::redis {
 namespace {
@@ -15,28 +14,11 @@ constexpr std::string_view kUncommittedMs = "600000";
 
 }  // namespace
 
-Result<Overview> parse_overview(Value reply, const std::string& place) {
-  Overview overview;
-  overview.id = parse_word(reply[0].text());
-  overview.shards = static_cast<std::uint32_t>(reply[1].number());
-  overview.last = reply[2].number();
-  overview.link = parse_word(reply[3].text());
-  if (overview.id == 0 || overview.shards == 0 || overview.shards > kShardsMax ||
-      (overview.last != 0 && overview.link == 0)) {
-    return fail(Errc::corrupt, "redis open", place + ": the pool's keys are damaged: restore a backup, or delete them");
-  }
-  if (reply[4].is_nil()) return overview;
-  overview.snapshot = {reply[4].number(), parse_word(reply[5].text())};
-  overview.chunks = reply[6].number();
-  overview.tag = reply[7].text();
-  return overview;
-}
-
 StoreSnapshot::StoreSnapshot(const Keys& keys, Link& link, std::uint64_t log, std::string tag, Snapshot snapshot,
                              Done done)
     : keys_(keys),
       link_(link),
-      log_(to_hex(log)),
+      log_(log),
       tag_(std::move(tag)),
       list_(keys.chunks(tag_)),
       snapshot_(std::move(snapshot)),
@@ -57,11 +39,13 @@ void StoreSnapshot::write_next() {
 }
 
 void StoreSnapshot::commit() {
-  const std::string position = std::to_string(snapshot_.cursor.position);
+  const std::string log = keys_.log(log_);
+  const std::string id = to_hex(log_);
+  const std::string position = id_of(snapshot_.cursor.position);
   const std::string hash = to_hex(snapshot_.cursor.hash);
   const std::string count = std::to_string(snapshot_.chunks.size());
-  const std::array<std::string_view, 4> keys = {keys_.log, keys_.meta, keys_.head, list_};
-  const std::array<std::string_view, 5> arguments = {log_, position, hash, count, tag_};
+  const std::array<std::string_view, 4> keys = {log, keys_.meta, keys_.head, list_};
+  const std::array<std::string_view, 5> arguments = {id, position, hash, count, tag_};
   link_.send("store snapshot", command({"PERSIST", list_}), [](const Result<Reply>&) {});  // the next one tells as well
   link_.send("store snapshot", call(Scripts::get().commit, keys, arguments),
              [self = shared_from_this()](const Result<Reply>& reply) {

@@ -9,23 +9,11 @@
 #include <string>
 
 #include "log/log.h"
+#include "log/redis/find_log.h"
 #include "log/redis/keys.h"
 #include "log/redis/link.h"
 
 namespace tenure::redis {
-
-// What the log and its newest snapshot are, as Scripts::open says.
-struct Overview {
-  std::uint64_t id = 0;
-  std::uint32_t shards = 1;
-  Position last = 0;  // entry, and its link
-  std::uint64_t link = 0;
-  Cursor snapshot;
-  std::size_t chunks = 0;
-  std::string tag;
-};
-
-Result<Overview> parse_overview(Value reply, const std::string& place);
 
 // Both belong to the loop, hold themselves while they are at work, and go with the link: what it destroys unanswered
 // destroys them.
@@ -43,7 +31,7 @@ class StoreSnapshot : public std::enable_shared_from_this<StoreSnapshot> {
 
   const Keys& keys_;
   Link& link_;
-  const std::string log_;
+  const std::uint64_t log_;
   const std::string tag_;
   const std::string list_;
   Snapshot snapshot_;

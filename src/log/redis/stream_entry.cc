@@ -2,40 +2,31 @@
 
 #include <charconv>
 
-#include "log/redis/scripts.h"
+#include "log/redis/entry_id.h"
 
 namespace tenure::redis {
-namespace {
-
-template <class Number>
-bool parse(std::string_view text, Number& into, int base = 10) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), into, base);
-  return error == std::errc() && end == text.data() + text.size();
-}
-
-}  // namespace
 
 std::uint64_t parse_word(std::string_view hex) {
   std::uint64_t word = 0;
-  return hex.size() == 16 && parse(hex, word, 16) ? word : 0;
+  const auto [end, error] = std::from_chars(hex.data(), hex.data() + hex.size(), word, 16);
+  return hex.size() == 16 && error == std::errc() && end == hex.data() + hex.size() ? word : 0;
+}
+
+std::uint64_t link_of(Value reply) {
+  const Value fields = reply[1];
+  return fields.size() == 4 && fields[0].text() == kDataField ? parse_word(fields[3].text()) : 0;
 }
 
 Result<StreamEntry> parse_entry(Value reply, const std::string& place) {
-  const std::string_view id = reply[0].text();
-  const Value fields = reply[1];
-  StreamEntry parsed;
-  const std::size_t dash = id.find('-');
-  const bool good = dash != std::string_view::npos && parse(id.substr(0, dash), parsed.entry.position) &&
-                    parse(id.substr(dash + 1), parsed.entry.time_ms) && fields.size() == 6 &&
-                    fields[0].text() == kEntryField;
-  parsed.link = parse_word(fields[3].text());
-  parsed.prev = parse_word(fields[5].text());
-  if (!good || parsed.link == 0 || parsed.prev == 0) {
+  const std::optional<Position> position = parse_id(reply[0].text());
+  const std::uint64_t link = link_of(reply);
+  if (!position || link == 0) {
     return fail(Errc::corrupt, "redis read",
-                place + ": entry " + std::string(id) + " is none of Tenure's: another program appends to the stream");
+                place + ": entry " + std::string(reply[0].text()) +
+                    " is none of Tenure's: another program appends to the stream");
   }
-  parsed.entry.data = fields[1].text();
-  return parsed;
+  return StreamEntry{.entry = {.position = *position, .time_ms = time_of(*position), .data = Bytes(reply[1][1].text())},
+                     .link = link};
 }
 
 }  // namespace tenure::redis

@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "log/redis/command.h"
+#include "log/redis/entry_id.h"
 #include "log/redis/scripts.h"
 
 namespace tenure::redis {
@@ -20,9 +21,6 @@ constexpr std::size_t kRunBytes = 1U << 20;
 constexpr std::size_t kCountFirst = 16;
 constexpr std::size_t kCountMax = 1024;
 constexpr std::size_t kGrowth = 4;
-
-// Behind the last time an entry at the position could have.
-std::string id_after(Position position) { return std::to_string(position) + "-18446744073709551615"; }
 
 }  // namespace
 
@@ -46,8 +44,9 @@ void Tail::read(Cursor after, Log::ReadDone done) {
   const bool known = after == after_ && log_ == history_.id && link_known_ != 0;
   after_ = after;
   log_ = history_.id;
-  if (!known) link_known_ = after.position == 0 ? history_.id : 0;
-  ask(!known);
+  if (!known) link_known_ = 0;
+  if (!known) anchor_ = {after.position, 0};
+  ask(anchor_.link != 0 ? Proof::by_link : Proof::by_script);
 }
 
 void Tail::lose(const Error& error) {
@@ -59,28 +58,59 @@ void Tail::lose(const Error& error) {
 }
 
 // Proof and read travel together.
-void Tail::ask(bool prove) {
+void Tail::ask(Proof proof) {
   ++question_;
-  if (prove) send_probe();
+  proof == Proof::by_link ? check() : send_probe();
   send_read();
+}
+
+void Tail::check() {
+  const std::string id = id_of(anchor_.position);
+  link_.send("read", command({"XRANGE", history_.stream, id, id}),
+             [this, question = question_](const Result<Reply>& reply) {
+               if (question != question_ || !done_) return;
+               if (!reply) return lose(reply.error());
+               take_check(reply->value());
+             });
+}
+
+// What is not there may have been trimmed. The script tells, on a connection that is not held by the read.
+void Tail::take_check(Value found) {
+  if (found.size() == 0) {
+    ++question_;
+    link_.drop({Errc::unavailable, "redis read", settings_.shown + ": an entry is not in its place"});
+    return ask(Proof::by_script);
+  }
+  if (link_of(found[0]) != anchor_.link) {
+    on_lost_({Errc::lost_history, "redis read", settings_.shown + ": the entries before the last ones changed"});
+  }
 }
 
 void Tail::send_probe() {
   const std::string id = to_hex(log_);
-  const std::string position = std::to_string(after_.position);
-  const std::string link = link_known_ == 0 ? "" : to_hex(link_known_);
-  const std::array<std::string_view, 2> keys = {keys_.log, keys_.meta};
-  const std::array<std::string_view, 3> arguments = {id, position, link};
-  link_.send("read", call(Scripts::get().probe, keys, arguments), [this, question = question_](Result<Reply> reply) {
-    if (question != question_ || !done_) return;
-    if (!reply) return lose(reply.error());
-    take_probe(reply->value());
-  });
+  const std::string entry = id_of(anchor_.position);
+  const std::string link = anchor_.link == 0 ? "" : to_hex(anchor_.link);
+  const std::array<std::string_view, 2> keys = {history_.stream, keys_.meta};
+  const std::array<std::string_view, 3> arguments = {id, entry, link};
+  link_.send("read", call(Scripts::get().probe, keys, arguments),
+             [this, question = question_](const Result<Reply>& reply) {
+               if (question != question_ || !done_) return;
+               if (!reply) return lose(reply.error());
+               take_probe(reply->value());
+             });
 }
 
 void Tail::take_probe(Value reply) {
   if (reply[0].text() == "trimmed") {
-    return lose({Errc::trimmed, "redis read", settings_.shown + ": the log starts at " + std::string(reply[1].text())});
+    // Behind the reader's back it may be; only what the reader stands on must be there.
+    if (anchor_.position == after_.position) {
+      return lose(
+          {Errc::trimmed, "redis read", settings_.shown + ": the log starts at " + std::string(reply[1].text())});
+    }
+    ++question_;
+    anchor_ = {after_.position, link_known_};
+    link_.drop({Errc::unavailable, "redis read", "the read begins anew"});
+    return ask(Proof::by_script);
   }
   if (reply[0].text() != "entry") return;
   const Result<StreamEntry> found = parse_entry(reply[1], settings_.shown);
@@ -95,13 +125,16 @@ void Tail::take_probe(Value reply) {
 void Tail::send_read() {
   const std::string count = std::to_string(count_);
   const std::string block = std::to_string(to_ms(kBlock));
-  const std::string from = id_after(after_.position);
+  const std::string from = id_of(after_.position);
   link_.send(
-      "read", command({"XREAD", "COUNT", count, "BLOCK", block, "STREAMS", keys_.log, from}),
+      "read", command({"XREAD", "COUNT", count, "BLOCK", block, "STREAMS", history_.stream, from}),
       [this, question = question_](Result<Reply> reply) {
         if (question != question_ || !done_) return;
         if (!reply) return lose(reply.error());
-        if (reply->value().is_nil()) return ask(true);
+        if (reply->value().is_nil()) {
+          anchor_ = {after_.position, link_known_};
+          return ask(Proof::by_script);
+        }
         take_entries(reply->value()[0][1]);
       },
       kBlock);
@@ -110,7 +143,6 @@ void Tail::send_read() {
 // What lies before a damage is sound, and handed over first.
 void Tail::take_entries(Value entries) {
   std::vector<Entry> run;
-  Position last = after_.position;
   std::uint64_t link = link_known_;
   for (std::size_t i = 0; i < entries.size(); ++i) {
     Result<StreamEntry> next = parse_entry(entries[i], settings_.shown);
@@ -118,14 +150,6 @@ void Tail::take_entries(Value entries) {
       if (!run.empty()) break;
       return finish(Failure(next.error()));
     }
-    if (next->entry.position != last + 1) {
-      if (!run.empty()) break;
-      return explain_gap(next->entry.position);
-    }
-    if (next->prev != link) {
-      return on_lost_({Errc::lost_history, "redis read", settings_.shown + ": the entries before this one changed"});
-    }
-    last = next->entry.position;
     link = next->link;
     run.push_back(std::move(next->entry));
   }
@@ -140,7 +164,7 @@ void Tail::wait_for_replicas(const std::shared_ptr<std::vector<Entry>>& run, std
   const std::string id = to_hex(log_);
   const std::string count = std::to_string(wait_replicas_);
   const std::string patience_ms = std::to_string(to_ms(settings_.timeout));
-  const std::array<std::string_view, 2> keys = {keys_.log, keys_.meta};
+  const std::array<std::string_view, 2> keys = {history_.stream, keys_.meta};
   const std::array<std::string_view, 1> arguments = {id};
   link_.send("read", call(Scripts::get().mark, keys, arguments), [this, question = question_](Result<Reply> reply) {
     if (question == question_ && done_ && !reply) lose(reply.error());
@@ -157,30 +181,13 @@ void Tail::wait_for_replicas(const std::shared_ptr<std::vector<Entry>>& run, std
 }
 
 void Tail::hand_over(std::vector<Entry> run, std::uint64_t link) {
+  anchor_ = {after_.position, link_known_};
   after_ = Cursor::at(run.back());
   link_known_ = link;
+  if (anchor_.link == 0) anchor_ = {after_.position, link};  // nothing was before the first
   history_.see(after_.position, link);
   adapt(run);
   finish(std::move(run));
-}
-
-// Entries are missing between the cursor and what was found: either they were trimmed meanwhile, or somebody has
-// deleted some.
-void Tail::explain_gap(Position found) {
-  ++question_;
-  const std::string id = to_hex(log_);
-  const std::string position = std::to_string(after_.position);
-  const std::array<std::string_view, 2> keys = {keys_.log, keys_.meta};
-  const std::array<std::string_view, 3> arguments = {id, position, ""};
-  link_.send("read", call(Scripts::get().probe, keys, arguments),
-             [this, found, question = question_](Result<Reply> reply) {
-               if (question != question_ || !done_) return;
-               if (!reply) return lose(reply.error());
-               if (reply->value()[0].text() == "trimmed") return take_probe(reply->value());
-               finish(fail(Errc::corrupt, "redis read",
-                           settings_.shown + ": another program has deleted entries before " + std::to_string(found) +
-                               ": restore a backup, or delete the pool's keys"));
-             });
 }
 
 void Tail::adapt(const std::vector<Entry>& run) {
@@ -194,6 +201,7 @@ void Tail::finish(Result<std::vector<Entry>> result) {
   if (!result) {
     after_ = {};
     link_known_ = 0;
+    anchor_ = {};
   }
   Log::ReadDone done;
   done.swap(done_);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Reading: a blocking XREAD on a connection of its own. Whatever it hands over is proven to follow what the reader has:
-// by the chain of links where the reader goes on from where this handle left it, by content where it comes with a
+// Reading: a blocking XREAD on a connection of its own. Before it goes the proof that the reader's last entry is still
+// in its place: by its link where the reader goes on from where this handle left it, by content where it comes with a
 // cursor of its own. While nothing comes, the proof is repeated now and then, since a database that was flushed wakes
 // nobody.
 //
@@ -34,12 +34,20 @@ class Tail {
   void lose(const Error& error);
 
  private:
-  void ask(bool prove);
+  // How the anchor is proven: a script can say more, but takes longer.
+  enum class Proof { by_link, by_script };
+  struct Anchor {
+    Position position = 0;
+    std::uint64_t link = 0;  // zero where the reader knows its content only, or nothing
+  };
+
+  void ask(Proof proof);
+  void check();
   void send_probe();
   void send_read();
+  void take_check(Value found);
   void take_probe(Value reply);
   void take_entries(Value reply);
-  void explain_gap(Position found);
   void wait_for_replicas(const std::shared_ptr<std::vector<Entry>>& run, std::uint64_t link);
   void hand_over(std::vector<Entry> run, std::uint64_t link);
   void adapt(const std::vector<Entry>& run);
@@ -55,7 +63,8 @@ class Tail {
   Log::ReadDone done_;            // set while a read is outstanding
   std::uint64_t question_ = 0;    // outdates the answers of questions before
   std::uint64_t log_ = 0;         // the log that after_ and link_known_ belong to
-  std::uint64_t link_known_ = 0;  // of the entry at after_; zero where the reader brought a cursor of its own
+  std::uint64_t link_known_ = 0;  // of the entry at after_; zero where the reader brought a cursor of its own, or none
+  Anchor anchor_;                 // to be proven with the next question
   std::size_t count_;             // entries to ask for
 };
 

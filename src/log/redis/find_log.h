@@ -1,0 +1,63 @@
+#pragma once
+
+// Opening: finds a pool's log, or creates it, and looks at what it is. A log is created in steps of one write each
+// (scripts.h), and whoever finds one half made goes on with it.
+//
+//   what is in meta? ── nothing ──▶ create ──▶ (again)
+//          └── a log ──▶ is there a stream? ── not yet ──▶ bear
+//                              └──▶ look ── it is gone, and with it all there was ──▶ renew ──▶ (again)
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "log/open.h"
+#include "log/redis/keys.h"
+#include "log/redis/link.h"
+
+namespace tenure::redis {
+
+// What the log and its newest snapshot are.
+struct Overview {
+  std::uint64_t id = 0;
+  std::uint32_t shards = 1;
+  Position last = 0;  // entry, and its link
+  std::uint64_t link = 0;
+  Cursor snapshot;
+  std::size_t chunks = 0;
+  std::string tag;
+};
+
+// Belongs to the loop, holds itself while it is at work, and goes with the link.
+class FindLog : public std::enable_shared_from_this<FindLog> {
+ public:
+  using Done = std::function<void(Result<Overview>)>;
+
+  FindLog(const World& world, const Settings& settings, const LogOptions& options, const Keys& keys, Link& link,
+          Done done);
+  void run();
+
+ private:
+  void take_meta(Value meta);
+  Status check(Value meta) const;
+  void create();
+  void bear();
+  void look();
+  void take_look(Value found);
+  void renew();
+
+  // Sends a request of `open`, whose answer goes to `take` if it is no error.
+  void ask(Bytes command, std::function<void(Value)> take);
+  void refuse(Errc code, const std::string& what);
+
+  const World world_;
+  const Settings& settings_;
+  const LogOptions options_;
+  const Keys& keys_;
+  Link& link_;
+  const Done done_;
+  Overview overview_;
+  int tries_ = 0;
+};
+
+}  // namespace tenure::redis
