@@ -81,7 +81,7 @@ Bytes AppendLane::append_command(BytesView data, std::uint64_t link) const {
   // The server's clock was set back, and many entries have come since (entry_id.h).
   const bool crowded = is_crowded(history_.seen) && history_.seen != outrun_;
   const std::string id = crowded ? std::to_string(time_of(history_.seen) + 1) + "-*" : "*";
-  return command({"XADD", history_.stream, "NOMKSTREAM", id, kDataField, data, kLinkField, to_hex(link)});
+  return command({"XADD", history_.stream, "NOMKSTREAM", id, kEntryField}, link_bytes(link), data);
 }
 
 Result<Position> AppendLane::position_of(const Result<Reply>& reply, std::uint64_t log, std::uint64_t link) {

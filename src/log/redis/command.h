@@ -14,5 +14,7 @@ Bytes command(std::span<const std::string_view> words);
 inline Bytes command(std::initializer_list<std::string_view> words) {
   return command(std::span<const std::string_view>(words.begin(), words.size()));
 }
+// With a last word that is made of two.
+Bytes command(std::initializer_list<std::string_view> words, BytesView front, BytesView back);
 
 }  // namespace tenure::redis

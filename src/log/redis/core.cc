@@ -5,6 +5,7 @@
 #include "log/redis/command.h"
 #include "log/redis/entry_id.h"
 #include "log/redis/scripts.h"
+#include "log/redis/stream_entry.h"
 
 namespace tenure::redis {
 namespace {
@@ -50,9 +51,9 @@ Greeting Core::greet(const std::vector<const Script*>& scripts) const {
   if (history_.id == 0 || history_.lost) return {settings_, scripts, command({"EXISTS", keys_.meta})};
   const std::string id = to_hex(history_.id);
   const std::string seen = id_of(history_.seen);
-  const std::string link = to_hex(history_.link);
-  const std::array<std::string_view, 2> keys = {history_.stream, keys_.meta};
-  const std::array<std::string_view, 3> arguments = {id, seen, link};
+  const std::string link = link_bytes(history_.link);
+  const std::array<std::string_view, 3> keys = {history_.stream, keys_.meta, keys_.head};
+  const std::array<std::string_view, 4> arguments = {id, seen, link, ""};
   return {settings_, scripts, call(Scripts::get().probe, keys, arguments)};
 }
 

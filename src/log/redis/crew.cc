@@ -2,9 +2,12 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -17,19 +20,27 @@ namespace {
 constexpr std::size_t kMembersFirst = 2;
 constexpr std::size_t kMembersMax = 4;
 
-// So long is the seat kept for one on an errand, and so long do the sockets wait at most.
-constexpr Nanos kKept = std::chrono::microseconds(100);
-constexpr Nanos kAtOnce{1};
-constexpr Nanos kNotAtAll{0};
+// What takes longer is a long errand.
+constexpr Nanos kShort = std::chrono::microseconds(100);
+// How often those who stand by look around while there are errands, and so how long the sockets wait at most, once.
+// Longer than the kernel's own tick: a timer that is not the next to come costs nothing to set.
+constexpr Nanos kPatrol = std::chrono::milliseconds(5);
+// After a long errand, so many are taken for long.
+constexpr int kWaryFor = 64;
 
 }  // namespace
 
 Crew::Crew(std::function<void()> wait)
-    : wait_(std::move(wait)), timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
-  ASSERT(timer_ >= 0);
+    : wait_(std::move(wait)),
+      timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
+      bell_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  ASSERT(timer_ >= 0 && bell_ >= 0);
 }
 
-Crew::~Crew() { ::close(timer_); }
+Crew::~Crew() {
+  ::close(timer_);
+  ::close(bell_);
+}
 
 void Crew::begin() {
   std::lock_guard lock(mutex_);
@@ -60,7 +71,7 @@ void Crew::close(const std::function<void()>& stop) {
   {
     std::lock_guard lock(mutex_);
     closed_ = true;
-    call_in(kAtOnce);
+    call();
     for (Member& member : members_) {
       if (!member.thread.joinable()) continue;
       if (member.away)
@@ -84,17 +95,32 @@ void Crew::serve(Member& self) {
 // Until the seat is this one's, or all is over.
 void Crew::stand_by(Member& self, std::unique_lock<std::mutex>& lock) {
   ++ready_;
-  while (!closed_ && seated_ != nullptr && !kept_) {
+  while (!closed_ && seated_ != nullptr && !overdue_) {
     lock.unlock();
-    pollfd called{.fd = timer_, .events = POLLIN, .revents = 0};
-    ::poll(&called, 1, -1);
+    std::array<pollfd, 2> calls = {pollfd{timer_, POLLIN, 0}, pollfd{bell_, POLLIN, 0}};
+    ::poll(calls.data(), calls.size(), -1);
     lock.lock();
+    if (!closed_) look_around();
   }
   --ready_;
   if (closed_) return;
   seated_ = &self;
   kept_ = false;
-  call_in(kNotAtAll);
+  overdue_ = false;
+}
+
+// Under the lock.
+void Crew::look_around() {
+  std::uint64_t count = 0;
+  for (const int called : {timer_, bell_}) {
+    [[maybe_unused]] const ssize_t heard = ::read(called, &count, sizeof count);
+  }
+  if (kept_) {
+    overdue_ = overdue_ || clock_.now() - began_ > kShort;
+  } else if (errands_ == errands_seen_) {
+    set_patrol(false);
+  }
+  errands_seen_ = errands_;
 }
 
 // Until the crew is closed, or another has the seat.
@@ -116,27 +142,39 @@ bool Crew::run_errand(Member& self, std::unique_lock<std::mutex>& lock) {
   std::function<void()> errand = std::exchange(errand_, nullptr);
   self.away = true;
   kept_ = true;
-  if (!closed_) call_in(last_was_long_ ? kAtOnce : kKept);
+  began_ = clock_.now();
+  ++errands_;
+  if (wary_ > 0) {
+    overdue_ = true;
+    call();
+  } else if (!patrolling_) {
+    set_patrol(true);
+  }
+  const Instant began = began_;
   lock.unlock();
-  const BootClock clock;
-  const Instant began = clock.now();
   errand();
   errand = nullptr;
-  const bool was_long = clock.now() - began > kKept;
+  const bool was_long = clock_.now() - began > kShort;
   lock.lock();
   self.away = false;
-  last_was_long_ = was_long;
+  wary_ = was_long ? kWaryFor : std::max(wary_ - 1, 0);
   if (closed_ || seated_ != &self) return false;
   kept_ = false;
-  call_in(kNotAtAll);
+  overdue_ = false;
   return true;
 }
 
-// Under the lock. Nobody is called any more once the span is zero.
-void Crew::call_in(Nanos span) const {
+// Under the lock.
+void Crew::set_patrol(bool on) {
+  patrolling_ = on;
   itimerspec when{};
-  when.it_value.tv_nsec = span.count();
+  if (on) when.it_value.tv_nsec = when.it_interval.tv_nsec = kPatrol.count();
   timerfd_settime(timer_, 0, &when, nullptr);
+}
+
+void Crew::call() const {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t rung = ::write(bell_, &one, sizeof one);
 }
 
 }  // namespace tenure::redis

@@ -3,10 +3,13 @@
 // The threads of a reactor, of which one at a time has the seat at its sockets. The others stand by, so that it can go
 // and run what it has just read of (base/errand.h).
 //
-// Most errands are short, and to wake another thread would take longer than they do. So the seat is kept for a moment,
-// and a timer calls the one that stands by if that is over before the errand is. After one that took longer the next
-// one gets no such moment.
+// Most errands are short, and to wake another thread would take longer than they do. So the seat is kept for the one
+// who is away. While there are errands, those who stand by look now and then whether one of them lasts, and then one of
+// them takes the seat. (A timer for each errand would be more exact; but to set one that is the next to come takes as
+// long as all else between the socket and the handler.) For a while after one that took long the seat is not kept at
+// all.
 
+#include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
@@ -44,10 +47,14 @@ class Crew final : public Errands, public std::enable_shared_from_this<Crew> {
   void stand_by(Member& self, std::unique_lock<std::mutex>& lock);
   void sit(Member& self, std::unique_lock<std::mutex>& lock);
   bool run_errand(Member& self, std::unique_lock<std::mutex>& lock);
-  void call_in(Nanos span) const;
+  void look_around();
+  void set_patrol(bool on);
+  void call() const;
 
   const std::function<void()> wait_;
-  const int timer_;               // readable: one that stands by is called
+  const BootClock clock_;
+  const int timer_;               // readable: it is time to look around
+  const int bell_;                // readable: one that stands by is called
   std::function<void()> errand_;  // owned by the one in the seat
 
   std::mutex mutex_;
@@ -55,7 +62,12 @@ class Crew final : public Errands, public std::enable_shared_from_this<Crew> {
   std::size_t ready_ = 0;           // stand by
   const Member* seated_ = nullptr;  // null: the seat is free
   bool kept_ = false;               // it is kept for one who is away
-  bool last_was_long_ = false;      // errand
+  bool overdue_ = false;            // who has been so for too long
+  Instant began_;                   // when that errand did
+  int wary_ = 0;                    // errands for which the seat is not kept
+  bool patrolling_ = false;         // the timer runs
+  std::uint64_t errands_ = 0;       // so far
+  std::uint64_t errands_seen_ = 0;  // when somebody looked around
   bool closed_ = false;
 };
 

@@ -102,7 +102,7 @@ void FindLog::take_look(Value found) {
     return refuse(Errc::refused, "the log's stream is gone, and a read-only opener does not create it");
   }
   const std::optional<Position> last = parse_id(found[0].text());
-  overview_.link = parse_word(found[1].text());
+  overview_.link = parse_link(found[1].text());
   const std::optional<Position> snapshot = found[2].is_nil() ? Position{0} : parse_id(found[2].text());
   if (!last || !snapshot || (*last != 0 && overview_.link == 0)) {
     return refuse(Errc::corrupt, "the pool's keys are damaged: restore a backup, or delete them");

@@ -19,6 +19,7 @@ local function later(a, b)
   if a_ms ~= b_ms then return tonumber(a_ms) > tonumber(b_ms) end
   return tonumber(a_count) > tonumber(b_count)
 end
+local function link_of(e) return string.sub(e[2][2], 1, 8) end
 local function stream_info(log)
   local list, info = redis.call('XINFO', 'STREAM', log), {}
   for i = 1, #list, 2 do info[list[i]] = list[i + 1] end
@@ -78,27 +79,30 @@ end
 if h[1] and #redis.call('XRANGE', log, h[1], h[1]) == 0 or not h[1] and info['entries-added'] ~= info['length'] + 1 then
   return bad('CORRUPT', 'entries are gone that no snapshot covers: trimmed by another program, or deleted')
 end
-return {e and e[1] or '0-0', e and e[2][4] or '', h[1], h[2], h[3], h[4]}
+return {e and e[1] or '0-0', e and link_of(e) or '', h[1], h[2], h[3], h[4]}
 )";
 
 constexpr std::string_view kProbe = R"(
 local log, entry, link = KEYS[1], ARGV[2], ARGV[3]
+local saved = redis.call('HGET', KEYS[3], 'position')
 if redis.call('EXISTS', log) == 0 then return bad('LOST', 'the stream is gone') end
 local info = stream_info(log)
 if later(info['max-deleted-entry-id'], entry) then
   return bad('CORRUPT', 'another program has deleted entry ' .. info['max-deleted-entry-id'])
 end
-local first = info['first-entry']
 if entry == '0-0' then
   if info['entries-added'] == info['length'] + 1 then return 'ok' end
-  return {'trimmed', first and first[1] or '?'}
+  if saved then return {'trimmed', saved} end
+  return bad('LOST', 'the first entries are gone')
 end
 local e = redis.call('XRANGE', log, entry, entry)[1]
 if e and link == '' then return {'entry', e} end
-if e and e[2][4] == link then return 'ok' end
+if e and link_of(e) == link then return 'ok' end
 if e then return bad('LOST', 'another entry is in its place') end
-if first and later(first[1], entry) then return {'trimmed', first[1]} end
-return bad('LOST', 'the last entries are gone')
+if saved and later(saved, entry) then return {'trimmed', saved} end
+local first = info['first-entry']
+if ARGV[4] == 'passed' and first and later(first[1], entry) then return {'trimmed', first[1]} end
+return bad('LOST', 'an entry is gone')
 )";
 
 constexpr std::string_view kCommit = R"(

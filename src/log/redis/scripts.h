@@ -13,7 +13,7 @@
 //   broke over it, and with the next read if somebody put an older copy of the stream in its place under a living
 //   connection.
 //
-//   stream entry   tenure DATA  link HEX
+//   stream entry   tenure LINK+DATA                         the link is 8 bytes
 //   meta           format pool id born shards shard         born is the id once there is a stream; shards if several
 //   snapshot       position hash chunks tag before          tag names the list of chunks, before the one it replaced
 //
@@ -48,7 +48,7 @@ struct Scripts {
   Script bear;    // log meta      | id                    -> 1 once the stream is there; 0: call again
   Script renew;   // log meta head | id new_id             gives a log whose stream is gone, and nothing else, a new id
   Script look;    // log meta head | id -> last link position hash chunks tag; or 'gone' where the stream is
-  Script probe;   // log meta      | id entry link -> ok; or trimmed first; or, without link, the entry
+  Script probe;  // log meta head | id entry link -> ok; or, without link, the entry; or trimmed, and a snapshot's place
   Script commit;  // log meta head chunks | id position hash count tag  -> the tag of chunks that nobody needs any more
   Script trim;    // log meta head | id before             -> 1 where nothing is left to trim
   Script remove;  // log meta head | id

@@ -1,10 +1,19 @@
 #include "log/redis/stream_entry.h"
 
+#include <bit>
 #include <charconv>
+#include <cstring>
 
 #include "log/redis/entry_id.h"
 
 namespace tenure::redis {
+namespace {
+
+// In the byte order of the hosts, which is the same on all that we are built for.
+constexpr std::size_t kLinkBytes = sizeof(std::uint64_t);
+static_assert(std::endian::native == std::endian::little);
+
+}  // namespace
 
 std::uint64_t parse_word(std::string_view hex) {
   std::uint64_t word = 0;
@@ -12,9 +21,21 @@ std::uint64_t parse_word(std::string_view hex) {
   return hex.size() == 16 && error == std::errc() && end == hex.data() + hex.size() ? word : 0;
 }
 
+std::string link_bytes(std::uint64_t link) {
+  std::string bytes(kLinkBytes, '\0');
+  std::memcpy(bytes.data(), &link, kLinkBytes);
+  return bytes;
+}
+
+std::uint64_t parse_link(BytesView bytes) {
+  std::uint64_t link = 0;
+  if (bytes.size() >= kLinkBytes) std::memcpy(&link, bytes.data(), kLinkBytes);
+  return link;
+}
+
 std::uint64_t link_of(Value reply) {
   const Value fields = reply[1];
-  return fields.size() == 4 && fields[0].text() == kDataField ? parse_word(fields[3].text()) : 0;
+  return fields.size() == 2 && fields[0].text() == kEntryField ? parse_link(fields[1].text()) : 0;
 }
 
 Result<StreamEntry> parse_entry(Value reply, const std::string& place) {
@@ -25,7 +46,9 @@ Result<StreamEntry> parse_entry(Value reply, const std::string& place) {
                 place + ": entry " + std::string(reply[0].text()) +
                     " is none of Tenure's: another program appends to the stream");
   }
-  return StreamEntry{.entry = {.position = *position, .time_ms = time_of(*position), .data = Bytes(reply[1][1].text())},
+  return StreamEntry{.entry = {.position = *position,
+                               .time_ms = time_of(*position),
+                               .data = Bytes(reply[1][1].text().substr(kLinkBytes))},
                      .link = link};
 }
 

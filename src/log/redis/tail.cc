@@ -89,9 +89,10 @@ void Tail::take_check(Value found) {
 void Tail::send_probe() {
   const std::string id = to_hex(log_);
   const std::string entry = id_of(anchor_.position);
-  const std::string link = anchor_.link == 0 ? "" : to_hex(anchor_.link);
-  const std::array<std::string_view, 2> keys = {history_.stream, keys_.meta};
-  const std::array<std::string_view, 3> arguments = {id, entry, link};
+  const std::string link = anchor_.link == 0 ? "" : link_bytes(anchor_.link);
+  const std::array<std::string_view, 3> keys = {history_.stream, keys_.meta, keys_.head};
+  const std::string_view passed = anchor_.position == after_.position ? "" : "passed";
+  const std::array<std::string_view, 4> arguments = {id, entry, link, passed};
   link_.send("read", call(Scripts::get().probe, keys, arguments),
              [this, question = question_](const Result<Reply>& reply) {
                if (question != question_ || !done_) return;
@@ -104,8 +105,7 @@ void Tail::take_probe(Value reply) {
   if (reply[0].text() == "trimmed") {
     // Behind the reader's back it may be; only what the reader stands on must be there.
     if (anchor_.position == after_.position) {
-      return lose(
-          {Errc::trimmed, "redis read", settings_.shown + ": the log starts at " + std::string(reply[1].text())});
+      return lose({Errc::trimmed, "redis read", settings_.shown + ": trimmed up to " + std::string(reply[1].text())});
     }
     ++question_;
     anchor_ = {after_.position, link_known_};
