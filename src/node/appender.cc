@@ -128,19 +128,52 @@ void Appender::take_first(Queue& queue) {
 }
 
 void Appender::transmit() {
-  auto done = token_.guard([this](Result<Position> answer) { answered(std::move(answer)); });
-  log_.append(Lane::data, batch_, [loop = &loop_, done = std::move(done)](Result<Position> answer) mutable {
-    loop->run_or_post([done = std::move(done), answer = std::move(answer)]() mutable { done(std::move(answer)); });
-  });
+  auto look = token_.guard([this] { look_for_answer(); });
+  log_.append(Lane::data, batch_,
+              [loop = &loop_, answer = answer_, look = std::move(look)](Result<Position> came) mutable {
+                answer->put(std::move(came));
+                loop->run_or_post(std::move(look));
+              });
+}
+
+void Appender::Answer::put(Result<Position> answer) {
+  std::lock_guard lock(mutex);
+  came = std::move(answer);
+}
+
+std::optional<Result<Position>> Appender::Answer::take() {
+  std::lock_guard lock(mutex);
+  return std::exchange(came, std::nullopt);
+}
+
+void Appender::look_for_answer() {
+  if (std::optional<Result<Position>> answer = answer_->take()) answered(*std::move(answer));
+}
+
+// Whatever might be told of a batch may ask for what must not be done in the midst of an entry: then it waits.
+void Appender::send_meanwhile() {
+  if (under_way_ && milestones_.empty()) {
+    std::lock_guard lock(answer_->mutex);
+    if (answer_->came && *answer_->came && !delayed_) acknowledged(**std::exchange(answer_->came, std::nullopt));
+  }
+  if (under_way_ || own_.empty() || loop_.now() - rests_from_ < took_) return;
+  if (!own_.front().milestones.empty() || (!requests_.empty() && !requests_.front().milestones.empty())) return;
+  send_next();
+}
+
+void Appender::acknowledged(Position position) {
+  backoff_.reset();
+  under_way_ = false;
+  rests_from_ = loop_.now();
+  took_ = rests_from_ - first_sent_;
+  if (sequence_ > met_) unmet_.push_back({sequence_, position});
+  if (unmet_.size() > kUnmetMax) unmet_.pop_front();
 }
 
 void Appender::answered(Result<Position> answer) {
   if (answer) {
-    backoff_.reset();
-    under_way_ = false;
+    acknowledged(*answer);
     if (std::exchange(delayed_, false)) events_.append_resumed();
-    if (sequence_ > met_) unmet_.push_back({sequence_, *answer});
-    if (unmet_.size() > kUnmetMax) unmet_.pop_front();
     for (const Milestones& milestone : std::exchange(milestones_, {})) {
       if (milestone.appended) milestone.appended(*answer);
     }

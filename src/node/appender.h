@@ -11,6 +11,9 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/backoff.h"
@@ -70,6 +73,11 @@ class Appender {
   // While milestones are being called: the batch was sent more than once, and may lie further ahead as well.
   bool resent() const { return in_doubt_; }
 
+  // For one who has been at an entry for long and is not done with it, while the log may have nothing to do: sends what
+  // was offered. Not before the log has rested for as long as it needs for a batch, so that where it is slow, more is
+  // gathered instead.
+  void send_meanwhile();
+
   // For users' records, to be asked before offering one: Errc::busy while kUnsentBytesMax wait to be sent.
   Status has_room() const;
 
@@ -80,6 +88,15 @@ class Appender {
   };
   using Queue = std::deque<Gathered>;
 
+  // The answer to what is under way, from the engine's thread to whoever looks first.
+  struct Answer {
+    std::mutex mutex;
+    std::optional<Result<Position>> came;  // guarded by mutex
+
+    void put(Result<Position> answer);
+    std::optional<Result<Position>> take();
+  };
+
   Gathered& gathering(Queue& queue);
   void gather(Queue& queue, const v1::Record& record, Milestones milestones);
   void gathered(Gathered& last, std::size_t before, Milestones milestones);
@@ -87,7 +104,9 @@ class Appender {
   void schedule();
   void send_next();
   void transmit();
+  void look_for_answer();
   void answered(Result<Position> answer);
+  void acknowledged(Position position);
 
   Log& log_;
   Loop& loop_;
@@ -113,6 +132,9 @@ class Appender {
   bool under_way_ = false;
   Bytes batch_;  // what is under way, for sending it again
   Instant first_sent_;
+  const std::shared_ptr<Answer> answer_ = std::make_shared<Answer>();
+  Nanos took_{0};                       // the last batch that was acknowledged, from when it was first sent
+  Instant rests_from_;                  // since when nothing is under way
   std::vector<Milestones> milestones_;  // of what is under way
   bool in_doubt_ = false;               // some answer to it was lost
   bool delayed_ = false;                // said so

@@ -10,6 +10,9 @@
 namespace tenure {
 namespace {
 
+// How many tenures are granted before the runtime looks for what has been reported meanwhile.
+constexpr std::uint32_t kLookEvery = 64;
+
 // A record of the tenure, with nothing left in it of the one before.
 template <class Said>
 Said& begun(Said& said, std::uint64_t epoch, const Bytes& key) {
@@ -59,6 +62,15 @@ void Runtime::granted(const Grant& grant) {
                Bytes(grant.payload),
                grant.has_checkpoint,
                Bytes(grant.checkpoint)});
+  if (++granted_since_look_ >= kLookEvery) look_meanwhile();
+}
+
+// An entry that grants a thousand tenures takes the loop for a millisecond, in which the first of them may have ended:
+// their ends go to the log while the rest is granted. Otherwise node and log would take turns.
+void Runtime::look_meanwhile() {
+  granted_since_look_ = 0;
+  take_reports();
+  appender_.send_meanwhile();
 }
 
 void Runtime::stop_asked(const TenureRef& tenure, StopReason reason, Nanos patience) {

@@ -92,6 +92,7 @@ class Runtime final : public HoldReports {
   void say_failed(const Report& report, const Held& held);
   void say_released(const Report& report, const Held& held);
   void check_stopped();
+  void look_meanwhile();
 
   Loop& loop_;
   Host& host_;
@@ -100,6 +101,7 @@ class Runtime final : public HoldReports {
   std::function<std::int64_t()> lease_until_;
   IdMap<Held> holds_;  // by epoch; until both the host and the machine are done with it
   std::function<void()> stopped_;
+  std::uint32_t granted_since_look_ = 0;
   std::unique_ptr<v1::Record> record_;  // the one being said; most are of one kind, and then its memory is used again
   std::vector<Report> taken_;           // empty between turns, with its capacity
 

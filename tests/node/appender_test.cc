@@ -88,6 +88,54 @@ TEST_F(AppenderTest, GathersWhatBelongsTogether) {
   EXPECT_EQ(batch(log_.appends[0]).sequence(), 2U);
 }
 
+// In the midst of an entry, without a turn of the loop: an answer that has come is taken, and once the log has rested
+// for as long as the last batch took, the next one is sent.
+TEST_F(AppenderTest, SendsInTheMidstOfAnEntryWhatTheLogHasTimeFor) {
+  offer("a");
+  loop_.settle();
+  loop_.advance(2ms);
+  offer("b");
+  appender_.send_meanwhile();
+  EXPECT_EQ(log_.appends.size(), 1U);  // "a" is still under way
+  log_.answer(Position{1});
+  appender_.send_meanwhile();
+  EXPECT_TRUE(log_.appends.empty());  // the log has only just become idle
+  loop_.pass(2ms);
+  appender_.send_meanwhile();
+  ASSERT_EQ(log_.appends.size(), 1U);
+  EXPECT_EQ(batch(log_.appends[0]).sequence(), 2U);
+  loop_.settle();  // what was posted for the first answer finds it taken
+  EXPECT_EQ(log_.appends.size(), 1U);
+  offer("c");
+  log_.answer(Position{2});
+  loop_.settle();
+  ASSERT_EQ(log_.appends.size(), 1U);
+  EXPECT_EQ(batch(log_.appends[0]).sequence(), 3U);
+}
+
+// Only what nobody wants to be told of: milestones may do what must not be done in the midst of an entry.
+TEST_F(AppenderTest, SendsNoMilestonesInTheMidstOfAnEntry) {
+  offer("a");
+  loop_.settle();
+  log_.answer(Position{1});
+  loop_.settle();
+  int told = 0;
+  v1::Record record;
+  record.mutable_tick();
+  appender_.offer(record, {[&](Instant) { ++told; }, [&](Position) { ++told; }});
+  loop_.pass(1s);
+  appender_.send_meanwhile();
+  EXPECT_TRUE(log_.appends.empty());
+  loop_.settle();
+  ASSERT_EQ(log_.appends.size(), 1U);
+  EXPECT_EQ(told, 1);
+  log_.answer(Position{2});
+  appender_.send_meanwhile();
+  EXPECT_EQ(told, 1);
+  loop_.settle();
+  EXPECT_EQ(told, 2);
+}
+
 // A batch whose answer was lost is sent again, byte for byte, and nothing overtakes it.
 TEST_F(AppenderTest, SendsAgainUnderTheSameSequence) {
   offer("a");
