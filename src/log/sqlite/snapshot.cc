@@ -5,9 +5,6 @@
 namespace tenure::sqlite {
 namespace {
 
-// The bytes written in one step; a chunk is never split.
-constexpr std::size_t kStepBytesMax = 4U << 20;
-
 // Chunks of struck snapshots, a few at a time. They may be large, and are freed page by page.
 constexpr const char* kSweep =
     "DELETE FROM snapshot_chunks WHERE rowid IN (SELECT rowid FROM snapshot_chunks"
@@ -86,17 +83,16 @@ Status StoreSnapshot::begin(Connection& connection) {
              snapshot_.cursor.hash);
 }
 
+// One chunk, so that appends do not wait behind the whole snapshot.
 Status StoreSnapshot::write(Connection& connection) {
+  if (written_ == snapshot_.chunks.size()) return {};
   auto insert = connection.prepare("INSERT INTO snapshot_chunks VALUES(?1, ?2, ?3)");
   if (!insert) return Failure(insert.error());
-  for (std::size_t bytes = 0; written_ < snapshot_.chunks.size() && bytes < kStepBytesMax; ++written_) {
-    const Bytes& chunk = snapshot_.chunks[written_];
-    bytes += chunk.size();
-    insert->bind(1, id_);
-    insert->bind(2, static_cast<std::int64_t>(written_));
-    insert->bind(3, BytesView(chunk));
-    if (Status inserted = insert->run(); !inserted) return inserted;
-  }
+  insert->bind(1, id_);
+  insert->bind(2, static_cast<std::int64_t>(written_));
+  insert->bind(3, BytesView(snapshot_.chunks[written_]));
+  if (Status inserted = insert->run(); !inserted) return inserted;
+  ++written_;
   return {};
 }
 
