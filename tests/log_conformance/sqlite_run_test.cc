@@ -13,7 +13,7 @@ TEST(SqliteRun, ComesApartAsItWasPacked) {
   const std::vector<Bytes> entries = {"one", "", Bytes(70'000, 'x'), Bytes("\0\xff", 2)};
   for (const Bytes& entry : entries) packer.add(entry);
   EXPECT_EQ(packer.count(), 4);
-  const Bytes data = packer.take();
+  const Bytes data(packer.pack());
   EXPECT_EQ(packer.count(), 0);
   const auto apart = sqlite::unpack_run(data, 4);
   ASSERT_TRUE(apart);
@@ -24,7 +24,7 @@ TEST(SqliteRun, ComesApartAsItWasPacked) {
 TEST(SqliteRun, WhatIsDamagedDoesNotComeApart) {
   sqlite::RunPacker packer;
   for (const char* entry : {"one", "two", "three"}) packer.add(entry);
-  const Bytes data = packer.take();
+  const Bytes data(packer.pack());
   for (std::size_t size = 0; size < data.size(); ++size) {
     EXPECT_FALSE(sqlite::unpack_run(data.substr(0, size), 3)) << size;
   }

@@ -105,7 +105,7 @@ Result<EntryWriter> EntryWriter::prepare(Connection& connection, std::int64_t ti
 }
 
 Status EntryWriter::start() {
-  run_ = {};  // of a transaction that failed
+  run_.clear();  // of a transaction that failed
   const Result<bool> row = last_.step();
   if (!row) return Failure(row.error());
   last_position_ = *row ? last_.integer(0) : 0;
@@ -128,11 +128,10 @@ Result<Position> EntryWriter::append(BytesView data) {
 Status EntryWriter::finish() {
   const std::int64_t count = run_.count();
   if (count == 0) return {};
-  const Bytes data = run_.take();
   insert_.bind(1, last_position_ - count + 1);
   insert_.bind(2, count);
   insert_.bind(3, time_ms_);
-  insert_.bind(4, BytesView(data));
+  insert_.bind(4, run_.pack());
   return insert_.run();
 }
 

@@ -43,7 +43,7 @@ class EntryWriter {
 
   // Within a transaction: looks up the end of the log, which other processes may have moved.
   Status start();
-  // Within the same transaction: the position it is given.
+  // Within the same transaction: the position it is given. The data must live until finish().
   Result<Position> append(BytesView data);
   // The last before the transaction is committed.
   Status finish();

@@ -1,20 +1,36 @@
 #include "log/sqlite/entry_run.h"
 
-#include <utility>
-
 namespace tenure::sqlite {
+namespace {
+
+// What an entry of 8 MiB has left behind is not kept.
+constexpr std::size_t kKeptBytes = 2 * kRunBytesMax;
+
+}  // namespace
 
 void RunPacker::add(BytesView entry) {
-  const auto size = static_cast<std::uint32_t>(entry.size());
-  for (int shift = 0; shift < 32; shift += 8) sizes_ += static_cast<char>(size >> shift & 0xFF);
-  entries_.append(entry);
+  entries_.push_back(entry);
+  bytes_ += entry.size();
 }
 
-Bytes RunPacker::take() {
-  Bytes data = std::exchange(sizes_, {});
-  data.append(entries_);
+BytesView RunPacker::pack() {
+  packed_.clear();
+  if (packed_.capacity() > kKeptBytes) packed_.shrink_to_fit();
+  packed_.reserve(4 * entries_.size() + bytes_);
+  for (const BytesView entry : entries_) {
+    const auto size = static_cast<std::uint32_t>(entry.size());
+    char little_endian[4];
+    for (int i = 0; i < 4; ++i) little_endian[i] = static_cast<char>(size >> (8 * i) & 0xFF);
+    packed_.append(little_endian, sizeof little_endian);
+  }
+  for (const BytesView entry : entries_) packed_.append(entry);
+  clear();
+  return packed_;
+}
+
+void RunPacker::clear() {
   entries_.clear();
-  return data;
+  bytes_ = 0;
 }
 
 std::optional<std::vector<BytesView>> unpack_run(BytesView data, std::int64_t count) {

@@ -18,17 +18,21 @@ namespace tenure::sqlite {
 // A row takes further entries while it is below this.
 constexpr std::size_t kRunBytesMax = 256U << 10;
 
+// The memory is used again from run to run.
 class RunPacker {
  public:
+  // The entry must live until it was packed.
   void add(BytesView entry);
-  bool full() const { return entries_.size() >= kRunBytesMax; }
-  std::int64_t count() const { return static_cast<std::int64_t>(sizes_.size() / 4); }
-  // The data of the row. What was packed is gone with it.
-  Bytes take();
+  bool full() const { return bytes_ >= kRunBytesMax; }
+  std::int64_t count() const { return static_cast<std::int64_t>(entries_.size()); }
+  // The data of the row, until the next call. What was added is gone.
+  BytesView pack();
+  void clear();
 
  private:
-  Bytes sizes_;
-  Bytes entries_;
+  std::vector<BytesView> entries_;
+  std::size_t bytes_ = 0;  // theirs
+  Bytes packed_;
 };
 
 // Views into the data; nothing where it is not `count` entries.

@@ -56,15 +56,15 @@ Status split_row(Connection& connection, std::int64_t before) {
     return fail(Errc::corrupt, "sqlite trim", connection.path() + ": entries are damaged: restore a backup");
   RunPacker rest;
   for (auto i = static_cast<std::size_t>(before - first); i < entries->size(); ++i) rest.add((*entries)[i]);
+  const std::int64_t left = rest.count();
+  const BytesView data = rest.pack();
   row->reset();
   auto rewrite = connection.prepare("UPDATE runs SET first=?2, count=?3, data=?4 WHERE first=?1");
   if (!rewrite) return Failure(rewrite.error());
-  const std::int64_t left = rest.count();
-  const Bytes data = rest.take();
   rewrite->bind(1, first);
   rewrite->bind(2, before);
   rewrite->bind(3, left);
-  rewrite->bind(4, BytesView(data));
+  rewrite->bind(4, data);
   return rewrite->run();
 }
 
