@@ -202,6 +202,30 @@ TEST_F(SqliteUse, AnUnfinishedSnapshotIsSwept) {
   tamper("CREATE TABLE only_one(x CHECK(x = 1)); INSERT INTO only_one SELECT count(*) FROM snapshot_chunks");
 }
 
+// Nothing of what was acknowledged is still on its way to the file, whatever its size: a copy of the files has it, as
+// if everything had stopped right then.
+TEST_F(SqliteUse, WhatWasAcknowledgedIsInTheFiles) {
+  const std::vector<std::size_t> sizes = {1, 10'000, 130'000, 300'000, 5'000'000};
+  for (const char* sync : {"?sync=full", "?sync=normal", "?sync=off"}) {
+    const std::string copy = directory() + "/copy.db";
+    const auto log = open(sync);
+    for (const std::size_t size : sizes) {
+      const auto position = append(*log, Bytes(size, 'x'));
+      ASSERT_TRUE(position) << position.error().message();
+      for (const char* part : {"", "-wal"}) {
+        std::filesystem::copy_file(path() + part, copy + part, std::filesystem::copy_options::overwrite_existing);
+      }
+      const auto copied = open_log("sqlite:" + copy, {});
+      ASSERT_TRUE(copied) << copied.error().message();
+      const auto entries = read(**copied, {*position - 1, 0});
+      ASSERT_TRUE(entries) << entries.error().message();
+      EXPECT_EQ(entries->back().data, Bytes(size, 'x'));
+      (*copied)->close();
+      for (const char* part : {"", "-wal", "-shm", "-wake"}) std::filesystem::remove(copy + part);
+    }
+  }
+}
+
 // The log outgrows the WAL's bound several times over; the WAL does not.
 TEST_F(SqliteUse, TheWriteAheadLogStaysBounded) {
   const auto log = open("?sync=off");

@@ -2,6 +2,7 @@
 
 #include "base/assert.h"
 #include "log/sqlite/errors.h"
+#include "log/sqlite/wal_gather.h"
 
 namespace tenure::sqlite {
 namespace {
@@ -70,7 +71,8 @@ Result<Connection> Connection::open(const std::string& path, Mode mode) {
   // NOMUTEX: a connection of ours is used by one thread at a time.
   const int create = mode == Mode::create ? SQLITE_OPEN_CREATE : 0;
   sqlite3* db = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | create, nullptr);
+  const int code =
+      sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | create, gathering_vfs());
   Connection connection(db, path);
   if (code != SQLITE_OK) return Failure(last_error(db, "open", path));
   sqlite3_extended_result_codes(db, 0);

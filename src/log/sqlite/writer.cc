@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "log/sqlite/wal_gather.h"
 
 namespace tenure::sqlite {
 namespace {
@@ -222,6 +223,7 @@ Result<Position> Writer::write_batch() {
   if (const Status ready = prepare_transaction(); !ready) return Failure(ready.error());
   Position first = 0;
   Instant commit_began;
+  const GatherWal gather(sync_set_ == Sync::full);
   const Status written = transact(connection_, [&]() -> Status {
     if (Status started = entries_.start(); !started) return started;
     for (const Append& append : batch_) {
@@ -278,7 +280,10 @@ Result<bool> Writer::step_chore() {
     chore = errands_.front().chore.get();
   }
   if (const Status ready = prepare_transaction(); !ready) return Failure(ready.error());
-  const Result<bool> finished = chore->step(connection_);
+  const Result<bool> finished = [&] {
+    const GatherWal gather(sync_set_ == Sync::full);
+    return chore->step(connection_);
+  }();
   // A log that was removed or trimmed is news to those who wait.
   if (finished && *finished) wake_.announce();
   return finished;

@@ -1,0 +1,147 @@
+#include "log/sqlite/wal_gather.h"
+
+#include <sqlite3.h>
+
+#include "base/bytes.h"
+
+namespace tenure::sqlite {
+namespace {
+
+// More than this reaches the file in several writes. It is the most that SQLite's VFS for Unix writes at a time.
+constexpr std::size_t kGatheredMax = (128U << 10) - 1;
+
+struct Gathered {
+  Bytes bytes;
+  sqlite3_int64 offset = 0;
+  sqlite3_file* owner = nullptr;  // whose they are, if there are any
+
+  void drop() {
+    bytes.clear();
+    owner = nullptr;
+  }
+};
+
+thread_local bool gathering = false;
+thread_local Gathered gathered;
+
+// A WAL: SQLite's handle, behind which lies the one of the system's VFS.
+struct WalFile {
+  sqlite3_file handle;
+
+  sqlite3_file* real() { return reinterpret_cast<sqlite3_file*>(this + 1); }
+};
+
+sqlite3_file* real_of(sqlite3_file* file) { return reinterpret_cast<WalFile*>(file)->real(); }
+
+int flush_wal(sqlite3_file* file) {
+  if (gathered.owner != file) return SQLITE_OK;
+  sqlite3_file* const real = real_of(file);
+  const int code =
+      real->pMethods->xWrite(real, gathered.bytes.data(), static_cast<int>(gathered.bytes.size()), gathered.offset);
+  gathered.drop();
+  return code;
+}
+
+// What has to find in the file all that was written to it.
+template <auto method, class... Args>
+int after_flush(sqlite3_file* file, Args... args) {
+  if (const int code = flush_wal(file); code != SQLITE_OK) return code;
+  sqlite3_file* const real = real_of(file);
+  return (real->pMethods->*method)(real, args...);
+}
+
+template <auto method, class... Args>
+int pass(sqlite3_file* file, Args... args) {
+  sqlite3_file* const real = real_of(file);
+  return (real->pMethods->*method)(real, args...);
+}
+
+int write_wal(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) {
+  const auto bytes = static_cast<std::size_t>(size);
+  const bool follows =
+      gathered.owner == file && gathered.offset + static_cast<sqlite3_int64>(gathered.bytes.size()) == offset;
+  const bool fits = gathered.bytes.size() + bytes <= kGatheredMax;
+  if (!follows || !fits) {
+    if (const int code = flush_wal(file); code != SQLITE_OK) return code;
+  }
+  if (!gathering || bytes > kGatheredMax || (gathered.owner != nullptr && gathered.owner != file)) {
+    if (const int code = flush_wal(file); code != SQLITE_OK) return code;
+    return pass<&sqlite3_io_methods::xWrite>(file, data, size, offset);
+  }
+  if (gathered.owner == nullptr) {
+    gathered.owner = file;
+    gathered.offset = offset;
+  }
+  gathered.bytes.append(static_cast<const char*>(data), bytes);
+  return SQLITE_OK;
+}
+
+int close_wal(sqlite3_file* file) {
+  if (gathered.owner == file) gathered.drop();
+  return pass<&sqlite3_io_methods::xClose>(file);
+}
+
+constexpr sqlite3_io_methods kWalMethods = {
+    .iVersion = 1,  // the rest is asked of databases only
+    .xClose = close_wal,
+    .xRead = after_flush<&sqlite3_io_methods::xRead, void*, int, sqlite3_int64>,
+    .xWrite = write_wal,
+    .xTruncate = after_flush<&sqlite3_io_methods::xTruncate, sqlite3_int64>,
+    .xSync = after_flush<&sqlite3_io_methods::xSync, int>,
+    .xFileSize = after_flush<&sqlite3_io_methods::xFileSize, sqlite3_int64*>,
+    .xLock = pass<&sqlite3_io_methods::xLock, int>,
+    .xUnlock = pass<&sqlite3_io_methods::xUnlock, int>,
+    .xCheckReservedLock = pass<&sqlite3_io_methods::xCheckReservedLock, int*>,
+    .xFileControl = pass<&sqlite3_io_methods::xFileControl, int, void*>,
+    .xSectorSize = pass<&sqlite3_io_methods::xSectorSize>,
+    .xDeviceCharacteristics = pass<&sqlite3_io_methods::xDeviceCharacteristics>,
+    .xShmMap = nullptr,
+    .xShmLock = nullptr,
+    .xShmBarrier = nullptr,
+    .xShmUnmap = nullptr,
+    .xFetch = nullptr,
+    .xUnfetch = nullptr,
+};
+
+sqlite3_vfs* system_vfs = nullptr;
+
+// Whatever is no WAL gets the system's own handle, and is seen here no more.
+int open_file(sqlite3_vfs* /*vfs*/, const char* name, sqlite3_file* file, int flags, int* flags_out) {
+  if ((flags & SQLITE_OPEN_WAL) == 0) return system_vfs->xOpen(system_vfs, name, file, flags, flags_out);
+  auto* const wal = reinterpret_cast<WalFile*>(file);
+  wal->handle.pMethods = nullptr;
+  wal->real()->pMethods = nullptr;
+  const int code = system_vfs->xOpen(system_vfs, name, wal->real(), flags, flags_out);
+  if (wal->real()->pMethods != nullptr) wal->handle.pMethods = &kWalMethods;
+  return code;
+}
+
+// The system's, but for how files are opened. Its functions ask a VFS for nothing but what is copied with it.
+const char* register_vfs() {
+  static constexpr const char* kName = "tenure";
+  static sqlite3_vfs vfs;
+  system_vfs = sqlite3_vfs_find(nullptr);
+  if (system_vfs == nullptr) return nullptr;
+  vfs = *system_vfs;
+  vfs.pNext = nullptr;
+  vfs.zName = kName;
+  vfs.szOsFile += static_cast<int>(sizeof(WalFile));
+  vfs.xOpen = open_file;
+  return sqlite3_vfs_register(&vfs, 0) == SQLITE_OK ? kName : nullptr;
+}
+
+}  // namespace
+
+const char* gathering_vfs() {
+  static const char* const name = register_vfs();
+  return name;
+}
+
+GatherWal::GatherWal(bool gather) { gathering = gather; }
+
+GatherWal::~GatherWal() {
+  gathering = false;
+  gathered.drop();
+}
+
+}  // namespace tenure::sqlite
