@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "base/assert.h"
+#include "base/prompt_thread.h"
 #include "log/sqlite/snapshot.h"
 
 namespace tenure::sqlite {
@@ -65,6 +66,7 @@ void Reader::interrupt_wait() {
 }
 
 void Reader::serve() {
+  run_promptly();
   std::unique_lock lock(mutex_);
   for (;;) {
     work_.wait(lock, [this] { return stopping_ || read_done_ || !snapshot_dones_.empty(); });

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/clock.h"
+#include "base/prompt_thread.h"
 #include "log/sqlite/wal_gather.h"
 
 namespace tenure::sqlite {
@@ -130,6 +131,7 @@ Writer::Belongings Writer::take_all_of(const CallbackThread& callbacks) {
 }
 
 void Writer::serve() {
+  run_promptly();
   for (;;) {
     {
       std::unique_lock lock(mutex_);
