@@ -32,7 +32,22 @@ void WorkEvents::write(const Event& event) {
     if (!event.reason.empty()) line += ": " + std::string(event.reason);
   }
   std::lock_guard lock(mutex_);
-  print(line);
+  if (gathering_ == 0) return print(line);
+  gathered_ += line;
+  gathered_ += '\n';
+}
+
+void WorkEvents::together(const std::function<void()>& what) {
+  {
+    std::lock_guard lock(mutex_);
+    ++gathering_;
+  }
+  what();
+  std::lock_guard lock(mutex_);
+  if (--gathering_ > 0 || gathered_.empty()) return;
+  gathered_.pop_back();  // the last line's end, which print() adds
+  print(gathered_);
+  gathered_.clear();
 }
 
 void ToldReports::granted(const HeldJob& job) {

@@ -24,10 +24,15 @@ class WorkEvents {
     std::string_view reason = {};
   };
   void write(const Event& event);
+  // What is written within the call, by any thread, goes out in one piece after it.
+  void together(const std::function<void()>& what);
 
  private:
   const bool json_;
   std::mutex mutex_;  // of the output
+  // Guarded by mutex_.
+  int gathering_ = 0;
+  std::string gathered_;
 };
 
 // Between a host and its node: says what the host reports, and which worker it is of.
@@ -44,6 +49,9 @@ class ToldReports final : public HoldReports {
   void released(const Hold& hold, Bytes blob) override;
   void checkpoint(const Hold& hold, Bytes data) override { node_.checkpoint(hold, std::move(data)); }
   void handled(const Hold& hold, std::uint64_t number) override { node_.handled(hold, number); }
+  void together(const std::function<void()>& reports) override {
+    events_.together([&] { node_.together(reports); });
+  }
 
  private:
   void say(std::string_view name, const Hold& hold, std::string_view reason, bool last);

@@ -37,7 +37,10 @@ bool WarmHost::stop_running(const Hold& hold, Instant deadline) {
   return true;
 }
 
-void WarmHost::session_fenced(std::uint64_t session) { dismiss(session); }
+void WarmHost::session_fenced(std::uint64_t session) {
+  tell_ends();
+  dismiss(session);
+}
 
 void WarmHost::session_over(std::uint64_t session) {
   drop_waiting(session);
@@ -71,17 +74,22 @@ void WarmHost::happened(std::uint64_t tag) {
   if (const auto found = programs_.find(program_of(tag)); found != programs_.end()) exchange(*found->second, tag);
 }
 
-int WarmHost::wait_ms() const { return numbers_.empty() ? -1 : static_cast<int>(to_ms(kWarmLook)); }
+int WarmHost::wait_ms() const {
+  if (!ends_.empty()) return static_cast<int>(to_ms(kWarmEndWait));
+  return numbers_.empty() ? -1 : static_cast<int>(to_ms(kWarmLook));
+}
 
 void WarmHost::turn_over() {
-  if (numbers_.empty()) return;
+  if (numbers_.empty() && ends_.empty()) return;
   const Instant now = BootClock().now();
+  if (ends_.ripe(waiting_.size(), now)) tell_ends();
   if (now < next_look_) return;
   next_look_ = now + kWarmLook;
   tell_started();
 }
 
 void WarmHost::end_programs() {
+  tell_ends();
   for (const auto& [number, program] : programs_) guard_.end_program(number);
 }
 

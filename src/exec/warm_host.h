@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "exec/guarded_host.h"
+#include "exec/warm_ends.h"
 #include "exec/warm_program.h"
 
 namespace tenure::exec {
@@ -62,12 +63,15 @@ class WarmHost final : public GuardedHost {
   void ended(WarmProgram& program, int status);
   void refused(WarmProgram& program, int error_number, Stage stage);
   void forget(WarmProgram& program);
+  void conclude(WarmProgram& program, Verdict verdict);
+  void tell_ends();
 
   const std::size_t programs_max_;
   // Owned by the host's thread.
   Programs programs_;                               // by number; each counts as live, beside its task
   std::vector<WarmProgram*> free_;                  // the last to come is the first to go: it is the warmest
   std::map<std::uint64_t, std::uint64_t> numbers_;  // epoch -> number of the program that is at it
+  WarmEnds ends_;
   Instant next_look_{};
 };
 

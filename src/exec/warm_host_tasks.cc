@@ -148,9 +148,7 @@ void WarmHost::tell(WarmProgram& program) {
   }
   std::optional<Verdict> answer = program.answer();
   if (answer && program.job()) {
-    const HeldJob job = program.take_job();
-    numbers_.erase(job.hold.epoch);
-    settle(job.hold, job.session, *answer);
+    conclude(program, *std::move(answer));
     if (!program.ending) free_.push_back(&program);
   }
   if (program.ending) std::erase(free_, &program);
@@ -192,19 +190,13 @@ void WarmHost::ended(WarmProgram& program, int status) {
   tell(program);
   // Heart and guard end programs without asking this thread, which may hear of the end first.
   if (program.cause == Cause::itself && is_ending(program.session)) program.cause = Cause::stop;
-  if (program.job()) {
-    const HeldJob job = program.take_job();
-    numbers_.erase(job.hold.epoch);
-    settle(job.hold, job.session, program.verdict_at_end(status));
-  }
+  if (program.job()) conclude(program, program.verdict_at_end(status));
   forget(program);
 }
 
 void WarmHost::refused(WarmProgram& program, int error_number, Stage stage) {
   if (program.job()) {
-    const HeldJob job = program.take_job();
-    numbers_.erase(job.hold.epoch);
-    settle(job.hold, job.session, stage == Stage::lease ? Verdict{} : failed(why_refused(error_number, stage)));
+    conclude(program, stage == Stage::lease ? Verdict{} : failed(why_refused(error_number, stage)));
   }
   forget(program);
 }
@@ -216,6 +208,19 @@ void WarmHost::forget(WarmProgram& program) {
   programs_.erase(program.number);
   count_done(session);
   if (!waiting_.empty()) post([this] { serve_waiting(); });
+}
+
+void WarmHost::conclude(WarmProgram& program, Verdict verdict) {
+  HeldJob job = program.take_job();
+  numbers_.erase(job.hold.epoch);
+  ends_.add(std::move(job), std::move(verdict), BootClock().now());
+}
+
+void WarmHost::tell_ends() {
+  if (ends_.empty()) return;
+  reports_->together([this] {
+    for (const WarmEnds::End& end : ends_.take()) settle(end.job.hold, end.job.session, end.verdict);
+  });
 }
 
 }  // namespace tenure::exec

@@ -4,6 +4,7 @@
 // the simulator's host only pretends.
 
 #include <cstdint>
+#include <functional>
 
 #include "base/bytes.h"
 #include "base/clock.h"
@@ -70,6 +71,10 @@ class HoldReports {
   virtual void released(const Hold& hold, Bytes blob) = 0;
   virtual void checkpoint(const Hold& hold, Bytes data) = 0;
   virtual void handled(const Hold& hold, std::uint64_t message_number) = 0;
+
+  // What is reported within the call goes to the node in one piece, and so most likely into the log. Short: meanwhile
+  // the reports of others wait too.
+  virtual void together(const std::function<void()>& reports) { reports(); }
 };
 
 }  // namespace tenure

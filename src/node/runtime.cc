@@ -153,9 +153,29 @@ void Runtime::report(Report report) {
   {
     std::lock_guard lock(mutex_);
     reported_.push_back(std::move(report));
-    if (reported_.size() > 1) return;  // the turn that takes the first one takes this one too
+    end_of_job_ = end_of_job_ || (gathering_ > 0 && last);
+    if (gathering_ > 0 || std::exchange(turn_due_, true)) return;  // the turn that takes the others takes this one too
   }
-  // Those that end a job come from a thread that has nothing else to do for the moment; a fence's must not wait.
+  call_loop(last);
+}
+
+void Runtime::together(const std::function<void()>& reports) {
+  {
+    std::lock_guard lock(mutex_);
+    ++gathering_;
+  }
+  reports();
+  bool last = false;
+  {
+    std::lock_guard lock(mutex_);
+    if (--gathering_ > 0 || reported_.empty() || std::exchange(turn_due_, true)) return;
+    last = std::exchange(end_of_job_, false);
+  }
+  call_loop(last);
+}
+
+// Those that end a job come from a thread that has nothing else to do for the moment; a fence's must not wait.
+void Runtime::call_loop(bool last) {
   auto work = token_.guard([this] { take_reports(); });
   last ? loop_.run_or_post(std::move(work)) : loop_.post(std::move(work));
 }
@@ -164,6 +184,7 @@ void Runtime::take_reports() {
   {
     std::lock_guard lock(mutex_);
     taken_.swap(reported_);
+    turn_due_ = false;
   }
   for (const Report& report : taken_) take(report);
   taken_.clear();

@@ -55,6 +55,7 @@ class Runtime final : public HoldReports {
   void released(const Hold& hold, Bytes blob) override;
   void checkpoint(const Hold& hold, Bytes data) override;
   void handled(const Hold& hold, std::uint64_t message_number) override;
+  void together(const std::function<void()>& reports) override;
 
  private:
   struct Held {
@@ -83,6 +84,7 @@ class Runtime final : public HoldReports {
   };
 
   void report(Report report);
+  void call_loop(bool last);
   // On the loop, from here on.
   void take_reports();
   void take(const Report& report);
@@ -106,7 +108,11 @@ class Runtime final : public HoldReports {
   std::vector<Report> taken_;           // empty between turns, with its capacity
 
   std::mutex mutex_;
-  std::vector<Report> reported_;  // guarded by mutex_
+  // Guarded by mutex_.
+  std::vector<Report> reported_;
+  bool turn_due_ = false;    // a turn of the loop will take them
+  int gathering_ = 0;        // calls of together()
+  bool end_of_job_ = false;  // is among those that were gathered
 
   Token token_;
 };

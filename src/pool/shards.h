@@ -107,6 +107,11 @@ class Shards final : private HoldReports {
   void handled(const Hold& hold, std::uint64_t message_number) override {
     of(hold.key).reports().handled(hold, message_number);
   }
+  void together(const std::function<void()>& reports) override { together_from(0, reports); }
+  void together_from(std::uint32_t shard, const std::function<void()>& reports) {
+    if (shard == count()) return reports();
+    core(shard).reports().together([&] { together_from(shard + 1, reports); });
+  }
 
   CoreOptions options_;  // of the next core that is opened
   const ShardParts parts_;

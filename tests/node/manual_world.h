@@ -14,6 +14,10 @@ namespace tenure {
 class ManualLoop final : public Loop, public Clock {
  public:
   void post(std::function<void()> work) override { queue_.push_back(std::move(work)); }
+  void run_or_post(std::function<void()> work) override {
+    post(std::move(work));
+    if (guests) settle();
+  }
   TimerId at(Instant when, std::function<void()> work) override {
     timers_[{when, ++last_}] = std::move(work);
     return last_;
@@ -48,6 +52,8 @@ class ManualLoop final : public Loop, public Clock {
   }
   // Lets time pass in which nothing runs, as if the process were frozen.
   void freeze(Nanos by) { now_ = now_ + by; }
+
+  bool guests = false;  // run_or_post() finds the loop idle
 
  private:
   Instant now_{std::chrono::hours(1)};

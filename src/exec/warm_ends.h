@@ -1,0 +1,47 @@
+#pragma once
+
+// The ends of tasks that wait to be told together. A log round costs more than a short task, so while other tasks wait
+// for a program anyway, the ends of some go into the log at once. The programs never wait for it: each gets its next
+// task when it has answered.
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "exec/dialogue.h"
+#include "node/host.h"
+
+namespace tenure::exec {
+
+constexpr std::size_t kWarmEndsMax = 64;
+// How long an end may wait at most. A task that has others waiting behind it has most likely waited longer itself.
+constexpr Nanos kWarmEndWait = std::chrono::milliseconds(1);
+
+// Belongs to the host's thread.
+class WarmEnds {
+ public:
+  struct End {
+    HeldJob job;
+    Verdict verdict;
+  };
+
+  void add(HeldJob job, Verdict verdict, Instant now) {
+    if (ends_.empty()) due_ = now + kWarmEndWait;
+    ends_.push_back({std::move(job), std::move(verdict)});
+  }
+  // `waiting` tasks have no program yet. Once as many ends are gathered, to wait for more could leave programs idle:
+  // the next tasks of these keys are granted when the ends are in the log.
+  bool ripe(std::size_t waiting, Instant now) const {
+    return !ends_.empty() && (ends_.size() >= std::min(waiting, kWarmEndsMax) || now >= due_);
+  }
+  std::vector<End> take() { return std::exchange(ends_, {}); }
+  bool empty() const { return ends_.empty(); }
+
+ private:
+  std::vector<End> ends_;
+  Instant due_{};
+};
+
+}  // namespace tenure::exec
