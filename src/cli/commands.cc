@@ -41,6 +41,14 @@ std::vector<Command> make_commands() {
          "run tasks through up to N programs that stay and are given one after the other (json lines); one for each "
          "shard, "
          "at least"},
+        {"max-tasks", "N",
+         "with --warm: a program is replaced after so many, less up to a tenth at random, when it is free"},
+        {"max-age", "D", "with --warm: a program is replaced after so long, likewise"},
+        {"idle-timeout", "D", "with --warm: a program that is free for so long ends"},
+        {"memory-bytes", "B", "with --warm: a program that uses more, with all it has started, is replaced when free"},
+        {"memory-bytes-hard", "B", "with --warm: a program that uses more is killed, and its task fails"},
+        {"task-time", "D", "with --warm: a program that takes longer for a task is killed, and the task fails"},
+        {"max-age-hard", "D", "with --warm: a program that is older is killed, and its task fails"},
         {"protocol", "plain|json", "how to talk with the program (plain)", "plain|json"},
         {"max-queued", "N", "jobs that may wait for their first holder; of a pool that this creates (1000)"},
         {"max-attempts", "N", "of a failing task; of a pool that this creates (10)"},

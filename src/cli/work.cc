@@ -31,9 +31,35 @@ struct WorkPlan {
   std::vector<NodeWorker> workers;
   bool known_death = true;
   std::uint64_t warm = 0;  // programs that stay; none where zero
+  exec::WearLimits wear;   // of these
 };
 
 std::string host_and_process() { return host_name() + ":" + std::to_string(getpid()); }
+
+// When a program that stays is replaced.
+Status read_wear(const Call& call, exec::WearLimits& wear) {
+  const auto number = [&](const char* flag, std::uint64_t& into) -> Status {
+    if (call.has(flag) && !call.has("warm")) return misused("--" + std::string(flag) + " is for --warm");
+    const Result<std::uint64_t> read = call.number(flag, into, UINT64_MAX / 2);
+    if (!read) return Failure(read.error());
+    into = *read;
+    return {};
+  };
+  const auto span = [&](const char* flag, Nanos& into) -> Status {
+    if (call.has(flag) && !call.has("warm")) return misused("--" + std::string(flag) + " is for --warm");
+    const Result<std::chrono::milliseconds> read = call.duration(flag, {});
+    if (!read) return Failure(read.error());
+    into = *read;
+    return {};
+  };
+  for (const Status& read :
+       {number("max-tasks", wear.jobs), span("max-age", wear.age), span("idle-timeout", wear.idle),
+        number("memory-bytes", wear.memory_bytes), number("memory-bytes-hard", wear.memory_bytes_hard),
+        span("task-time", wear.job_time), span("max-age-hard", wear.age_hard)}) {
+    if (!read) return read;
+  }
+  return {};
+}
 
 Result<WorkPlan> work_plan(const Call& call) {
   const Result<std::chrono::milliseconds> lease = call.duration("lease", std::chrono::seconds(10));
@@ -78,6 +104,7 @@ Result<WorkPlan> work_plan(const Call& call) {
   if (call.has("warm") && *warm == 0) return misused("--warm must be at least 1");
   if (call.has("warm") && call.value("protocol") == "plain") return misused("--warm speaks --protocol json");
   plan.warm = *warm;
+  if (const Status read = read_wear(call, plan.wear); !read) return Failure(read.error());
   const std::string id = call.value("id").value_or(host_and_process());
   for (std::uint64_t i = 1; i <= *count; ++i) {
     NodeWorker worker;
@@ -106,7 +133,7 @@ Result<Programs> programs_from(Result<std::unique_ptr<Made>> made) {
 }
 
 Result<Programs> programs_of(exec::Guard& guard, const WorkPlan& plan) {
-  if (plan.warm > 0) return programs_from(exec::WarmHost::create(guard, plan.programs, plan.warm));
+  if (plan.warm > 0) return programs_from(exec::WarmHost::create(guard, plan.programs, plan.warm, plan.wear));
   return programs_from(exec::ProgramHost::create(guard, plan.programs));
 }
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <csignal>
+#include <fstream>
 #include <string>
 #include <string_view>
 
@@ -106,6 +107,22 @@ std::vector<pid_t> children_of(pid_t process) {
     }
   }
   return found;
+}
+
+std::uint64_t tree_memory(pid_t process) {
+  static const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  std::uint64_t pages = 0;
+  std::vector<pid_t> open{process};
+  while (!open.empty()) {
+    const pid_t each = open.back();
+    open.pop_back();
+    std::ifstream file("/proc/" + std::to_string(each) + "/statm");
+    std::uint64_t whole = 0;
+    std::uint64_t resident = 0;
+    if (file >> whole >> resident) pages += resident;
+    for (const pid_t child : children_of(each)) open.push_back(child);
+  }
+  return pages * page;
 }
 
 std::size_t kill_descendants(const std::set<pid_t>& spared) {

@@ -14,17 +14,19 @@ using namespace std::chrono_literals;
 
 // Short tasks are told done, and nothing else. One that is found running at two looks is told started.
 constexpr Nanos kWarmLook = 50ms;
+constexpr Nanos kForEver = Nanos::max();
 
 }  // namespace
 
-Result<std::unique_ptr<WarmHost>> WarmHost::create(Guard& guard, ProgramOptions options, std::size_t programs) {
+Result<std::unique_ptr<WarmHost>> WarmHost::create(Guard& guard, ProgramOptions options, std::size_t programs,
+                                                   const WearLimits& limits) {
   if (options.command.empty()) return fail(Errc::invalid, "run programs", "no command was given");
   if (programs == 0) return fail(Errc::invalid, "run programs", "at least one program is needed");
-  return std::unique_ptr<WarmHost>(new WarmHost(guard, std::move(options), programs));
+  return std::unique_ptr<WarmHost>(new WarmHost(guard, std::move(options), programs, limits));
 }
 
-WarmHost::WarmHost(Guard& guard, ProgramOptions options, std::size_t programs)
-    : GuardedHost(guard, std::move(options)), programs_max_(programs) {
+WarmHost::WarmHost(Guard& guard, ProgramOptions options, std::size_t programs, const WearLimits& limits)
+    : GuardedHost(guard, std::move(options)), programs_max_(programs), limits_(limits) {
   begin_serving("tenure-warm");
 }
 
@@ -64,7 +66,10 @@ void WarmHost::obey(const Frame& frame) {
   const auto found = programs_.find(frame.number);
   if (found == programs_.end()) return;
   WarmProgram& program = *found->second;
-  if (frame.kind == FrameKind::started) program.starting = false;
+  if (frame.kind == FrameKind::started) {
+    program.runs(static_cast<pid_t>(frame.value), BootClock().now());
+    next_care_ = {};  // at the end of this turn
+  }
   if (frame.kind == FrameKind::ended) return ended(program, static_cast<int>(frame.value));
   if (frame.kind != FrameKind::refused) return;
   refused(program, static_cast<int>(frame.value), static_cast<Stage>(frame.aside));
@@ -76,12 +81,16 @@ void WarmHost::happened(std::uint64_t tag) {
 
 int WarmHost::wait_ms() const {
   if (!ends_.empty()) return static_cast<int>(to_ms(kWarmEndWait));
-  return numbers_.empty() ? -1 : static_cast<int>(to_ms(kWarmLook));
+  Nanos wait = numbers_.empty() ? kForEver : kWarmLook;
+  if (limits_.any() && !programs_.empty()) wait = std::min(wait, next_care_ - BootClock().now());
+  return wait == kForEver ? -1 : static_cast<int>(std::max<std::int64_t>(to_ms(wait) + 1, 0));
 }
 
 void WarmHost::turn_over() {
-  if (numbers_.empty() && ends_.empty()) return;
+  const bool cares = limits_.any() && !programs_.empty();
+  if (numbers_.empty() && ends_.empty() && !cares) return;
   const Instant now = BootClock().now();
+  if (cares && now >= next_care_) care(now);
   if (ends_.ripe(waiting_.size(), now)) tell_ends();
   if (now < next_look_) return;
   next_look_ = now + kWarmLook;

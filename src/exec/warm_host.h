@@ -18,6 +18,7 @@
 #include "exec/guarded_host.h"
 #include "exec/warm_ends.h"
 #include "exec/warm_program.h"
+#include "exec/wear.h"
 
 namespace tenure::exec {
 
@@ -25,7 +26,8 @@ class WarmHost final : public GuardedHost {
  public:
   // Of the options `protocol`, `work_parent` and `tasks_max` mean nothing here: programs are given no folder, and
   // there are up to `programs` of them, each with one task at a time.
-  static Result<std::unique_ptr<WarmHost>> create(Guard& guard, ProgramOptions options, std::size_t programs);
+  static Result<std::unique_ptr<WarmHost>> create(Guard& guard, ProgramOptions options, std::size_t programs,
+                                                  const WearLimits& limits = {});
   ~WarmHost() override;
 
   // Messages are for residents, of which there are none here.
@@ -34,7 +36,7 @@ class WarmHost final : public GuardedHost {
  private:
   using Programs = std::map<std::uint64_t, std::unique_ptr<WarmProgram>>;
 
-  WarmHost(Guard& guard, ProgramOptions options, std::size_t programs);
+  WarmHost(Guard& guard, ProgramOptions options, std::size_t programs, const WearLimits& limits);
 
   // The host's thread, from here on. warm_host.cc:
   bool stop_running(const Hold& hold, Instant deadline) override;
@@ -47,6 +49,12 @@ class WarmHost final : public GuardedHost {
   void end_programs() override;
   void programs_gone() override;
   void dismiss(std::uint64_t session);
+
+  // warm_host_care.cc:
+  void care(Instant now);
+  bool stays(WarmProgram& program, Instant now);
+  void retire(WarmProgram& program);
+  void kill_one(WarmProgram& program, const std::string& why);
 
   // warm_host_tasks.cc:
   void begin(HeldJob job) override;
@@ -67,12 +75,16 @@ class WarmHost final : public GuardedHost {
   void tell_ends();
 
   const std::size_t programs_max_;
+  const WearLimits limits_;
   // Owned by the host's thread.
   Programs programs_;                               // by number; each counts as live, beside its task
   std::vector<WarmProgram*> free_;                  // the last to come is the first to go: it is the warmest
   std::map<std::uint64_t, std::uint64_t> numbers_;  // epoch -> number of the program that is at it
   WarmEnds ends_;
   Instant next_look_{};
+  Instant next_care_{};
+  Instant next_weighing_{};
+  SystemEntropy entropy_;
 };
 
 }  // namespace tenure::exec

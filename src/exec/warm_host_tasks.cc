@@ -46,7 +46,7 @@ bool WarmHost::place(const HeldJob& job) {
   }
   WarmProgram& program = **found;
   free_.erase(std::next(found).base());
-  program.give(job);
+  program.give(job, BootClock().now());
   numbers_[job.hold.epoch] = program.number;
   write_on(program);
   return true;
@@ -73,7 +73,7 @@ void WarmHost::launch(const HeldJob& job) {
   }
   const int slot = guard_.leases().acquire(job.session);
   if (slot < 0) return settle(job.hold, job.session, {});  // its lease is over
-  auto made = std::make_unique<WarmProgram>(++last_number_, job.session, slot);
+  auto made = std::make_unique<WarmProgram>(++last_number_, job.session, slot, limits_.drawn(entropy_));
   auto pipes = made->pipes.open();
   if (!pipes) {
     guard_.leases().release(slot);
@@ -82,7 +82,7 @@ void WarmHost::launch(const HeldJob& job) {
   WarmProgram& program = *made;
   programs_[program.number] = std::move(made);
   count_live(program.session);
-  program.give(job);
+  program.give(job, BootClock().now());
   numbers_[job.hold.epoch] = program.number;
   const ProgramStart start{
       program.number,
@@ -149,7 +149,7 @@ void WarmHost::tell(WarmProgram& program) {
   std::optional<Verdict> answer = program.answer();
   if (answer && program.job()) {
     conclude(program, *std::move(answer));
-    if (!program.ending) free_.push_back(&program);
+    if (!program.ending && stays(program, program.worn.free_since.value_or(Instant{}))) free_.push_back(&program);
   }
   if (program.ending) std::erase(free_, &program);
   const bool silent = std::exchange(program.silent, false);
@@ -211,9 +211,10 @@ void WarmHost::forget(WarmProgram& program) {
 }
 
 void WarmHost::conclude(WarmProgram& program, Verdict verdict) {
-  HeldJob job = program.take_job();
+  const Instant now = BootClock().now();
+  HeldJob job = program.take_job(now);
   numbers_.erase(job.hold.epoch);
-  ends_.add(std::move(job), std::move(verdict), BootClock().now());
+  ends_.add(std::move(job), std::move(verdict), now);
 }
 
 void WarmHost::tell_ends() {

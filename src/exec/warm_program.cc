@@ -13,14 +13,24 @@ constexpr std::size_t kWarmTailBytes = kErrorBytesMax - 256;
 
 }  // namespace
 
-WarmProgram::WarmProgram(std::uint64_t own_number, std::uint64_t own_session, int own_slot)
+WarmProgram::WarmProgram(std::uint64_t own_number, std::uint64_t own_session, int own_slot, const WearLimits& own)
     : number(own_number),
       session(own_session),
       slot(own_slot),
+      limits(own),
       lines_(kWarmLineBytesMax),
       error_lines_(kWarmLogBytesMax) {}
 
-void WarmProgram::give(const HeldJob& job) {
+void WarmProgram::runs(pid_t its_process, Instant now) {
+  starting = false;
+  process = its_process;
+  worn.started = now;
+  if (worn.busy_since) worn.busy_since = now;  // it could not begin earlier
+}
+
+void WarmProgram::give(const HeldJob& job, Instant now) {
+  worn.busy_since = now;
+  worn.free_since.reset();
   pipes.send(json_task(job.hold.key, job.hold.epoch, job.attempt, job.payload,
                        job.has_checkpoint ? std::optional(job.checkpoint) : std::nullopt));
   job_ = HeldJob{job.hold, job.session, job.worker, job.kind, job.attempt, {}, job.has_checkpoint, {}};
@@ -30,7 +40,10 @@ void WarmProgram::give(const HeldJob& job) {
   started_told = false;
 }
 
-HeldJob WarmProgram::take_job() {
+HeldJob WarmProgram::take_job(Instant now) {
+  ++worn.jobs;
+  worn.busy_since.reset();
+  worn.free_since = now;
   HeldJob job = std::move(*job_);
   job_.reset();
   answer_.reset();
@@ -94,6 +107,9 @@ std::optional<Verdict> WarmProgram::answer() { return std::exchange(answer_, std
 
 Verdict WarmProgram::verdict_at_end(int status) const {
   if (cause == Cause::stop) return {};
+  if (!killed_for.empty()) {
+    return {.what = Verdict::What::failed, .result = {}, .error = "the program was killed: " + killed_for};
+  }
   Verdict verdict = verdict_of_exit(status, error_tail_);
   if (verdict.what != Verdict::What::finished) return verdict;
   return {.what = Verdict::What::failed, .result = {}, .error = "the program ended before it had answered"};

@@ -14,6 +14,7 @@
 #include "exec/json_lines.h"
 #include "exec/lines.h"
 #include "exec/pipes.h"
+#include "exec/wear.h"
 #include "node/host.h"
 
 namespace tenure::exec {
@@ -21,11 +22,12 @@ namespace tenure::exec {
 // Belongs to the host's thread.
 class WarmProgram {
  public:
-  WarmProgram(std::uint64_t number, std::uint64_t session, int slot);
+  WarmProgram(std::uint64_t number, std::uint64_t session, int slot, const WearLimits& limits);
 
-  void give(const HeldJob& job);
+  void runs(pid_t its_process, Instant now);
+  void give(const HeldJob& job, Instant now);
   const std::optional<HeldJob>& job() const { return job_; }  // without its payload
-  HeldJob take_job();
+  HeldJob take_job(Instant now);
   void ask_stop(Nanos left) { pipes.send(json_stop(std::max<std::int64_t>(to_ms(left), 0))); }
 
   // What has come, up to a bound: whether there may be more.
@@ -41,10 +43,14 @@ class WarmProgram {
   const std::uint64_t number;
   const std::uint64_t session;
   const int slot;
+  const WearLimits limits;
+  Worn worn;
+  pid_t process = -1;  // once it runs
   Pipes pipes;
   bool starting = true;  // the guard has not said whether it runs
   bool ending = false;   // is given nothing more
   Cause cause = Cause::itself;
+  std::string killed_for;     // why this host has killed it
   bool broken = false;        // it said what it should not: to be ended
   bool silent = false;        // it has closed its output: likewise
   bool seen_running = false;  // its task, at a look

@@ -14,17 +14,19 @@
 #include "base/clock.h"
 #include "exec/descriptor.h"
 #include "exec/frame.h"
+#include "exec/wear.h"
 
 namespace tenure::process {
 
 struct Child {
   enum class Phase : std::uint8_t { starting, running, refused, ended };
 
-  Child(std::uint64_t its_number, ProcessLimits its_limits, std::optional<WorkerAlarm> its_alarm, exec::Descriptor its)
+  Child(std::uint64_t its_number, exec::WearLimits its_limits, std::optional<WorkerAlarm> its_alarm,
+        exec::Descriptor its)
       : number(its_number), limits(its_limits), alarm(std::move(its_alarm)), socket(std::move(its)) {}
 
   const std::uint64_t number;  // as the guard knows it; never used again
-  const ProcessLimits limits;
+  const exec::WearLimits limits;
   const std::optional<WorkerAlarm> alarm;
   const exec::Descriptor socket;  // our end
 
@@ -42,10 +44,11 @@ struct Child {
     int error_number = 0;
     exec::Stage stage{};
   };
-  Refusal refusal;        // where it was refused
-  std::string why;        // it was refused, killed, or ended; the first reason stays
-  bool told = false;      // the pool knows that it is dead
-  bool worn_out = false;  // the pool knows that it is to be replaced
+  Refusal refusal;                 // where it was refused
+  std::string why;                 // it was refused, killed, or ended; the first reason stays
+  bool told = false;               // the pool knows that it is dead
+  std::uint64_t memory_bytes = 0;  // when it was last weighed
+  bool worn_out = false;           // the pool knows that it is to be replaced
 };
 
 using ChildPtr = std::shared_ptr<Child>;

@@ -23,12 +23,11 @@ struct ProcessState {
         child(std::move(its_child)),
         wire(child->socket.get()),
         channel(wire, options.frame_bytes_max),
-        calls_max(draw_calls_max()) {}
+        calls_max(draw_calls_max(options.limits)) {}
 
-  std::uint64_t draw_calls_max() const {
-    const std::uint64_t most = options.limits.calls;
-    const auto slack = static_cast<std::uint64_t>(static_cast<double>(most) * options.limits.calls_jitter);
-    return most == 0 || slack == 0 ? most : most - SystemEntropy().below(slack + 1);
+  static std::uint64_t draw_calls_max(const ProcessLimits& limits) {
+    SystemEntropy entropy;
+    return exec::lowered(limits.calls, limits.calls_jitter, entropy);
   }
 
   // The caller's patience, or the limit if that is shorter.

@@ -30,6 +30,16 @@ std::vector<std::string> default_guard() {
 
 Failure no_start(std::string why) { return fail(Errc::unavailable, "start a worker process", std::move(why)); }
 
+// What the yard enforces. The holder counts the calls; soft limits of time are the pool's.
+exec::WearLimits wear_limits(const ProcessLimits& limits) {
+  exec::WearLimits wear;
+  wear.memory_bytes = limits.memory_bytes;
+  wear.memory_bytes_hard = limits.memory_bytes_hard;
+  wear.job_time = limits.call_time;
+  wear.age_hard = limits.age_hard;
+  return wear;
+}
+
 std::string describe_refusal(const std::string& program, const std::string& folder, int error_number,
                              exec::Stage stage) {
   const std::string why = std::strerror(error_number);
@@ -96,7 +106,7 @@ Result<ChildPtr> Yard::start(const ProcessOptions& options, std::optional<Worker
 
   Lock lock(mutex_);
   if (Status ready = ready_guard(lock, deadline); !ready) return Failure(std::move(ready).error());
-  auto child = std::make_shared<Child>(++last_number_, options.limits, std::move(alarm), std::move(own));
+  auto child = std::make_shared<Child>(++last_number_, wear_limits(options.limits), std::move(alarm), std::move(own));
   child->slot = guard_->leases().acquire(kSession);
   ASSERT(child->slot >= 0);
   const exec::ProgramStart program{child->number,  kSession,        child->slot,

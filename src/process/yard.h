@@ -83,7 +83,7 @@ class Yard {
   void all_gone(News& news);
   void ended(const ChildPtr& child, std::string why, News& news);
   Nanos enforce(News& news);
-  void check_memory(const ChildPtr& child, News& news);
+  void obey(const ChildPtr& child, const exec::Judgement& judgement, News& news);
   void end_now(const ChildPtr& child, std::string why, News& news);
   static void tell(const News& news);  // without
 
@@ -106,7 +106,5 @@ class Yard {
 
 // "ended with exit code 3", "was killed by signal 9 (SIGKILL)"; `status` is as from waitpid.
 std::string describe_end(int status);
-// Resident, of a process and all below it; zero if it is gone.
-std::uint64_t tree_memory(pid_t process);
 
 }  // namespace tenure::process

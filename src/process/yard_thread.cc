@@ -9,7 +9,6 @@
 #include <array>
 #include <csignal>
 #include <cstring>
-#include <fstream>
 
 #include "exec/process_tree.h"
 #include "process/yard.h"
@@ -19,10 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Nanos kMemoryLook = 100ms;
 constexpr Nanos kNoHurry = 1h;
-
-std::string ms_text(std::chrono::milliseconds span) { return std::to_string(span.count()) + " ms"; }
 
 }  // namespace
 
@@ -137,46 +133,35 @@ void Yard::end_now(const ChildPtr& child, std::string why, News& news) {
   if (child->alarm && !std::exchange(child->told, true)) news.dead.emplace_back(*child->alarm, child->why);
 }
 
-// Returns how long nothing can be due. A request that is sent meanwhile is due after a whole call_time, and so not
-// before the next look.
+// Returns how long nothing can be due.
 Nanos Yard::enforce(News& news) {
   Nanos patience = kNoHurry;
   const Instant now = BootClock().now();
-  bool memory = false;
+  const bool weigh = now >= next_memory_look_;
+  if (weigh) next_memory_look_ = now + exec::kWeighEvery;
   const std::map<std::uint64_t, ChildPtr> all = children_;
   for (const auto& [number, child] : all) {
-    const ProcessLimits& limits = child->limits;
+    if (child->limits.weighs()) patience = std::min(patience, next_memory_look_ - now);
     if (child->phase != Child::Phase::running || !child->why.empty()) continue;
-    const auto check = [&](Instant since, std::chrono::milliseconds limit, const char* what) {
-      const Nanos left = since + limit - now;
-      if (left > 0ns) return void(patience = std::min(patience, left));
-      end_now(child, "was killed: " + std::string(what) + " took longer than " + ms_text(limit), news);
-    };
-    if (limits.age_hard > 0ms) check(child->started, limits.age_hard, "its life");
+    if (weigh && child->limits.weighs()) child->memory_bytes = exec::tree_memory(child->process);
     const std::int64_t busy = child->busy_since.load(std::memory_order_relaxed);
-    if (limits.call_time > 0ms) {
-      const Instant since = busy != 0 ? Instant{Nanos(busy)} : now;
-      if (now - since >= limits.call_time) child->overdue = true;
-      check(since, limits.call_time, "a call");
-    }
-    if (limits.memory_bytes == 0 && limits.memory_bytes_hard == 0) continue;
-    memory = true;
-    if (now >= next_memory_look_) check_memory(child, news);
+    exec::Worn worn{.started = child->started, .memory_bytes = child->memory_bytes};
+    if (busy != 0) worn.busy_since = Instant{Nanos(busy)};
+    const exec::Judgement judgement = exec::judge(child->limits, worn, now, "call");
+    patience = std::min(patience, judgement.left);
+    obey(child, judgement, news);
   }
-  if (!memory) return patience;
-  if (now >= next_memory_look_) next_memory_look_ = now + kMemoryLook;
-  return std::min(patience, next_memory_look_ - now);
+  return patience;
 }
 
-void Yard::check_memory(const ChildPtr& child, News& news) {
-  const std::uint64_t used = tree_memory(child->process);
-  const ProcessLimits& limits = child->limits;
-  const std::string text = "it uses " + std::to_string(used) + " bytes of memory";
-  if (limits.memory_bytes_hard != 0 && used > limits.memory_bytes_hard) {
-    return end_now(child, "was killed: " + text, news);
+void Yard::obey(const ChildPtr& child, const exec::Judgement& judgement, News& news) {
+  using What = exec::Judgement::What;
+  if (judgement.what == What::fit) return;
+  if (judgement.what != What::worn_out) {
+    child->overdue = judgement.what == What::overdue;
+    return end_now(child, "was killed: " + judgement.why, news);
   }
-  if (limits.memory_bytes == 0 || used <= limits.memory_bytes || !child->alarm) return;
-  if (!std::exchange(child->worn_out, true)) news.worn_out.emplace_back(*child->alarm, text);
+  if (child->alarm && !std::exchange(child->worn_out, true)) news.worn_out.emplace_back(*child->alarm, judgement.why);
 }
 
 std::string describe_end(int status) {
@@ -184,22 +169,6 @@ std::string describe_end(int status) {
   const int number = WTERMSIG(status);
   const char* name = sigabbrev_np(number);
   return "was killed by signal " + std::to_string(number) + (name == nullptr ? "" : std::string(" (SIG") + name + ")");
-}
-
-std::uint64_t tree_memory(pid_t process) {
-  static const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  std::uint64_t pages = 0;
-  std::vector<pid_t> open{process};
-  while (!open.empty()) {
-    const pid_t each = open.back();
-    open.pop_back();
-    std::ifstream file("/proc/" + std::to_string(each) + "/statm");
-    std::uint64_t whole = 0;
-    std::uint64_t resident = 0;
-    if (file >> whole >> resident) pages += resident;
-    for (const pid_t child : exec::children_of(each)) open.push_back(child);
-  }
-  return pages * page;
 }
 
 }  // namespace tenure::process

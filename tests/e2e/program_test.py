@@ -285,6 +285,20 @@ for line in sys.stdin:
         self.run_tenure("work", "--warm", "0", "--exec", "true", expect=2)
         self.run_tenure("work", "--warm", "2", "--protocol", "plain", "--exec", "true", expect=2)
 
+    def test_warm_programs_are_replaced_by_their_limits(self):
+        worker = Worker(self, "--warm", "1", "--max-tasks", "10", "--task-time", "1s", "--max-attempts", "1",
+                        "--exec", *self.warm())
+        worker.wait("ready")
+        lines = "".join(json.dumps({"key": f"k{i % 5}", "payload": str(i)}) + "\n" for i in range(50))
+        done = self.run_tenure("dispatch", "--from", "-", "--task", "--wait", "done", "--json", text=lines)
+        processes = [json.loads(line)["result"].split()[0] for line in done.stdout.splitlines()]
+        self.assertEqual(len(processes), 50)
+        self.assertIn(len(set(processes)), (5, 6))  # nine or ten tasks each
+        answer = self.ask("dispatch", "k", "hang", "--task", "--wait", "done", expect=7)
+        self.assertIn("a task took longer than 1000 ms", answer["error"]["message"])
+        done = self.run_tenure("work", "--max-tasks", "3", "--exec", "true", expect=2)
+        self.assertIn("--warm", done.stderr)
+
     def test_warm_programs_end_with_a_worker_that_is_frozen_or_killed(self):
         first = Worker(self, "--id", "w1", "--task", "--warm", "1", "--exec", *self.warm())
         first.wait("ready")

@@ -21,14 +21,15 @@ std::unique_ptr<Host> attached(Result<std::unique_ptr<Made>> made, HoldReports& 
 }  // namespace
 
 HostStage::HostStage(std::vector<std::string> command, Protocol protocol, ProgramOptions options)
-    : HostStage(std::move(command), protocol, std::move(options), 0) {}
+    : HostStage(std::move(command), protocol, std::move(options), 0, {}) {}
 
 std::unique_ptr<HostStage> HostStage::warm(std::vector<std::string> command, std::size_t programs,
-                                           ProgramOptions options) {
-  return std::unique_ptr<HostStage>(new HostStage(std::move(command), Protocol::json, std::move(options), programs));
+                                           const WearLimits& limits) {
+  return std::unique_ptr<HostStage>(new HostStage(std::move(command), Protocol::json, {}, programs, limits));
 }
 
-HostStage::HostStage(std::vector<std::string> command, Protocol protocol, ProgramOptions options, std::size_t warm) {
+HostStage::HostStage(std::vector<std::string> command, Protocol protocol, ProgramOptions options, std::size_t warm,
+                     const WearLimits& limits) {
   auto guard = Guard::start({{TENURE_GUARD}});
   if (!guard) throw std::runtime_error(guard.error().message());
   guard_ = std::move(*guard);
@@ -45,7 +46,7 @@ HostStage::HostStage(std::vector<std::string> command, Protocol protocol, Progra
     guard_lost_ = true;
     changed_.notify_all();
   };
-  host_ = warm > 0 ? attached(WarmHost::create(*guard_, std::move(options), warm), *this)
+  host_ = warm > 0 ? attached(WarmHost::create(*guard_, std::move(options), warm, limits), *this)
                    : attached(ProgramHost::create(*guard_, std::move(options)), *this);
   renew(std::chrono::minutes(5));
 }

@@ -37,7 +37,7 @@ class HostStage final : private HoldReports {
                      ProgramOptions options = {});
   // A WarmHost with so many programs.
   static std::unique_ptr<HostStage> warm(std::vector<std::string> command, std::size_t programs,
-                                         ProgramOptions options = {});
+                                         const WearLimits& limits = {});
   // A shell script in place of a command.
   static std::vector<std::string> shell(const std::string& script) { return {"sh", "-c", script}; }
 
@@ -70,7 +70,8 @@ class HostStage final : private HoldReports {
   void checkpoint(const Hold& hold, Bytes data) override;
   void handled(const Hold& hold, std::uint64_t message_number) override;
 
-  HostStage(std::vector<std::string> command, Protocol protocol, ProgramOptions options, std::size_t warm);
+  HostStage(std::vector<std::string> command, Protocol protocol, ProgramOptions options, std::size_t warm,
+            const WearLimits& limits);
   Hold hold(std::uint64_t epoch);
   void hear(const Hold& hold, const std::function<void(Heard&)>& how);
 

@@ -34,6 +34,8 @@ while read -r line; do
     *'"payload":"twice"'*) echo "$(say one; say two)" ;;
     *'"payload":"stale"'*) echo '{"type":"result","epoch":7,"data":"x"}' ;;
     *'"payload":"print"'*) echo "just a print"; say $$ ;;
+    *'"payload":"grow"'*) hoard=$(head -c 20000000 /dev/zero | tr '\0' x); say $$ ;;
+    *'"payload":"swell"'*) hoard=$(head -c 20000000 /dev/zero | tr '\0' x); echo "pid $$" >&2; sleep 1000 ;;
     *'"payload":"close"'*) exec >&-; sleep 1000 ;;
     *) say $$ ;;
   esac
@@ -112,6 +114,79 @@ TEST(Warm, WhatWaitsIsGivenBack) {
   stage->stop(hangs, 0s);
   EXPECT_EQ(stage->end_of(hangs).end, "released");
   EXPECT_EQ(stage->end_of(hangs).ends, 1);
+}
+
+// Worn out by tasks: the program is replaced when it is free, and no task is lost.
+TEST(Warm, ProgramsAreReplacedAfterSoManyTasks) {
+  WearLimits limits;
+  limits.jobs = 5;
+  limits.jitter = 0;
+  const auto stage = HostStage::warm(warm_shell(), 1, limits);
+  std::map<Bytes, int> served;
+  std::vector<std::uint64_t> epochs;
+  for (int i = 0; i < 20; ++i) epochs.push_back(stage->start(JobKind::task, "a"));
+  for (const std::uint64_t epoch : epochs) ++served[stage->end_of(epoch).text];
+  EXPECT_EQ(served.size(), 4U);
+  for (const auto& [process, count] : served) EXPECT_EQ(count, 5) << process;
+}
+
+// By idle time and by age: without a task in between, and without anybody who asks.
+TEST(Warm, FreeProgramsEndByTime) {
+  WearLimits idle;
+  idle.idle = 50ms;
+  WearLimits age;
+  age.age = 50ms;
+  for (const WearLimits& limits : {idle, age}) {
+    const auto stage = HostStage::warm(warm_shell(), 1, limits);
+    const Bytes first = run(*stage, "a").text;
+    EXPECT_TRUE(Watched(std::stoi(first)).dies_within(kDeadline));
+    EXPECT_EQ(run(*stage, "a").end, "finished");
+  }
+}
+
+TEST(Warm, AProgramThatHasGrownIsReplacedWhenItIsFree) {
+  WearLimits limits;
+  limits.memory_bytes = 15'000'000;
+  const auto stage = HostStage::warm(warm_shell(), 1, limits);
+  const Heard grown = run(*stage, "grow");
+  EXPECT_EQ(grown.end, "finished");
+  EXPECT_TRUE(Watched(std::stoi(grown.text)).dies_within(kDeadline));
+  EXPECT_NE(run(*stage, "a").text, grown.text);
+  const std::uint64_t busy = stage->start(JobKind::task, "swell");  // soft limits leave it at its task
+  const Watched program(std::stoi(stage->logged(busy, "pid")));
+  ASSERT_TRUE(stage->started(busy));
+  EXPECT_FALSE(program.dies_within(300ms));
+  stage->stop(busy, 0s);
+  EXPECT_EQ(stage->end_of(busy).end, "released");
+}
+
+// Hard limits kill, whatever the program is at; its task fails with the reason and may be tried again.
+TEST(Warm, HardLimitsKillTheProgramAndFailItsTask) {
+  struct Case {
+    WearLimits limits;
+    Bytes payload;
+    Bytes error;
+  };
+  std::vector<Case> cases(3);
+  cases[0].limits.job_time = 100ms;
+  cases[0].payload = "hang";
+  cases[0].error = "the program was killed: a task took longer than 100 ms";
+  cases[1].limits.age_hard = 100ms;
+  cases[1].payload = "stubborn";
+  cases[1].error = "the program was killed: its life took longer than 100 ms";
+  cases[2].limits.memory_bytes_hard = 15'000'000;
+  cases[2].payload = "swell";
+  cases[2].error = "the program was killed: it uses ";
+  for (const Case& each : cases) {
+    const auto stage = HostStage::warm(warm_shell(), 1, each.limits);
+    const std::uint64_t epoch = stage->start(JobKind::task, each.payload);
+    const Heard heard = stage->end_of(epoch);
+    EXPECT_EQ(heard.end, "failed");
+    EXPECT_TRUE(heard.text.starts_with(each.error)) << heard.text;
+    EXPECT_EQ(heard.next, Next::retry);
+    EXPECT_EQ(heard.ends, 1);
+    EXPECT_EQ(run(*stage, "a").end, "finished");
+  }
 }
 
 // The lease runs out and nobody renews it, as if the worker were frozen: the guard ends program and daemons.

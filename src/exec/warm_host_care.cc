@@ -1,0 +1,63 @@
+// Replaces programs that have served long enough, and kills those that exceed what they may.
+
+#include <algorithm>
+
+#include "exec/process_tree.h"
+#include "exec/warm_host.h"
+
+namespace tenure::exec {
+namespace {
+
+using namespace std::chrono_literals;
+
+// From SIGTERM to SIGKILL, of a program that is worn out. It is at nothing.
+constexpr Nanos kWornOutPatience = 2s;
+constexpr Nanos kCareSeldom = 1h;
+
+}  // namespace
+
+// Looks at all of them, and says when to look again. A task that is given meanwhile is due after a whole job_time, and
+// so not before that.
+void WarmHost::care(Instant now) {
+  next_care_ = now + kCareSeldom;
+  const bool weigh = limits_.weighs() && now >= next_weighing_;
+  if (weigh) next_weighing_ = now + kWeighEvery;
+  if (limits_.weighs()) next_care_ = std::min(next_care_, next_weighing_);
+  for (const auto& [number, program] : programs_) {
+    if (program->starting || program->ending) continue;
+    if (weigh) program->worn.memory_bytes = tree_memory(program->process);
+    const Judgement judgement = judge(program->limits, program->worn, now, "task");
+    next_care_ = std::min(next_care_, now + std::min(judgement.left, kCareSeldom));
+    if (judgement.what == Judgement::What::fit) continue;
+    if (judgement.what != Judgement::What::worn_out) {
+      kill_one(*program, judgement.why);
+    } else if (!program->job()) {
+      retire(*program);
+    }
+  }
+}
+
+// Whether the program, which is free, may be given another task; it is retired if not.
+bool WarmHost::stays(WarmProgram& program, Instant now) {
+  if (judge(program.limits, program.worn, now, "task").what == Judgement::What::fit) return true;
+  retire(program);
+  return false;
+}
+
+void WarmHost::retire(WarmProgram& program) {
+  program.ending = true;
+  std::erase(free_, &program);
+  program.ask_stop(kWornOutPatience);
+  write_on(program);
+  guard_.stop_program(program.number, BootClock().now() + kWornOutPatience);
+}
+
+// Its task, if it has one, fails with the reason once all of the program is gone.
+void WarmHost::kill_one(WarmProgram& program, const std::string& why) {
+  program.killed_for = why;
+  program.ending = true;
+  std::erase(free_, &program);
+  guard_.end_program(program.number);
+}
+
+}  // namespace tenure::exec
