@@ -10,8 +10,11 @@
 //     auto answer = worker->call("2 + 3", std::chrono::seconds(1));
 //
 // An address is unix:PATH or tcp:HOST:PORT. A TCP address that is not of this host alone wants TLS and a token, on both
-// sides. A connection whose other end is gone without a word is noticed by TCP's own keepalive, within about ten
-// seconds.
+// sides.
+//
+// A host that is gone without a word, by a cut cable say, is noticed within twelve seconds on both ends, whether or not
+// something is under way. A process that is frozen is not: its host answers for it. A call to a server that is frozen
+// ends by its timeout, and a client that is frozen loses its lease by ServeOptions::max_idle or max_hold.
 
 #include <chrono>
 #include <cstddef>
@@ -33,6 +36,7 @@ struct ServeOptions {
   std::size_t frame_bytes_max = std::size_t{16} << 20;
   std::size_t connections_max = 1024;               // further ones are told `busy`
   std::chrono::milliseconds max_hold{0};            // a lease that lasts longer is ended; zero: as long as it likes
+  std::chrono::milliseconds max_idle{0};            // one whose client asks nothing for so long is ended; zero: none
   std::chrono::milliseconds hello_timeout{10'000};  // for a newcomer to say who it is
 };
 

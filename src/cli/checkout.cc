@@ -95,6 +95,7 @@ Result<ServePlan> serve_plan(const Call& call) {
   read.number("memory-bytes-hard", plan.process.limits.memory_bytes_hard, UINT64_MAX / 2);
   read.time("call-time", plan.process.limits.call_time);
   read.time("max-hold", plan.serve.max_hold);
+  read.time("max-idle", plan.serve.max_idle);
   read.number("max-connections", plan.serve.connections_max, 100'000);
   if (read.error()) return Failure(*read.error());
   plan.serve.listen = call.value("listen").value_or("");

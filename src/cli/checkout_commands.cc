@@ -35,6 +35,7 @@ std::vector<Command> checkout_commands() {
         {"memory-bytes-hard", "B", "a program that uses more is killed"},
         {"call-time", "D", "a program that takes longer for an answer is killed"},
         {"max-hold", "D", "a lease that lasts longer is ended"},
+        {"max-idle", "D", "a lease whose client asks nothing for so long is ended"},
         {"max-connections", "N", "connections at a time (1024)"},
         token,
         {"tls-cert", "FILE", "certificate chain for TCP connections, PEM"},

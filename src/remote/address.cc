@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -162,25 +161,10 @@ Result<Connected> connect_to(const Place& place, process::Time deadline) {
   Error last{Errc::unavailable, "connect", "no address"};
   for (const addrinfo* each = found->get(); each != nullptr; each = each->ai_next) {
     auto socket = connect_one(each->ai_family, each->ai_addr, each->ai_addrlen, deadline);
-    if (socket) {
-      keep_alive(socket->get());
-      return Connected{*std::move(socket), !is_loopback(each->ai_addr)};
-    }
+    if (socket) return Connected{*std::move(socket), !is_loopback(each->ai_addr)};
     last = socket.error();
   }
   return fail(last.code, "connect to " + place.host + ":" + place.port, last.context);
-}
-
-void keep_alive(int socket) {
-  const auto set = [socket](int level, int option, int value) {
-    setsockopt(socket, level, option, &value, sizeof value);
-  };
-  set(SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(IPPROTO_TCP, TCP_KEEPIDLE, 4);
-  set(IPPROTO_TCP, TCP_KEEPINTVL, 2);
-  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
-  set(IPPROTO_TCP, TCP_USER_TIMEOUT, 10'000);
-  set(IPPROTO_TCP, TCP_NODELAY, 1);
 }
 
 }  // namespace tenure::remote

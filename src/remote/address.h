@@ -36,8 +36,4 @@ struct Connected {
 };
 Result<Connected> connect_to(const Place& place, process::Time deadline);
 
-// Keepalive, so that a peer that is gone without a word is noticed in about ten seconds. Nothing for unix sockets,
-// whose ends are always known.
-void keep_alive(int socket);
-
 }  // namespace tenure::remote

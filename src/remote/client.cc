@@ -6,6 +6,7 @@
 
 #include "process/channel.h"
 #include "remote/address.h"
+#include "remote/silence.h"
 #include "remote/tls.h"
 #include "remote/words.h"
 
@@ -29,7 +30,8 @@ class RemoteWorker::Body {
     if (frame->kind != kind) return fail(Errc::version, "checkout", "the server says what is not understood");
     return std::string(frame->bytes);
   }
-  Status say(char kind, BytesView bytes, Time deadline) const {
+  Status say(char kind, BytesView bytes, Time deadline) {
+    silence->before_sending();
     if (Status sent = channel->send(kind, bytes, deadline); !sent) return sent;
     return channel->flush(deadline);
   }
@@ -43,11 +45,14 @@ class RemoteWorker::Body {
     channel.reset();
     wire.reset();
     socket.close();
-    if (error.code == Errc::timed_out) error.context = "no answer in time; the worker is given up";
+    // The server's own words, if it was the server that lost patience, say more.
+    if (error.code == Errc::timed_out && error.context.empty())
+      error.context = "no answer in time; the worker is given up";
     return lost(error);
   }
 
   exec::Descriptor socket;
+  std::optional<remote::Silence> silence;  // from when it is connected
   std::unique_ptr<process::Wire> wire;
   std::unique_ptr<Channel> channel;
   std::int64_t process = 0;
@@ -72,6 +77,7 @@ Result<std::unique_ptr<RemoteWorker::Body>> RemoteWorker::Body::connect(const Re
   }
   auto body = std::make_unique<Body>();
   body->socket = std::move(connected->socket);
+  body->silence.emplace(body->socket.get());
   body->bytes_max = options.frame_bytes_max;
   if (options.tls && !place->unix_socket) {
     auto context = remote::TlsContext::client(options.tls_authorities);
@@ -130,6 +136,7 @@ std::int64_t RemoteWorker::process_id() const { return body_ ? body_->process : 
 Status RemoteWorker::send(std::string_view request, bool more, Timeout timeout) {
   if (!body_ || body_->over) return fail(Errc::closed, "send", "the worker is not held any more");
   const Time deadline = after(timeout);
+  body_->silence->before_sending();
   Status sent = body_->channel->send(more ? word::kPart : word::kMessage, request, deadline);
   if (sent) sent = body_->channel->flush(deadline);
   if (!sent) {

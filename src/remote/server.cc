@@ -86,7 +86,6 @@ class CheckoutServer::Body {
         ::poll(waited.data(), 1, 20);
         continue;
       }
-      if (!unix_socket_) remote::keep_alive(socket.get());
       welcome(std::move(socket));
     }
   }
@@ -144,7 +143,8 @@ Status check_serve_options(const ServeOptions& options) {
     return wrong("frame_bytes_max must lie between 1 and 2^30");
   }
   if (options.connections_max == 0) return wrong("connections_max must be at least 1");
-  if (options.max_hold.count() < 0 || options.hello_timeout.count() <= 0) return wrong("a time is not positive");
+  if (options.max_hold.count() < 0 || options.max_idle.count() < 0 || options.hello_timeout.count() <= 0)
+    return wrong("a time is not positive");
   return {};
 }
 

@@ -29,12 +29,19 @@ int poll_ms(Time deadline) {
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1'000'000'000));
 }
 
+// Zero is no limit.
+Time after_limit(std::chrono::milliseconds limit) { return limit.count() > 0 ? after(limit) : Time::max(); }
+
 bool is(const Result<process::Channel::Frame>& frame, Errc code) { return !frame && frame.error().code == code; }
 
 }  // namespace
 
 Session::Session(exec::Descriptor socket, Pool pool, const ServeOptions& options, std::shared_ptr<TlsContext> tls)
-    : socket_(std::move(socket)), pool_(std::move(pool)), options_(options), tls_(std::move(tls)) {}
+    : socket_(std::move(socket)),
+      pool_(std::move(pool)),
+      options_(options),
+      tls_(std::move(tls)),
+      silence_(socket_.get()) {}
 
 void Session::end() const { ::shutdown(socket_.get(), SHUT_RDWR); }
 
@@ -140,15 +147,21 @@ bool Session::may_ask(const ProcessWorker& worker) const {
 }
 
 bool Session::relay(ProcessWorker& worker) {
-  const Time deadline = options_.max_hold.count() > 0 ? after(options_.max_hold) : Time::max();
+  const Time held_until = after_limit(options_.max_hold);
+  Time idle_until = after_limit(options_.max_idle);
   bool clean = false;
   for (;;) {
+    bool busy = false;
     // Sending to one may take in what the other has to say: the poller knows nothing of that.
     do {
       moved_ = false;
       if (!from_client(worker, clean)) return clean;
       if (!from_worker(worker)) return false;
+      busy = busy || moved_;
     } while (moved_);
+    const bool owes = worker.unanswered() != 0;
+    if (busy || owes) idle_until = after_limit(options_.max_idle);
+    const Time deadline = owes ? held_until : std::min(held_until, idle_until);
     const bool asks = !request_;
     std::array<pollfd, 2> waited{
         {{socket_.get(), static_cast<short>(asks ? POLLIN : POLLRDHUP), 0}, {worker.descriptor(), POLLIN, 0}}};
@@ -156,7 +169,9 @@ bool Session::relay(ProcessWorker& worker) {
     if (!asks && waited[0].revents != 0) return false;  // it has gone, and answers are due
     if (ready == 0) {
       refuse({Errc::timed_out, "hold",
-              "a lease lasts no longer than " + std::to_string(options_.max_hold.count()) + " ms"});
+              deadline == held_until
+                  ? "a lease lasts no longer than " + std::to_string(options_.max_hold.count()) + " ms"
+                  : "nothing was asked for " + std::to_string(options_.max_idle.count()) + " ms"});
       return false;
     }
   }
@@ -222,6 +237,7 @@ bool Session::from_worker(ProcessWorker& worker) {
 
 bool Session::say(char kind, BytesView bytes) {
   const Time deadline = after(kSendPatience);
+  silence_.before_sending();
   return channel_->send(kind, bytes, deadline).has_value() && channel_->flush(deadline).has_value();
 }
 

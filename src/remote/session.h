@@ -10,6 +10,7 @@
 
 #include "exec/descriptor.h"
 #include "process/channel.h"
+#include "remote/silence.h"
 #include "remote/tls.h"
 
 namespace tenure::remote {
@@ -49,6 +50,7 @@ class Session {
   const Pool pool_;
   const ServeOptions& options_;
   const std::shared_ptr<TlsContext> tls_;
+  Silence silence_;
   std::unique_ptr<process::Wire> wire_;
   std::unique_ptr<process::Channel> channel_;
   bool moved_ = false;                      // something was carried over

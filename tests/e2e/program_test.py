@@ -520,6 +520,40 @@ class Checkout(ProgramTest):
         server.kill()
         self.wait_gone(process)
 
+    def hold(self, *flags):
+        """A client that holds a worker and asks nothing; and the worker's process."""
+        client = subprocess.Popen([TENURE, "checkout", "run", "--connect", self.address, "--lines", *flags],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(client.__exit__, None, None, None)
+        self.addCleanup(client.kill)
+        client.stdin.write("__import__('os').getpid()\n")
+        client.stdin.flush()
+        return client, client.stdout.readline().strip()
+
+    def test_a_client_that_is_frozen_loses_its_lease(self):
+        self.serve("--workers", "1", "--max-idle", "500ms", address="tcp:127.0.0.1:0")
+        client, process = self.hold()
+        client.send_signal(signal.SIGSTOP)
+        # The worker owes nothing and goes to the next who asks. A call that takes its time is not idle.
+        busy = "__import__('time').sleep(1) or __import__('os').getpid()"
+        self.assertEqual(self.run_one(busy, "--wait", "30s")[0]["answer"], process)
+        client.send_signal(signal.SIGCONT)
+        client.stdin.write("1\n")
+        client.stdin.close()
+        self.assertNotEqual(client.wait(PATIENCE), 0)
+        self.assertIn("nothing was asked for 500 ms", client.stderr.read())
+
+    def test_a_server_that_is_frozen_is_noticed_by_the_deadline_of_a_call(self):
+        server = self.serve("--workers", "1", address="tcp:127.0.0.1:0")
+        client, _ = self.hold("--timeout", "1s")
+        server.send_signal(signal.SIGSTOP)
+        client.stdin.write("1\n")
+        client.stdin.close()
+        self.assertEqual(client.wait(PATIENCE), 6)
+        self.assertIn("no answer in time", client.stderr.read())
+        server.send_signal(signal.SIGCONT)
+        self.assertEqual(self.run_one("1 + 1", "--wait", "30s")[0]["answer"], "2")
+
     def test_bad_input(self):
         for flags in ([], ["--listen", "unix:x"], ["--listen", "unix:x", "--workers", "many", "--exec", "true"]):
             self.run_tenure("checkout", "serve", *flags, expect=2, engine=False)
