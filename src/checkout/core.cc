@@ -15,7 +15,8 @@ std::atomic<std::uint64_t> last_pool_id{0};
 }  // namespace
 
 CheckoutSurroundings CheckoutSurroundings::real(const CheckoutOptions& options) {
-  return {std::make_unique<ThreadLoop>("checkout"), std::make_unique<ThreadCrew>(options.parallel_starts),
+  return {std::make_shared<BootClock>(), std::make_unique<ThreadLoop>("checkout"),
+          std::make_unique<ThreadCrew>(options.parallel_starts),
           std::make_unique<SeededEntropy>(SystemEntropy().next())};
 }
 
@@ -24,6 +25,7 @@ CheckoutCore::CheckoutCore(CheckoutOptions options, detail::AnyFactory factory, 
     : CheckoutDoor(validate != nullptr || options.leak_after > CheckoutOptions::Millis(0), ++last_pool_id),
       name_(options.name),
       validate_(std::move(validate)),
+      clock_(std::move(surroundings.clock)),
       factory_(std::move(factory)),
       options_(std::move(options)),
       entropy_(std::move(surroundings.entropy)),
@@ -169,17 +171,20 @@ void CheckoutCore::end_hold(Claim claim, const End& end) {
 }
 
 void CheckoutCore::checkin_attended(Claim claim) noexcept {
-  end_hold(claim, [&](Slot& slot, Outbox& out) { give(slot, claim.generation, out); });
+  ThreadMark::mine().enter(this);  // for the clock; the claim may be of a pool that is about to go
+  const Instant time = now();
+  end_hold(claim, [&](Slot& slot, Outbox& out) { give(slot, claim.generation, time, out); });
 }
 
 // The slot was made free, and then something was seen that wants attention. Who has claimed it meanwhile attends to it.
 void CheckoutCore::checkin_late(Slot& slot) noexcept {
   Outbox out;
+  const Instant time = now();
   {
     const std::lock_guard lock(mutex_);
     if (const std::uint64_t generation = slot.try_claim(); generation != 0) {
       ++own_claims_;
-      give(slot, generation, out);
+      give(slot, generation, time, out);
     }
   }
   ThreadMark::mine().leave();

@@ -52,6 +52,7 @@
 #include <vector>
 
 #include "base/loop.h"
+#include "checkout/brief_mutex.h"
 #include "checkout/counters.h"
 #include "checkout/crew.h"
 #include "checkout/outbox.h"
@@ -66,6 +67,7 @@ class BlockingWaiter;
 
 // Where a core's time, threads and randomness come from. Tests bring their own.
 struct CheckoutSurroundings {
+  std::shared_ptr<const Clock> clock;  // the loop's; it is read without the mutex, and so outlives the loop
   std::unique_ptr<Loop> loop;
   std::unique_ptr<Crew> crew;
   std::unique_ptr<Entropy> entropy;
@@ -128,8 +130,8 @@ class CheckoutCore : public detail::CheckoutDoor, public std::enable_shared_from
   std::uint64_t number(const Slot& slot) const;
   Error down_error(std::string_view operation) const;
 
-  void note_offered() { in_transit_.fetch_add(1, std::memory_order_relaxed); }
-  void note_settled() { in_transit_.fetch_sub(1, std::memory_order_relaxed); }
+  void note_offered() { offered_.add(ThreadMark::mine().number()); }
+  void note_settled() { settled_.add(ThreadMark::mine().number()); }
   void note_callback_error() { callback_errors_.fetch_add(1, std::memory_order_relaxed); }
   const std::string& name() const { return name_; }
 
@@ -149,14 +151,15 @@ class CheckoutCore : public detail::CheckoutDoor, public std::enable_shared_from
 
   // All below with mutex_ held.
   // core_queue.cc
-  Entry enter(Waiter& waiter, bool again, Claim& claim, Outbox& out);
+  Entry enter(Waiter& waiter, bool again, Claim& claim, Instant time, Outbox& out);
   bool claim_free(std::source_location where, Claim& claim, Outbox& out);
   bool has_room(bool forced) const;
-  void give(Slot& slot, std::uint64_t generation, Outbox& out);
-  bool hand_over(Slot& slot, std::uint64_t& generation, Outbox& out);
+  void give(Slot& slot, std::uint64_t generation, Instant time, Outbox& out);
+  bool hand_over(Slot& slot, std::uint64_t& generation, Instant time, Outbox& out);
   void serve(Outbox& out);
-  Waiter* next_waiter(Outbox& out);
+  Waiter* next_waiter(Instant time, Outbox& out);
   void unqueue(Waiter& waiter, Outbox& out);
+  void dequeue(Waiter& waiter);
   void refuse_all(Errc code, Outbox& out);
   void slow_down();
   void calm_down();
@@ -204,20 +207,22 @@ class CheckoutCore : public detail::CheckoutDoor, public std::enable_shared_from
   void call_hook(const CheckoutEvent& event);
   std::string shortage() const;
 
-  Instant now() const { return loop_ ? loop_->now() : Instant{}; }
+  Instant now() const { return clock_->now(); }  // without the mutex, too, and better so: it takes longer than most
 
   const std::string name_;
   const detail::AnyCheck validate_;
+  const std::shared_ptr<const Clock> clock_;
   SlotTable slots_{this};
 
   alignas(128) StripedCounter refused_fast_;
-  std::atomic<std::uint32_t> in_transit_{0};
+  StripedCounter offered_;  // workers, to asynchronous requests; what is not settled is in transit
+  StripedCounter settled_;
   std::atomic<std::uint64_t> callback_errors_{0};
   std::atomic<std::uint32_t> pending_events_{0};
   const detail::AnyFactory factory_;
 
-  mutable std::mutex mutex_;
-  std::condition_variable quiet_;  // something came back while draining
+  alignas(128) mutable BriefMutex mutex_;
+  std::condition_variable_any quiet_;  // something came back while draining
   // All below is guarded by mutex_.
   CheckoutOptions options_;
   std::unique_ptr<Entropy> entropy_;

@@ -7,11 +7,12 @@ namespace tenure {
 
 CheckoutCore::Entry CheckoutCore::enter(Waiter& waiter, bool again, Claim& claim) {
   Outbox out;
+  const Instant time = now();
   const std::lock_guard lock(mutex_);
-  return enter(waiter, again, claim, out);
+  return enter(waiter, again, claim, time, out);
 }
 
-CheckoutCore::Entry CheckoutCore::enter(Waiter& waiter, bool again, Claim& claim, Outbox& out) {
+CheckoutCore::Entry CheckoutCore::enter(Waiter& waiter, bool again, Claim& claim, Instant time, Outbox& out) {
   if (down_ || (draining_ && !again)) return Entry::down;
   slow_down();
   if (!suspended_ && (again || queue_.empty()) && claim_free(waiter.where, claim, out)) return Entry::claimed;
@@ -23,8 +24,8 @@ CheckoutCore::Entry CheckoutCore::enter(Waiter& waiter, bool again, Claim& claim
     ++counts_.overloaded;
     return Entry::overloaded;
   }
-  if (waiter.since == Instant{}) waiter.since = now();
-  if (queue_.empty()) queue_since_ = now();
+  if (waiter.since == Instant{}) waiter.since = time;
+  if (queue_.empty()) queue_since_ = time;
   if (again) {
     queue_.push_front(waiter);
   } else {
@@ -66,24 +67,25 @@ bool CheckoutCore::has_room(bool forced) const {
 }
 
 // Puts a slot that the caller owns to its next use.
-void CheckoutCore::give(Slot& slot, std::uint64_t generation, Outbox& out) {
+void CheckoutCore::give(Slot& slot, std::uint64_t generation, Instant time, Outbox& out) {
   const bool unwanted = slot.has(Slot::kDied | Slot::kExpired) || live_ > options_.max_workers;
   if (down_ || unwanted) return retire(slot, out);
   if (draining_) quiet_.notify_all();
-  if (hand_over(slot, generation, out)) return;
+  if (hand_over(slot, generation, time, out)) return;
   slot.word.store(Slot::free_word(generation), std::memory_order_release);
   set_attention(kOverloaded, false);
   calm_down();
 }
 
 // To the first who still wants it.
-bool CheckoutCore::hand_over(Slot& slot, std::uint64_t& generation, Outbox& out) {
-  while (Waiter* waiter = next_waiter(out)) {
+bool CheckoutCore::hand_over(Slot& slot, std::uint64_t& generation, Instant time, Outbox& out) {
+  while (Waiter* waiter = next_waiter(time, out)) {
     ++generation;
     slot.word.store(Slot::held_word(generation), std::memory_order_release);
     slot.where.store(waiter->where, std::memory_order_relaxed);
-    const Nanos waited = now() - waiter->since;
-    unqueue(*waiter, out);
+    // Who gives may have read the clock before the other came.
+    const Nanos waited = std::max(time - waiter->since, Nanos(0));
+    dequeue(*waiter);
     if (!waiter->grant({&slot, generation}, out)) {
       ++own_claims_;
       continue;
@@ -102,28 +104,32 @@ void CheckoutCore::serve(Outbox& out) {
     const SlotTable::Claimed claimed = slots_.claim_any(0);
     if (claimed.slot == nullptr) return;
     ++own_claims_;
-    give(*claimed.slot, claimed.generation, out);
+    give(*claimed.slot, claimed.generation, now(), out);
   }
 }
 
 // The first in the queue, after those have been sent away who waited for too long in a queue that does not get empty.
-Waiter* CheckoutCore::next_waiter(Outbox& out) {
+Waiter* CheckoutCore::next_waiter(Instant time, Outbox& out) {
   if (suspended_ || queue_.empty()) return nullptr;
   if (options_.shed_target == CheckoutOptions::Millis(0)) return queue_.first();
-  const Instant time = now();
   while (Waiter* waiter = queue_.first()) {
     const bool standing = time - queue_since_ > options_.shed_interval;
     if (!standing || waiter->forced || time - waiter->since <= options_.shed_target) return waiter;
-    unqueue(*waiter, out);
+    dequeue(*waiter);
     ++counts_.shed;
     waiter->refuse(Errc::overloaded, out);
   }
   return nullptr;
 }
 
+// For one who gets no answer.
 void CheckoutCore::unqueue(Waiter& waiter, Outbox& out) {
-  queue_.remove(waiter);
+  dequeue(waiter);
   waiter.release(out);
+}
+
+void CheckoutCore::dequeue(Waiter& waiter) {
+  queue_.remove(waiter);
   set_attention(kOverloaded, false);
   update_gate();
   if (draining_) quiet_.notify_all();
@@ -131,7 +137,7 @@ void CheckoutCore::unqueue(Waiter& waiter, Outbox& out) {
 
 void CheckoutCore::refuse_all(Errc code, Outbox& out) {
   while (Waiter* waiter = queue_.first()) {
-    unqueue(*waiter, out);
+    dequeue(*waiter);
     waiter->refuse(code, out);
   }
 }

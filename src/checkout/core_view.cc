@@ -14,7 +14,10 @@ CheckoutState CheckoutCore::state() const {
     if (Slot::is_free(word)) ++state.free;
     if (Slot::is_held(word)) ++state.held;
   }
-  state.in_transit = in_transit_.load(std::memory_order_relaxed);
+  // Settled first: what is offered and settled meanwhile must not seem to be less than nothing. It still may, where the
+  // processor reads in another order.
+  const std::uint64_t settled = settled_.sum();
+  state.in_transit = static_cast<std::uint32_t>(std::max(offered_.sum(), settled) - settled);
   state.starting = static_cast<std::uint32_t>(starting_);
   state.stopping = static_cast<std::uint32_t>(stopping_);
   state.waiting = queue_.size();

@@ -100,7 +100,7 @@ void CheckoutCore::start_succeeded(Slot& slot, WorkerPtr worker, Outbox& out) {
     target_ = live_;
   }
   emit(EventKind::started, slot.number, "");
-  give(slot, Slot::generation_of(slot.word.load(std::memory_order_relaxed)), out);
+  give(slot, Slot::generation_of(slot.word.load(std::memory_order_relaxed)), time, out);
 }
 
 void CheckoutCore::start_failed(Slot& slot, std::string error, Outbox& out) {

@@ -44,9 +44,9 @@ void Outbox::flush() {
   if (first_word_ != nullptr) unpark(std::exchange(first_word_, nullptr));
   for (const ParkWord* word : words_) unpark(word);
   words_.clear();
-  if (first_pending_) std::exchange(first_pending_, nullptr)->deliver();
+  if (first_pending_) detail::PendingCheckout::deliver(std::move(first_pending_));
   // What is delivered may fill other outboxes, never this one.
-  for (const detail::PendingPtr& pending : pending_) pending->deliver();
+  for (detail::PendingPtr& pending : pending_) detail::PendingCheckout::deliver(std::move(pending));
   pending_.clear();
   for (const auto& call : calls_) call();
   calls_.clear();

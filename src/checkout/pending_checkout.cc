@@ -35,7 +35,7 @@ void PendingCheckout::begin() {
     state_.store(State::over);
     news = kOverloaded;
   }
-  if (post(news)) deliver();
+  if (post(news)) deliver(shared_from_this());
 }
 
 // By way of the mutex; the state is `waiting`.
@@ -68,7 +68,7 @@ void PendingCheckout::enter(bool again) {
       news = kDown;
       break;
   }
-  if (post(news)) deliver();
+  if (post(news)) deliver(shared_from_this());
 }
 
 void PendingCheckout::hold() {
@@ -77,21 +77,29 @@ void PendingCheckout::hold() {
 }
 
 bool PendingCheckout::grant(const Grant& grant, Outbox& out) {
+  PendingPtr self = std::move(self_);
   State expected = State::waiting;
   claim_ = {grant.slot, grant.generation};
   core_->note_offered();
-  if (!state_.compare_exchange_strong(expected, State::offered)) {
-    core_->note_settled();
-    return false;
+  const bool wanted = state_.compare_exchange_strong(expected, State::offered);
+  if (!wanted) core_->note_settled();
+  if (wanted && post(kWorker)) {
+    out.tell(std::move(self));
+  } else {
+    out.drop(std::move(self));
   }
-  if (post(kWorker)) out.tell(shared_from_this());
-  return true;
+  return wanted;
 }
 
 void PendingCheckout::refuse(Errc code, Outbox& out) {
+  PendingPtr self = std::move(self_);
   State expected = State::waiting;
-  if (!state_.compare_exchange_strong(expected, State::over)) return;
-  if (post(code == Errc::overloaded ? kOverloaded : kDown)) out.tell(shared_from_this());
+  const bool wanted = state_.compare_exchange_strong(expected, State::over);
+  if (wanted && post(code == Errc::overloaded ? kOverloaded : kDown)) {
+    out.tell(std::move(self));
+  } else {
+    out.drop(std::move(self));
+  }
 }
 
 Result<CheckoutClaim> PendingCheckout::confirm() {
@@ -130,54 +138,57 @@ void PendingCheckout::abandon() {
   }
 }
 
-void PendingCheckout::deliver() {
-  if (executor_) {
+void PendingCheckout::deliver(PendingPtr pending) {
+  if (pending->executor_) {
+    const PendingPtr self = pending;
     try {
-      executor_([self = shared_from_this()] { self->call_all(); });
+      self->executor_([pending = std::move(pending)] { call_all(pending); });
     } catch (...) {
-      core_->note_callback_error();
+      self->core_->note_callback_error();
     }
     return;
   }
   if (told_later != nullptr) {
-    told_later->push_back(shared_from_this());
+    told_later->push_back(std::move(pending));
     return;
   }
   std::vector<PendingPtr> later;
   std::vector<PendingPtr> now;
   told_later = &later;
-  call_all();
+  call_all(pending);
+  pending.reset();
   while (!later.empty()) {
     now.swap(later);
-    for (PendingPtr& pending : now) std::exchange(pending, nullptr)->call_all();
+    for (PendingPtr& next : now) call_all(std::exchange(next, nullptr));
     now.clear();
   }
   told_later = nullptr;
 }
 
-void PendingCheckout::call_all() {
-  caller_.store(std::this_thread::get_id());
-  std::uint32_t seen = news_.fetch_or(kCalling) | kCalling;
+void PendingCheckout::call_all(const PendingPtr& pending) {
+  PendingCheckout& self = *pending;
+  self.caller_.store(std::this_thread::get_id());
+  std::uint32_t seen = self.news_.fetch_or(kCalling) | kCalling;
   for (;;) {
     if ((seen & kGone) == 0 && (seen & kNews) != 0) {
       const std::uint32_t first = seen & (~seen + 1);
-      news_.fetch_and(~first);
-      call(first);
-      seen = news_.load();
-    } else if (news_.compare_exchange_weak(seen, seen & ~(kOwned | kCalling))) {
+      self.news_.fetch_and(~first);
+      self.call(first, pending);
+      seen = self.news_.load();
+    } else if (self.news_.compare_exchange_weak(seen, seen & ~(kOwned | kCalling))) {
       break;
     }
   }
-  if ((seen & kGone) != 0) news_.notify_all();
+  if ((seen & kGone) != 0) self.news_.notify_all();
 }
 
-void PendingCheckout::call(std::uint32_t news) {
+void PendingCheckout::call(std::uint32_t news, const PendingPtr& self) {
   CheckoutNewsKind kind = CheckoutNewsKind::pool_down;
   if (news == kOverloaded) kind = CheckoutNewsKind::overloaded;
   if (news == kEnqueued) kind = CheckoutNewsKind::enqueued;
   if (news == kWorker) kind = CheckoutNewsKind::worker;
   try {
-    tell_(kind, shared_from_this());
+    tell_(kind, self);
   } catch (...) {
     core_->note_callback_error();
   }

@@ -41,7 +41,7 @@ class PendingCheckout final : public Waiter, public std::enable_shared_from_this
   void release(Outbox& out) override { out.drop(std::move(self_)); }
 
   // Delivers what there is, here or by the executor. By the thread that owns the delivery.
-  void deliver();
+  static void deliver(PendingPtr pending);
 
  private:
   enum class State : std::uint8_t { waiting, offered, taken, over };
@@ -58,8 +58,8 @@ class PendingCheckout final : public Waiter, public std::enable_shared_from_this
 
   void enter(bool again);
   bool post(std::uint32_t news) { return (news_.fetch_or(news | kOwned) & kOwned) == 0; }
-  void call_all();
-  void call(std::uint32_t news);
+  static void call_all(const PendingPtr& pending);
+  void call(std::uint32_t news, const PendingPtr& self);
 
   const std::shared_ptr<CheckoutCore> core_;
   const TellCheckout tell_;

@@ -26,7 +26,8 @@ class Waiter {
 
   virtual ~Waiter() = default;
 
-  // Both under the pool's mutex, after the waiter has left the queue. grant() is refused by one who has just gone.
+  // Both under the pool's mutex, after the waiter has left the queue, in place of release(). grant() is refused by one
+  // who has just gone.
   virtual bool grant(const Grant& grant, Outbox& out) = 0;
   virtual void refuse(Errc code, Outbox& out) = 0;
   // Whoever needs to be kept alive while it is in the queue says so here; under the mutex.

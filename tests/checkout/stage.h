@@ -121,6 +121,16 @@ class StageLoop final : public Loop {
   std::shared_ptr<ManualTime> time_;
 };
 
+class StageClock final : public Clock {
+ public:
+  explicit StageClock(std::shared_ptr<ManualTime> time) : time_(std::move(time)) {}
+  Instant now() const override { return time_->now(); }
+  std::int64_t wall_ms() const override { return 0; }
+
+ private:
+  const std::shared_ptr<ManualTime> time_;
+};
+
 class StageCrew final : public Crew {
  public:
   explicit StageCrew(std::shared_ptr<ManualTime> time) : time_(std::move(time)) {}
@@ -176,8 +186,8 @@ class Stage {
     const auto factory = [this](const WorkerAlarm& alarm) { return make(alarm); };
     auto made = std::make_shared<CheckoutCore>(
         std::move(options), detail::as_factory<Thing>(factory), std::move(check),
-        CheckoutSurroundings{std::make_unique<StageLoop>(time), std::make_unique<StageCrew>(time),
-                             std::make_unique<SeededEntropy>(7)});
+        CheckoutSurroundings{std::make_shared<StageClock>(time), std::make_unique<StageLoop>(time),
+                             std::make_unique<StageCrew>(time), std::make_unique<SeededEntropy>(7)});
     made->begin();
     core = made.get();
     pool.emplace(std::move(made));
