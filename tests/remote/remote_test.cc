@@ -140,7 +140,7 @@ TEST_F(Remote, TheLeaseEndsWithTheConnection) {
   {
     Raw client(server->address());
     client.greet();
-    client.say('C', "1000 0");
+    client.say('C', "20000 0");
     process = std::stoll(client.hear('W'));
     Raw waits(server->address());
     waits.greet();
@@ -250,7 +250,8 @@ TEST_F(Remote, TokensAndAddresses) {
   EXPECT_EQ(open({.listen = "unix:" + folder.path() + "/left"}), Errc{});
 }
 
-// A peer that is gone without a word: the kernel's keepalive finds it on both ends.
+// A peer that is gone without a word is looked for on both ends. What is left of ten seconds depends on how long ago it
+// was last heard of; tests/e2e/link_test.py cuts a real link.
 TEST_F(Remote, HalfOpenConnectionsAreNoticed) {
   serve({.listen = "tcp:127.0.0.1:0"});
   const auto worker = checkout().value();
@@ -262,7 +263,8 @@ TEST_F(Remote, HalfOpenConnectionsAreNoticed) {
     socklen_t size = sizeof on;
     if (getsockopt(number, SOL_SOCKET, SO_KEEPALIVE, &on, &size) != 0 || on == 0) continue;
     size = sizeof timeout;
-    if (getsockopt(number, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout, &size) == 0 && timeout == 10'000) ++kept;
+    if (getsockopt(number, IPPROTO_TCP, TCP_USER_TIMEOUT, &timeout, &size) != 0) continue;
+    if (timeout >= 1'000 && timeout <= 10'000) ++kept;
   }
   EXPECT_EQ(kept, 2);
 }
