@@ -51,6 +51,7 @@ CoreOptions core_options(const Call& call, std::string url) {
   options.url = std::move(url);
   options.pool = pool_name(call);
   options.shard.count = 0;
+  options.node.replica.snapshots = false;  // one that only looks leaves the keeping to the members
   return options;
 }
 
@@ -68,12 +69,15 @@ std::string pool_name(const Call& call) {
   return name.empty() ? "default" : name;
 }
 
-Result<std::unique_ptr<Shards>> connect(const Call& call) {
+Result<std::unique_ptr<Shards>> connect(const Call& call,
+                                        const std::function<NodeEvents*(std::uint32_t shard)>& listener) {
   Result<std::string> url = engine_url(call);
   if (!url) return Failure(url.error());
   CoreOptions options = core_options(call, *std::move(url));
   options.client_only = true;
-  return Shards::open(std::move(options));
+  ShardParts parts;
+  parts.listener = listener;
+  return Shards::open(std::move(options), parts);
 }
 
 Result<std::unique_ptr<Shards>> follow(const Call& call,
@@ -81,7 +85,6 @@ Result<std::unique_ptr<Shards>> follow(const Call& call,
   Result<std::string> url = engine_url(call);
   if (!url) return Failure(url.error());
   CoreOptions options = core_options(call, *std::move(url));
-  options.node.replica.snapshots = false;  // one that only looks leaves the keeping to the members
   ShardParts parts;
   parts.listener = listener;
   return Shards::open(std::move(options), parts);

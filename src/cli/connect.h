@@ -17,7 +17,9 @@ Result<std::string> engine_url(const Call& call);
 std::string pool_name(const Call& call);
 
 // A client that keeps no state: constant time, however many keys the pool has.
-Result<std::unique_ptr<Shards>> connect(const Call& call);
+// The listener hears what is said in a shard's log if the client has to load the state.
+Result<std::unique_ptr<Shards>> connect(const Call& call,
+                                        const std::function<NodeEvents*(std::uint32_t shard)>& listener = nullptr);
 // A node without workers for each shard, that follows its log; its listener hears what is said in it.
 Result<std::unique_ptr<Shards>> follow(const Call& call,
                                        const std::function<NodeEvents*(std::uint32_t shard)>& listener = nullptr);

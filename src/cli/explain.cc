@@ -1,126 +1,54 @@
 // tenure explain: who held a key, from when to when, and why it moved, as the log has it.
 
 #include <algorithm>
-#include <cstdio>
 #include <ctime>
-#include <deque>
 #include <optional>
 
 #include "cli/connect.h"
 #include "cli/failure.h"
+#include "cli/historian.h"
 #include "cli/run.h"
 #include "cli/table.h"
+#include "node/listing.h"
+#include "tenure/v1/record.pb.h"
 
 namespace tenure::cli {
 namespace {
 
-struct Tenure {
-  std::uint64_t epoch = 0;
-  Bytes worker;
-  std::int64_t granted_ms = 0;
-  std::optional<std::int64_t> started_ms;
-  std::optional<std::int64_t> ended_ms;
-  std::string_view reason;
-  std::optional<std::int64_t> gap_ms;  // without a running holder before it
+struct History {
+  std::vector<Tenure> tenures;
+  std::optional<std::string> job;  // what it is, and what it is doing
 };
 
-std::string_view reason_of(TenureEnd why) {
-  switch (why) {
-    case TenureEnd::handoff: return "handoff";
-    case TenureEnd::stopped: return "stop";
-    case TenureEnd::done: return "done";
-    case TenureEnd::failed: return "failed";
-    case TenureEnd::left: return "leave";
-    case TenureEnd::fenced: return "fenced";
-    case TenureEnd::crashed:
-    case TenureEnd::expired: return "crash";
+History history_of(const v1::Told& told, std::vector<Tenure> tenures) {
+  History history{with_gaps(std::move(tenures)), std::nullopt};
+  for (const v1::ListedJob& job : told.jobs()) {
+    history.job = std::string(to_string(static_cast<JobKind>(job.kind()))) + ", " +
+                  std::string(to_string(static_cast<JobState>(job.state())));
   }
-  return "";
+  return history;
 }
 
-// Writes down what the machine says of one key. An entry's time is known once it has been applied, so that its events
-// wait until then. On the loop.
-class Historian final : public NodeEvents, private Effects {
- public:
-  explicit Historian(std::string key) : key_(std::move(key)) {}
-
-  Effects* watcher() override { return this; }
-  void applied(const Machine& machine) override {
-    if (!loaded_) remember(machine);
-    loaded_ = true;
-    for (const auto& event : std::exchange(fresh_, {})) event(machine.engine_ms());
-  }
-  const std::vector<Tenure>& history() const { return history_; }
-
- private:
-  // The state that the log begins with has the present tenure, and the last ones of residents that have ended.
-  void remember(const Machine& machine) {
-    for (const PastTenure& past : machine.past_tenures()) {
-      if (past.key != key_) continue;
-      Tenure tenure;
-      tenure.epoch = past.epoch;
-      tenure.worker = past.worker;
-      tenure.granted_ms = static_cast<std::int64_t>(past.epoch / 1000);  // epochs begin with the engine's time
-      tenure.ended_ms = past.ended_ms;
-      tenure.reason = reason_of(past.why);
-      history_.push_back(std::move(tenure));
-    }
-    const std::optional<JobInfo> job = machine.find(key_);
-    if (!job || job->worker.empty() || !fresh_.empty()) return;
-    Tenure tenure;
-    tenure.epoch = job->epoch;
-    tenure.worker = Bytes(job->worker);
-    tenure.granted_ms = static_cast<std::int64_t>(job->epoch / 1000);
-    history_.push_back(tenure);
-  }
-
-  void granted(const Grant& grant) override {
-    if (grant.tenure.key != key_) return;
-    fresh_.emplace_back([this, epoch = grant.tenure.epoch, worker = Bytes(grant.tenure.worker)](std::int64_t now_ms) {
-      if (!history_.empty() && history_.back().epoch >= epoch) return;  // it has ended in the same entry
-      Tenure tenure;
-      tenure.epoch = epoch;
-      tenure.worker = worker;
-      tenure.granted_ms = now_ms;
-      history_.push_back(tenure);
-    });
-  }
-  void started(const TenureRef& ref) override {
-    with(ref, [this](Tenure& tenure, std::int64_t now_ms) {
-      if (tenure.started_ms) return;
-      tenure.started_ms = now_ms;
-      const auto before = std::find_if(history_.rbegin(), history_.rend(),
-                                       [&](const Tenure& other) { return other.epoch < tenure.epoch; });
-      if (before != history_.rend() && before->ended_ms) tenure.gap_ms = now_ms - *before->ended_ms;
-    });
-  }
-  void ended(const TenureRef& ref, TenureEnd why) override {
-    with(ref, [why](Tenure& tenure, std::int64_t now_ms) {
-      tenure.ended_ms = now_ms;
-      tenure.reason = reason_of(why);
-    });
-  }
-  void buried(BytesView key, std::uint64_t /*dead_id*/, bool quarantined) override {
-    if (key != key_ || !quarantined) return;
-    fresh_.emplace_back([this](std::int64_t) {
-      if (!history_.empty()) history_.back().reason = "quarantine";
-    });
-  }
-
-  void with(const TenureRef& ref, std::function<void(Tenure&, std::int64_t)> change) {
-    if (ref.key != key_) return;
-    fresh_.emplace_back([this, epoch = ref.epoch, change = std::move(change)](std::int64_t now_ms) {
-      for (Tenure& tenure : history_) {
-        if (tenure.epoch == epoch) change(tenure, now_ms);
-      }
-    });
-  }
-
-  const std::string key_;
-  bool loaded_ = false;
-  std::vector<std::function<void(std::int64_t)>> fresh_;
-  std::vector<Tenure> history_;
-};
+// Whoever has loaded the state has applied the log since its newest snapshot, too, and seen more than the state keeps:
+// what became of tasks, and of very many tenures that ended at once. A member's word is taken where that takes longer,
+// and where the key's last tenures are among what is kept.
+Result<History> look_up(const Call& call, const std::string& key, Deadline deadline) {
+  Historian historian(key);
+  const Result<std::unique_ptr<Shards>> pool = connect(call, [&](std::uint32_t) { return &historian; });
+  if (!pool) return Failure(pool.error());
+  v1::Ask ask;
+  ask.mutable_history()->set_key(key);
+  const Result<v1::Told> told = (*pool)->inquire(shard_of(key, (*pool)->count()), ask, deadline);
+  if (!told) return Failure(told.error());
+  const bool by_a_member = told->question() != 0;
+  if (by_a_member && told->history_known()) return history_of(*told, kept_history(*told));
+  History history;
+  const auto look = [&](const Machine& machine) {
+    history = history_of(tell_history(machine, key), historian.history());
+  };
+  if (const Status looked = (*pool)->look_at(key, look, deadline); !looked) return Failure(looked.error());
+  return history;
+}
 
 std::string clock_time(std::int64_t ms) {
   const std::time_t seconds = static_cast<std::time_t>(ms / 1000);
@@ -156,29 +84,17 @@ int run_explain(const Call& call) {
   const Result<Deadline> deadline = deadline_of(call, std::chrono::seconds(30));
   if (!deadline) return report_usage(call, deadline.error());
   const std::string& key = call.words[0];
-  std::deque<Historian> historians;  // by shard, of which one has something to tell
-  const Result<std::unique_ptr<Shards>> pool =
-      follow(call, [&](std::uint32_t) { return &historians.emplace_back(key); });
-  if (!pool) return report(call, pool.error());
-  std::vector<Tenure> history;
-  bool known = false;
-  std::string now;
-  const Status looked = (*pool)->look_at(
-      key,
-      [&](const Machine& machine) {
-        history = historians[shard_of(key, (*pool)->count())].history();
-        const std::optional<JobInfo> job = machine.find(key);
-        known = job.has_value();
-        if (job) now = std::string(to_string(job->kind)) + ", " + std::string(to_string(job->state));
-      },
-      *deadline);
-  if (!looked) return report(call, looked.error());
-  if (!known && history.empty()) return report(call, {Errc::no_such_key, "explain", "'" + key + "' has no history"});
+  const Result<History> found = look_up(call, key, *deadline);
+  if (!found) return report(call, found.error());
+  const std::vector<Tenure>& history = found->tenures;
+  if (!found->job && history.empty()) {
+    return report(call, {Errc::no_such_key, "explain", "'" + key + "' has no history"});
+  }
   if (call.json()) {
     print(as_json(key, history));
     return kDone;
   }
-  print(key + ": " + (known ? now : "has no job now"));
+  print(key + ": " + found->job.value_or("has no job now"));
   Table table({"EPOCH", "WORKER", "GRANTED", "STARTED AFTER", "HELD FOR", "ENDED BY", "GAP BEFORE"});
   for (const Tenure& tenure : history) {
     table.add({std::to_string(tenure.epoch), tenure.worker, clock_time(tenure.granted_ms),

@@ -70,12 +70,17 @@ struct KeptJob {
   }
 };
 
+// What the state keeps of a key's last tenure that ended. Without a word on it nobody could tell a key that was never
+// held before from one whose past was forgotten.
+enum class Past : std::uint8_t { none, kept, forgotten };
+
 struct Slot {
   Bytes key;
-  std::uint64_t epoch = 0;    // of the present or last tenure
-  std::uint64_t stamp = 0;    // of the present state: outdates queue items and timers of earlier ones
-  std::int64_t since_ms = 0;  // log time of the last change of state
-  std::int64_t due_ms = 0;    // of its timer, if it has one
+  std::uint64_t epoch = 0;      // of the present or last tenure
+  std::uint64_t stamp = 0;      // of the present state: outdates queue items and timers of earlier ones
+  std::int64_t since_ms = 0;    // log time of the last change of state
+  std::int64_t due_ms = 0;      // of its timer, if it has one
+  std::int64_t started_ms = 0;  // the engine's time; zero if the present or last tenure did not start
   JobId head = kNone;
   JobId tail = kNone;
   JobId delayed = kNone;    // tasks that join the list later
@@ -86,6 +91,7 @@ struct Slot {
   bool stop_wanted = false;  // stop as soon as it has started
   bool solo = false;         // on its last chance, alone in its session or with few others
   bool settled = false;      // had run for long when it was asked to stop
+  Past past = Past::none;
 };
 
 // What a change of membership looks at for every key, packed so that a million are scanned in a few milliseconds.

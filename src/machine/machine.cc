@@ -209,6 +209,8 @@ SlotId Machine::each_job(SlotId from, const std::function<bool(const JobInfo&)>&
                        slot.epoch,
                        std::uint32_t{job.attempts} + 1,
                        slot.since_ms,
+                       slot.started_ms,
+                       slot.past,
                        job.ticket,
                        job.say,
                        job.payload,

@@ -86,8 +86,10 @@ struct PastTenure {
   Bytes key;
   Bytes worker;
   std::uint64_t epoch = 0;
-  std::int64_t ended_ms = 0;  // the engine's time
+  std::int64_t started_ms = 0;  // the engine's time, as that of the end; zero if it did not start
+  std::int64_t ended_ms = 0;
   TenureEnd why{};
+  bool quarantined = false;
 };
 
 // What is to be said in the log for a dispatcher that keeps no state.
@@ -108,7 +110,9 @@ struct JobInfo {
   std::uint64_t session;
   std::uint64_t epoch;
   std::uint32_t attempt;
-  std::int64_t since_ms;  // log time
+  std::int64_t since_ms;    // log time
+  std::int64_t started_ms;  // the engine's time; zero if it has not
+  Past past;
   std::uint64_t ticket;
   bool say;
   BytesView payload;

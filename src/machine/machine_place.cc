@@ -226,6 +226,7 @@ void Machine::grant(SlotId slot, WorkerIx ix, bool trial) {
   KeptJob& job = table_.head(slot);
   table_.placed[slot].holder = ix;
   entry.epoch = next_epoch();
+  entry.started_ms = 0;
   ++worker.keys_held;
   ++stats_.grants;
   // A change of the limit may have made it one after it was queued; then others may be on trial.

@@ -224,7 +224,8 @@ bool Machine::load_rest(const v1::Rest& rest, std::uint64_t items) {
     dead_tasks_ += letter.kind == JobKind::task ? 1 : 0;
   }
   for (const v1::PastState& state : rest.past()) {
-    PastTenure tenure{state.key(), state.worker(), state.epoch(), state.ended_ms(), TenureEnd::handoff};
+    PastTenure tenure{state.key(),      state.worker(),     state.epoch(),      state.started_ms(),
+                      state.ended_ms(), TenureEnd::handoff, state.quarantined()};
     if (!load_enum(state.why(), TenureEnd::expired, tenure.why)) return false;
     remember(std::move(tenure));
   }
@@ -295,10 +296,11 @@ bool Machine::load_item(const v1::Item& item) {
   slot.stop_wanted = state.stop_wanted();
   slot.solo = state.solo();
   slot.settled = state.settled();
+  slot.started_ms = state.started_ms();
   table_.placed[state.slot()] = {hash_bytes(slot.key), down(state.target()), down(state.holder())};
   state_bytes_ += slot.key.size();
   return load_enum(state.state(), JobState::quarantined, slot.state) &&
-         load_enum(state.kind(), JobKind::task, slot.kind);
+         load_enum(state.kind(), JobKind::task, slot.kind) && load_enum(state.past(), Past::forgotten, slot.past);
 }
 
 }  // namespace tenure

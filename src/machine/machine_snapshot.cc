@@ -130,6 +130,8 @@ void Machine::each_slot_item(SlotId id, const std::function<void(const Bytes&)>&
   key.set_stop_wanted(slot.stop_wanted);
   key.set_solo(slot.solo);
   key.set_settled(slot.settled);
+  key.set_started_ms(slot.started_ms);
+  key.set_past(static_cast<std::uint32_t>(slot.past));
   key.set_target(up(placed.target));
   key.set_holder(up(placed.holder));
   Bytes encoded = item.SerializeAsString();
@@ -295,8 +297,10 @@ Bytes Machine::save_rest() const {
     state.set_key(tenure.key);
     state.set_worker(tenure.worker);
     state.set_epoch(tenure.epoch);
+    state.set_started_ms(tenure.started_ms);
     state.set_ended_ms(tenure.ended_ms);
     state.set_why(static_cast<std::uint32_t>(tenure.why));
+    state.set_quarantined(tenure.quarantined);
   }
   for (const auto& [ticket, due] : answers_) {
     v1::AnswerState& state = *rest.add_answers();

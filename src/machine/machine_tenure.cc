@@ -28,6 +28,8 @@ void Machine::on(const v1::Started& record) {
   if (holder == kNone) return refuse_record();
   if (entry.kind == JobKind::task) {
     if (entry.state != JobState::running) return refuse_record();
+    touch(slot);
+    entry.started_ms = engine_ms_;
     effects_->started(tenure_ref(slot));
     return tell(table_.head(slot).ticket, false,
                 {table_.head(slot).ticket, TicketState::started, Errc{}, entry.epoch, roster_.workers[holder].id, {}});
@@ -39,6 +41,7 @@ void Machine::on(const v1::Started& record) {
   --worker.starting;
   mark(holder);
   set_state(slot, JobState::running);
+  entry.started_ms = engine_ms_;
   if (entry.solo) set_timer(slot, TimerKind::solo, log_time_ms_ + solo_ms(table_.head(slot)));
   KeptJob& job = table_.head(slot);
   effects_->started(tenure_ref(slot));
@@ -155,6 +158,7 @@ void Machine::bury(SlotId slot, bool quarantined, BytesView error) {
   tell_failed(job, table_.slots[slot].epoch, error);
   effects_->buried(table_.slots[slot].key, letter, quarantined);
   settle_stop(job);
+  if (quarantined && !past_.empty() && past_.back().epoch == table_.slots[slot].epoch) past_.back().quarantined = true;
   dead_[letter] = {table_.slots[slot].key,
                    table_.slots[slot].kind,
                    quarantined,
@@ -218,11 +222,15 @@ void Machine::end_tenure(SlotId slot, TenureEnd why) {
   note(entry.epoch);
   if (entry.kind == JobKind::task) {
     --worker.tasks_held;
+    entry.past = Past::forgotten;
   } else {
     // Of very many that end at once, those that come last would push the others out.
     const bool all_end =
         why == TenureEnd::left || why == TenureEnd::fenced || why == TenureEnd::crashed || why == TenureEnd::expired;
-    if (!all_end || worker.keys_held <= kPastTenuresMax) remember({entry.key, worker.id, entry.epoch, engine_ms_, why});
+    entry.past = all_end && worker.keys_held > kPastTenuresMax ? Past::forgotten : Past::kept;
+    if (entry.past == Past::kept) {
+      remember({entry.key, worker.id, entry.epoch, entry.started_ms, engine_ms_, why, false});
+    }
     if (entry.state == JobState::starting) --worker.starting;
   }
   if (entry.state == JobState::moving) --worker.moving;
@@ -233,7 +241,7 @@ void Machine::end_tenure(SlotId slot, TenureEnd why) {
 }
 
 void Machine::remember(PastTenure tenure) {
-  const auto weight = [](const PastTenure& past) { return past.key.size() + past.worker.size() + 32; };
+  const auto weight = [](const PastTenure& past) { return past.key.size() + past.worker.size() + 40; };
   state_bytes_ += weight(tenure);
   past_.push_back(std::move(tenure));
   if (past_.size() <= kPastTenuresMax) return;

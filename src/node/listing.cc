@@ -92,6 +92,35 @@ void list_dead(const Machine& machine, const v1::ListDead& query, std::size_t mo
   }
 }
 
+// Of more than can be told the asker would have to know which are missing: then it is told of none to rely on.
+void list_history(const Machine& machine, const v1::ListHistory& query, std::size_t most, std::size_t bytes_most,
+                  v1::Told& told) {
+  const std::optional<JobInfo> job = machine.find(query.key());
+  std::size_t bytes = 0;
+  const auto room = [&] { return static_cast<std::size_t>(told.history_size()) < most && bytes < bytes_most; };
+  for (const PastTenure& past : machine.past_tenures()) {
+    if (past.key != query.key() || !room()) continue;
+    v1::ListedTenure& listed = *told.add_history();
+    listed.set_epoch(past.epoch);
+    listed.set_worker(past.worker);
+    listed.set_started_ms(past.started_ms);
+    listed.set_ended_ms(past.ended_ms);
+    listed.set_why_plus_one(static_cast<std::uint32_t>(past.why) + 1);
+    listed.set_quarantined(past.quarantined);
+    bytes += listed.ByteSizeLong();
+  }
+  if (!job) return;
+  // If any is left of what was kept, the last one is.
+  const bool kept = job->past == Past::kept && told.history_size() != 0;
+  told.set_history_known((kept || job->past == Past::none) && room());
+  add(machine, *job, told);
+  if (job->worker.empty()) return;
+  v1::ListedTenure& listed = *told.add_history();
+  listed.set_epoch(job->epoch);
+  listed.set_worker(Bytes(job->worker));
+  listed.set_started_ms(job->started_ms);
+}
+
 }  // namespace
 
 v1::Told tell(const Machine& machine, const Observer& observer, const v1::Ask& ask, std::size_t most,
@@ -101,7 +130,16 @@ v1::Told tell(const Machine& machine, const Observer& observer, const v1::Ask& a
   told.set_position(machine.position());
   if (ask.has_jobs()) list_jobs(machine, ask.jobs(), most, bytes_most, told);
   if (ask.has_workers()) list_workers(machine, observer, told);
+  if (ask.has_history()) list_history(machine, ask.history(), most, bytes_most, told);
   if (ask.has_dead()) list_dead(machine, ask.dead(), most, bytes_most, told);
+  return told;
+}
+
+v1::Told tell_history(const Machine& machine, BytesView key) {
+  v1::Told told;
+  v1::ListHistory query;
+  query.set_key(Bytes(key));
+  list_history(machine, query, SIZE_MAX, SIZE_MAX, told);
   return told;
 }
 

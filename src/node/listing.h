@@ -23,4 +23,7 @@ constexpr std::size_t kToldBytesMax = 128U << 10;
 v1::Told tell(const Machine& machine, const Observer& observer, const v1::Ask& ask, std::size_t most = kListedMax,
               std::size_t bytes_most = SIZE_MAX);
 
+// The same of a key's tenures alone.
+v1::Told tell_history(const Machine& machine, BytesView key);
+
 }  // namespace tenure

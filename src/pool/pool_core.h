@@ -190,6 +190,10 @@ class PoolCore final : private NodeEvents, private ClientEvents {
    public:
     explicit LookerEvents(PoolCore& core) : core_(core) {}
     void caught_up() override { ready(); }
+    Effects* watcher() override { return core_.watcher(); }
+    void applied(const Machine& machine) override {
+      if (core_.listener_ != nullptr) core_.listener_->applied(machine);
+    }
     void closed() override { ready(); }
     void broken(const Error&) override { ready(); }
     void pool_gone() override { ready(); }

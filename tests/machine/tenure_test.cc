@@ -272,8 +272,11 @@ TEST(Tenure, TheLastOnesOfResidentsAreRemembered) {
   TestPool pool;
   const std::uint64_t first = pool.node("a");
   pool.running("k");
+  const std::int64_t started_ms = pool.now_ms();
+  pool.jump(100);
   pool.task("t");
   const std::uint64_t epoch = pool.epoch("k");
+  EXPECT_EQ(pool.info("k")->past, Past::none);
   pool.node("b");
   pool.done("t");
   pool.crash(first);
@@ -283,12 +286,18 @@ TEST(Tenure, TheLastOnesOfResidentsAreRemembered) {
   EXPECT_EQ(past.worker, "a");
   EXPECT_EQ(past.epoch, epoch);
   EXPECT_EQ(past.why, TenureEnd::crashed);
+  EXPECT_EQ(past.started_ms, started_ms);
   EXPECT_EQ(past.ended_ms, pool.now_ms());
+  EXPECT_EQ(pool.info("k")->past, Past::kept);
+  EXPECT_EQ(pool.info("k")->started_ms, 0) << "the next one has not";
 
   Machine restored;
   ASSERT_TRUE(restored.restore(save(pool.machine())));
   ASSERT_EQ(restored.past_tenures().size(), 1U);
   EXPECT_EQ(restored.past_tenures().front().worker, "a");
+  EXPECT_EQ(restored.past_tenures().front().started_ms, started_ms);
+  EXPECT_EQ(restored.find("k")->past, Past::kept);
+  EXPECT_EQ(restored.state_digest(), pool.machine().state_digest());
   EXPECT_EQ(restored.state_bytes(), pool.machine().state_bytes());
 }
 
@@ -303,7 +312,7 @@ TEST(Tenure, TheOldestAreForgotten) {
   }
   EXPECT_EQ(pool.machine().past_tenures().size(), kPastTenuresMax);
   EXPECT_EQ(pool.machine().past_tenures().back().epoch + 1, pool.epoch("k"));
-  EXPECT_EQ(pool.machine().state_bytes(), bytes + kPastTenuresMax * 34);
+  EXPECT_EQ(pool.machine().state_bytes(), bytes + kPastTenuresMax * 42);
 }
 
 // A host, and whoever deals with dead letters, knows tenures of all shards by their epochs alone.

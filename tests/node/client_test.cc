@@ -237,6 +237,40 @@ TEST_F(ClientTest, IsToldWhatTheStateSays) {
   EXPECT_EQ(this->told(), pages + 4);  // by one member each
 }
 
+// Who held a key, as far as a state keeps it; and whether that is all of late.
+TEST_F(ClientTest, IsToldOfAKeysPast) {
+  const auto first = node("a");
+  LiveClient client(url_, journal_);
+  EXPECT_TRUE(reached(client.dispatch("r", JobKind::resident), TicketState::started));
+  EXPECT_TRUE(reached(client.dispatch("t", JobKind::task, "fail"), TicketState::failed));
+  const auto second = node("b");
+  first->with([](Node& node) { node.drain("w-a"); });
+  ASSERT_TRUE(journal_.wait([](const Journal& journal) {
+    const auto held = journal.holder.find("r");
+    return held != journal.holder.end() && held->second == "b";
+  }));
+  v1::Ask ask;
+  ask.mutable_history()->set_key("r");
+  const std::optional<v1::Told> told = client.inquire(ask);
+  ASSERT_TRUE(told);
+  EXPECT_NE(told->question(), 0U);
+  EXPECT_TRUE(told->history_known());
+  ASSERT_EQ(told->jobs_size(), 1);
+  ASSERT_EQ(told->history_size(), 2);
+  EXPECT_EQ(told->history(0).worker(), "w-a");
+  EXPECT_EQ(told->history(1).worker(), "w-b");
+  EXPECT_GT(told->history(0).started_ms(), 0);
+  EXPECT_GE(told->history(0).ended_ms(), told->history(0).started_ms());
+  EXPECT_EQ(told->history(1).why_plus_one(), 0U);
+  for (const char* key : {"t", "nobody"}) {
+    ask.mutable_history()->set_key(key);
+    const std::optional<v1::Told> nothing = client.inquire(ask);
+    ASSERT_TRUE(nothing);
+    EXPECT_FALSE(nothing->history_known()) << key;
+    EXPECT_EQ(nothing->history_size(), 0) << key;
+  }
+}
+
 // What failed for good, in the order of its ids, and where to go on.
 TEST_F(ClientTest, IsToldOfTheDead) {
   const auto member = node("a");
