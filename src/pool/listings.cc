@@ -59,26 +59,16 @@ Result<std::vector<WorkerInfo>> Pool::workers(Timeout timeout) const {
 }
 
 Result<KeyPage> Pool::keys(const KeyQuery& query, Timeout timeout) const {
-  KeyPage page;
-  const Deadline deadline = after(timeout);
-  const std::size_t limit = std::clamp<std::size_t>(query.limit, 1, kListedMax);
-  v1::Ask ask;
-  v1::ListJobs& wanted = *ask.mutable_jobs();
+  v1::ListJobs wanted;
   wanted.set_prefix(query.prefix);
   wanted.set_worker(query.worker);
   if (query.state) wanted.set_state_plus_one(static_cast<std::uint32_t>(*query.state) + 1);
-  // One shard after the other: where to go on is a shard, and a place in it.
-  auto shard = static_cast<std::uint32_t>(query.from >> 32);
-  wanted.set_from(static_cast<SlotId>(query.from));
-  while (shard < impl_->shards().count() && page.keys.size() < limit) {
-    wanted.set_limit(static_cast<std::uint32_t>(limit - page.keys.size()));
-    const Result<v1::Told> told = impl_->shards().inquire(shard, ask, deadline);
-    if (!told) return Failure(told.error());
-    for (const v1::ListedJob& job : told->jobs()) page.keys.push_back(key_info(job));
-    if (told->next_plus_one() == 0) ++shard;
-    wanted.set_from(told->next_plus_one() == 0 ? 0 : told->next_plus_one() - 1);
-  }
-  if (shard < impl_->shards().count()) page.next = std::uint64_t{shard} << 32 | wanted.from();
+  const std::size_t limit = std::clamp<std::size_t>(query.limit, 1, kListedMax);
+  const Result<JobPage> listed = impl_->shards().list_jobs(wanted, query.from, limit, after(timeout));
+  if (!listed) return Failure(listed.error());
+  KeyPage page;
+  for (const v1::ListedJob& job : listed->jobs) page.keys.push_back(key_info(job));
+  page.next = listed->next;
   return page;
 }
 

@@ -41,7 +41,9 @@ namespace tenure {
 
 namespace v1 {
 class Ask;
+class ListJobs;
 class ListedDead;
+class ListedJob;
 class Told;
 }  // namespace v1
 

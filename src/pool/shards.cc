@@ -4,7 +4,6 @@
 #include <future>
 #include <utility>
 
-#include "node/listing.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure {
@@ -178,29 +177,6 @@ Result<v1::Told> Shards::inquire(std::uint32_t shard, const v1::Ask& ask, Deadli
   Result<v1::Told> told = (*reached)->inquire(ask, deadline);
   if (!told && is_gone(shard, told.error())) return v1::Told();
   return told;
-}
-
-Result<std::vector<v1::ListedDead>> Shards::list_dead(std::uint64_t after, std::size_t limit, bool payloads,
-                                                      Deadline deadline) {
-  std::vector<v1::ListedDead> dead;
-  for (std::uint32_t shard = 0; shard < count(); ++shard) {
-    v1::Ask ask;
-    ask.mutable_dead()->set_after(after);
-    ask.mutable_dead()->set_payloads(payloads);
-    std::size_t left = limit;
-    for (bool more = left != 0; more;) {
-      ask.mutable_dead()->set_limit(static_cast<std::uint32_t>(std::min(left, kListedMax)));
-      const Result<v1::Told> told = inquire(shard, ask, deadline);
-      if (!told) return Failure(told.error());
-      dead.insert(dead.end(), told->dead().begin(), told->dead().end());
-      left -= static_cast<std::size_t>(told->dead_size());
-      more = told->more_dead() && left != 0;
-      if (more) ask.mutable_dead()->set_after(dead.back().id());
-    }
-  }
-  std::sort(dead.begin(), dead.end(), [](const v1::ListedDead& a, const v1::ListedDead& b) { return a.id() < b.id(); });
-  if (dead.size() > limit) dead.erase(dead.begin() + static_cast<std::ptrdiff_t>(limit), dead.end());
-  return dead;
 }
 
 // A pool that is ending goes shard by shard: where there is nothing any more, there is nothing to be seen.

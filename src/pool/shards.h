@@ -22,6 +22,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,13 @@ struct ShardParts {
   std::function<Host*(std::uint32_t shard)> host{};
   std::function<NodeEvents*(std::uint32_t shard)> listener{};
   std::function<Result<KnownDeath*>(std::uint32_t shard)> known_death{};
+};
+
+// Keys of all shards. Its users include tenure/v1/record.pb.h.
+struct JobPage {
+  std::vector<v1::ListedJob> jobs;
+  std::optional<std::uint64_t> next;  // where to go on; nothing at the end
+  Position position = 0;              // of the shards that were asked, together
 };
 
 class Shards final : private HoldReports {
@@ -64,7 +72,9 @@ class Shards final : private HoldReports {
   Status look(const std::function<void(const Machine&)>& what, Deadline deadline);
   // What one shard, or that of a key, says; nothing of one that is gone.
   Result<v1::Told> inquire(std::uint32_t shard, const v1::Ask& ask, Deadline deadline);
-  // Of all shards, in the order of their ids; so many at most.
+  // Of all shards; so many at most. What is asked for has neither `from` nor `limit`.
+  Result<JobPage> list_jobs(const v1::ListJobs& query, std::uint64_t from, std::size_t limit, Deadline deadline);
+  // The same, in the order of their ids.
   Result<std::vector<v1::ListedDead>> list_dead(std::uint64_t after, std::size_t limit, bool payloads,
                                                 Deadline deadline);
   Status close(Deadline deadline);

@@ -1,0 +1,56 @@
+// What is listed of all shards: one after the other, and each in as many pages as it takes.
+
+#include <algorithm>
+
+#include "node/listing.h"
+#include "pool/shards.h"
+#include "tenure/v1/record.pb.h"
+
+namespace tenure {
+
+// Where to go on is a shard, and a place in it.
+Result<JobPage> Shards::list_jobs(const v1::ListJobs& query, std::uint64_t from, std::size_t limit, Deadline deadline) {
+  JobPage page;
+  v1::Ask ask;
+  v1::ListJobs& wanted = *ask.mutable_jobs();
+  wanted = query;
+  auto shard = static_cast<std::uint32_t>(from >> 32);
+  wanted.set_from(static_cast<SlotId>(from));
+  while (shard < count() && page.jobs.size() < limit) {
+    wanted.set_limit(static_cast<std::uint32_t>(std::min(limit - page.jobs.size(), kListedMax)));
+    const Result<v1::Told> told = inquire(shard, ask, deadline);
+    if (!told) return Failure(told.error());
+    page.jobs.insert(page.jobs.end(), told->jobs().begin(), told->jobs().end());
+    const bool ends = told->next_plus_one() == 0;
+    if (ends || page.jobs.size() >= limit) page.position += told->position();
+    if (ends) ++shard;
+    wanted.set_from(ends ? 0 : told->next_plus_one() - 1);
+  }
+  if (shard < count()) page.next = std::uint64_t{shard} << 32 | wanted.from();
+  return page;
+}
+
+Result<std::vector<v1::ListedDead>> Shards::list_dead(std::uint64_t after, std::size_t limit, bool payloads,
+                                                      Deadline deadline) {
+  std::vector<v1::ListedDead> dead;
+  for (std::uint32_t shard = 0; shard < count(); ++shard) {
+    v1::Ask ask;
+    ask.mutable_dead()->set_after(after);
+    ask.mutable_dead()->set_payloads(payloads);
+    std::size_t left = limit;
+    for (bool more = left != 0; more;) {
+      ask.mutable_dead()->set_limit(static_cast<std::uint32_t>(std::min(left, kListedMax)));
+      const Result<v1::Told> told = inquire(shard, ask, deadline);
+      if (!told) return Failure(told.error());
+      dead.insert(dead.end(), told->dead().begin(), told->dead().end());
+      left -= static_cast<std::size_t>(told->dead_size());
+      more = told->more_dead() && left != 0;
+      if (more) ask.mutable_dead()->set_after(dead.back().id());
+    }
+  }
+  std::sort(dead.begin(), dead.end(), [](const v1::ListedDead& a, const v1::ListedDead& b) { return a.id() < b.id(); });
+  if (dead.size() > limit) dead.erase(dead.begin() + static_cast<std::ptrdiff_t>(limit), dead.end());
+  return dead;
+}
+
+}  // namespace tenure
