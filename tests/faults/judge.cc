@@ -38,12 +38,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <ranges>
 #include <set>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -59,6 +61,7 @@ constexpr ProcessNumber kClient = 1;
 constexpr ProcessNumber kWorkersFrom = 2;
 
 struct Line {
+  std::size_t place = 0;  // in the file
   std::string what;
   Time at = 0;
   std::vector<std::string> words;
@@ -94,7 +97,10 @@ void move_log_later(std::vector<Line>& lines) {
   Time bound = INT64_MAX;
   for (Line& line : std::views::reverse(lines)) {
     if (!line.is_log()) continue;
-    bound = std::min({bound, line.at + kLater, seen_at(line)});
+    // Whoever saw something before it can have been said saw it said of an earlier time: a resident starts again and
+    // again, and its client was told of the first.
+    const Time seen = seen_at(line);
+    bound = std::min({bound, line.at + kLater, seen < line.at ? INT64_MAX : seen});
     line.at = bound = std::max(line.at, bound);
   }
 }
@@ -105,13 +111,15 @@ std::vector<Line> read_lines(const char* path) {
   for (std::string text; std::getline(file, text);) {
     std::istringstream words(text);
     Line line;
+    line.place = lines.size();
     words >> line.what >> line.at;
     for (std::string word; words >> word;) line.words.push_back(word);
     lines.push_back(std::move(line));
   }
   move_log_later(lines);
-  std::stable_sort(lines.begin(), lines.end(),
-                   [](const Line& a, const Line& b) { return a.at != b.at ? a.at < b.at : a.is_log() && !b.is_log(); });
+  // What the log says comes first of what happened at one time; the rest is in the order of the file.
+  const auto place = [](const Line& line) { return std::tuple(line.at, !line.is_log(), line.place); };
+  std::sort(lines.begin(), lines.end(), [&](const Line& a, const Line& b) { return place(a) < place(b); });
   const auto closed = std::find_if(lines.begin(), lines.end(), [](const Line& line) { return line.what == "closed"; });
   if (closed != lines.end()) lines.erase(closed + 1, lines.end());
   return lines;
@@ -189,13 +197,16 @@ class Translation {
         apart.emplace_back(from, until);
       }
     }
+    History pauses;
+    const auto workers = static_cast<ProcessNumber>(processes_.size());
     for (const auto& [from, until] : apart) {
-      for (ProcessNumber i = 0; i < processes_.size(); ++i) {
-        history_.push_back({from, ProcessPaused{kWorkersFrom + i}});
-        history_.push_back({until, ProcessResumed{kWorkersFrom + i}});
-      }
+      for (ProcessNumber i = 0; i < workers; ++i) pauses.push_back({from, ProcessPaused{kWorkersFrom + i}});
+      for (ProcessNumber i = 0; i < workers; ++i) pauses.push_back({until, ProcessResumed{kWorkersFrom + i}});
     }
-    std::stable_sort(history_.begin(), history_.end(), [](const Event& a, const Event& b) { return a.at < b.at; });
+    History both;
+    std::merge(std::make_move_iterator(history_.begin()), std::make_move_iterator(history_.end()), pauses.begin(),
+               pauses.end(), std::back_inserter(both), [](const Event& a, const Event& b) { return a.at < b.at; });
+    history_ = std::move(both);
   }
 
   ProcessNumber process_of(std::uint64_t session) {

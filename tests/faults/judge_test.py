@@ -99,6 +99,17 @@ class JudgeTest(unittest.TestCase):
     def test_a_sound_history(self):
         self.assertEqual(verdict(SOUND), set())
 
+    def test_what_the_log_says_again_is_not_what_the_client_was_told_long_ago(self):
+        # A resident that starts again lies in the log between the end of a task, as late as may be, and its next one.
+        again = (SOUND.replace("34 write k 60", "15 answered started k\n34 write k 60")
+                 .replace("43 end t 70", "46 end t 70\n40 asked task t two\n42 log.dispatch 102 t two\n"
+                          "42 log.settled 10 102 accepted 1")
+                 .replace("44 log.settled 10", "44 log.settled 11")
+                 .replace("44 log.ended 10 t 70", "44 log.ended 11 t 70\n44 log.granted 11 7 t 71 102 1\n"
+                          "45 log.settled 12 100 started 1\n50 begin t 71\n51 end t 71\n"
+                          "52 log.settled 13 102 done 1\n52 log.ended 13 t 71"))
+        self.assertEqual(verdict(again), set())
+
     def test_two_holders(self):
         self.assertIn("a", verdict(SOUND.replace("30 end k 50", "36 write k 50")))
 
