@@ -1,10 +1,10 @@
 """Real processes under faults: workers are killed, frozen past their lease, asked to leave, and all killed at once; servers
 die, freeze, fail over and lose what they had; networks break; and jobs keep coming. What the handlers did, what the
 clients were told and what a witness read in the log goes into one history, which the simulator's checker judges
-(judge.cc); every accepted task must be in the ledger, unless the engine lost it and said so; and no process may be left.
+(judge.cc), or into one for each shard; every accepted task must be in the ledger, unless the engine lost it and said so; and no process may be left.
 
-Usage: faults.py BUILD [--engine sqlite|redis|sentinel|sentinel-safe] [--rounds N] [--seed S] [--only FAULT,…]
-                       [--recovery S] [--keep FOLDER] [--verbose]
+Usage: faults.py BUILD [--engine sqlite|redis|sentinel|sentinel-safe] [--rounds N] [--seed S] [--shards N]
+                       [--only FAULT,…] [--recovery S] [--keep FOLDER] [--verbose]
 """
 
 import argparse
@@ -101,7 +101,7 @@ class Run:
             time.sleep(0.02)
         self.found += [f"process {process} was left behind" for process in pool.left_behind()]
         self.found += pool.verdict(RECOVERY_S)
-        print(f"{self.arguments.rounds} rounds on {self.arguments.engine}: {dict(self.counts)}; "
+        print(f"{self.arguments.rounds} rounds on {self.arguments.engine}, shards: {self.arguments.shards}: {dict(self.counts)}; "
               f"{len(pool.accepted)} jobs accepted; {len(self.found)} complaints")
         if self.back_s:
             slowest, fault = max(self.back_s)
@@ -125,8 +125,7 @@ def run(arguments, folder):
         if pool is not None:
             pool.kill_all()
             pool.stalls.end()
-            pool.witness.process.kill()
-            pool.witness.process.wait()
+            pool.witness.kill()
         world.close()
 
 
@@ -143,6 +142,7 @@ def main():
     parser.add_argument("--engine", choices=WORLDS, default="sqlite")
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 31))
+    parser.add_argument("--shards", type=int, default=1)
     parser.add_argument("--only", type=lambda names: names.split(","), default=[])
     parser.add_argument("--recovery", type=float, default=RECOVERY_S)
     parser.add_argument("--verbose", action="store_true")
@@ -159,13 +159,13 @@ def main():
                 print(log.name, log.read_text()[-1500:])
             found = [error]
         if found and arguments.keep:
-            kept = pathlib.Path(arguments.keep) / f"{arguments.engine}-{arguments.seed}"
+            kept = pathlib.Path(arguments.keep) / f"{arguments.engine}-{arguments.shards}-{arguments.seed}"
             shutil.rmtree(kept, ignore_errors=True)
             shutil.copytree(folder, kept, ignore=shutil.ignore_patterns("*.sock"))
             print(f"its history and logs are in {kept}")
     if found:
         print(f"to run it again: python3 tests/faults/faults.py {arguments.build} --engine {arguments.engine} "
-              f"--rounds {arguments.rounds} --seed {arguments.seed}" +
+              f"--rounds {arguments.rounds} --seed {arguments.seed} --shards {arguments.shards}" +
               (f" --only {','.join(arguments.only)}" if arguments.only else ""))
     return 1 if found else 0
 

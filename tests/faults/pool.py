@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import time
 
+from shard_histories import keys_of_two, shard_histories
 from stalls import Stalls
 
 LEASE_S = 1.0
@@ -20,11 +21,13 @@ HELD = ("accepted", "started", "done")
 
 
 class Witness:
-    """Follows the log (witness.cc). It can be held while history is lost, and shown aside what only the dead had."""
+    """Follows the log of a shard (witness.cc). It can be held while history is lost, and shown aside what only the dead
+    had."""
 
-    def __init__(self, program, engine, pool, history):
-        self.process = subprocess.Popen([program, engine, pool, history], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        text=True)
+    def __init__(self, program, engine, pool, testimony, shard, shards):
+        self.testimony = testimony
+        self.process = subprocess.Popen([program, engine, pool, testimony, str(shard), str(shards)],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.process.stdout.readline()
 
     def ask(self, *words):
@@ -42,6 +45,40 @@ class Witness:
             if time.monotonic() > deadline:
                 raise AssertionError(f"the witness does not get to {position}")
             time.sleep(0.005)
+
+    def finish(self):
+        """True if it has written down all that its log said."""
+        self.process.stdin.close()
+        return self.process.wait(PATIENCE_S) == 0
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class Witnesses:
+    """One at the log of each shard."""
+
+    def __init__(self, program, engine, pool, folder, shards):
+        self.all = [Witness(program, engine, pool, folder / f"log-{i}", i, shards) for i in range(shards)]
+
+    def ask(self, *words):
+        for witness in self.all:
+            witness.ask(*words)
+
+    def wait_for(self, positions):
+        for witness, position in zip(self.all, positions, strict=True):
+            witness.wait_for(position)
+
+    def finish(self):
+        return all([witness.finish() for witness in self.all])
+
+    def kill(self):
+        for witness in self.all:
+            witness.kill()
+
+    def processes(self):
+        return [witness.process.pid for witness in self.all]
 
 
 class Dispatching:
@@ -81,6 +118,7 @@ class Pool:
         self.folder = pathlib.Path(folder)
         self.name = f"faults-{os.getpid()}-{arguments.seed}"
         self.world = world
+        self.shards = arguments.shards
         self.history = self.folder / "history"
         self.ledger = self.folder / "ledger.db"
         ledger = sqlite3.connect(self.ledger)
@@ -92,7 +130,7 @@ class Pool:
         self.accepted = []
         self.residents = 0  # how often they were asked for
         self.expected_losses = False  # the log was made to lose what it had acknowledged
-        self.witness = Witness(witness, world.engine("witness"), self.name, self.history)
+        self.witness = Witnesses(witness, world.engine("witness"), self.name, self.folder, self.shards)
         self.stalls = Stalls(self.history)
 
     def note(self, *words):
@@ -107,7 +145,8 @@ class Pool:
         log = open(self.folder / f"worker-{self.lives}.log", "w")
         self.workers[self.lives] = subprocess.Popen(
             [self.tenure, "work", "--json", "--engine", self.world.engine(name), "--pool", self.name, "--lease",
-             f"{LEASE_S}s", "--id", name, "--quarantine-after", "0", "--max-attempts", "1000", "--exec", self.handler,
+             f"{LEASE_S}s", "--id", name, "--quarantine-after", "0", "--max-attempts", "1000", "--shards",
+             str(self.shards), "--exec", self.handler,
              self.ledger, self.history], stdout=log, stderr=log)
         log.close()
 
@@ -176,15 +215,18 @@ class Pool:
         stalled_s = self.stalls.end()
         if stalled_s > 0:
             print(f"the machine, or one of its processors, stood still for up to {stalled_s:.2f} s")
-        self.witness.process.stdin.close()
-        if self.witness.process.wait(PATIENCE_S) != 0:
+        if not self.witness.finish():
             return ["the witness could not follow the log"]
-        judged = subprocess.run([self.judge, self.history, str(int(LEASE_S * 1000)), str(int(recovery_s * 1000))],
-                                capture_output=True, text=True, check=False)
-        lines = judged.stdout.splitlines()
-        lost = {tuple(line.split()[1:]) for line in lines if line.startswith("lost ")}
-        print("\n".join(line for line in lines if not line.startswith("lost ")) + judged.stderr)
-        found = [] if judged.returncode == 0 else ["the checker found violations"]
+        found, lost = [], set()
+        for shard, history in enumerate(shard_histories(self.history, [w.testimony for w in self.witness.all])):
+            judged = subprocess.run([self.judge, history, str(int(LEASE_S * 1000)), str(int(recovery_s * 1000))],
+                                    capture_output=True, text=True, check=False)
+            lines = judged.stdout.splitlines()
+            lost |= {tuple(line.split()[1:]) for line in lines if line.startswith("lost ")}
+            print("\n".join(line for line in lines if not line.startswith("lost ")) + judged.stderr)
+            if judged.returncode != 0:
+                found.append(f"the checker found violations in the history of shard {shard}")
+        found += keys_of_two([w.testimony for w in self.witness.all])
         if lost:
             print(f"the engine lost {len(lost)} jobs that it had accepted, and said so")
         told = {(key, payload) for key, payload, _ in self.accepted} & lost
@@ -207,6 +249,6 @@ class Pool:
                 words = pathlib.Path(path, "environ").read_bytes() + pathlib.Path(path, "cmdline").read_bytes()
             except OSError:
                 continue
-            if self.name.encode() in words and int(path[6:]) not in (os.getpid(), self.witness.process.pid):
+            if self.name.encode() in words and int(path[6:]) not in (os.getpid(), *self.witness.processes()):
                 found.append(path[6:])
         return found

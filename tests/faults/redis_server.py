@@ -60,10 +60,13 @@ class RedisServer:
             time.sleep(0.02)
         raise AssertionError(f"{self.folder.name} does not answer {words}: {asked.stderr}")
 
-    def last_position(self, pool):
-        """Of the last entry in a pool's log."""
-        log = self.command("HGET", f"tenure:{{{pool}}}:meta", "id")
-        lines = self.command("XREVRANGE", f"tenure:{{{pool}}}:log:{log}", "+", "-", "COUNT", "1").splitlines()
+    def last_positions(self, pool, shards):
+        """Of the last entry in each of a pool's logs."""
+        return [self.last_position(tag) for tag in [pool] + [f"{pool}/{shard}" for shard in range(1, shards)]]
+
+    def last_position(self, tag):
+        log = self.command("HGET", f"tenure:{{{tag}}}:meta", "id")
+        lines = self.command("XREVRANGE", f"tenure:{{{tag}}}:log:{log}", "+", "-", "COUNT", "1").splitlines()
         if not lines:
             return 0
         milliseconds, count = map(int, lines[0].split("-"))

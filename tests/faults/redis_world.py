@@ -62,7 +62,7 @@ def kill_server_everysec(pool, dice):
     world.server.command("CONFIG", "SET", "appendfsync", "everysec")
     pause(dice, 0, 0.3)
     world.server.command("CLIENT", "PAUSE", "10000", "WRITE")
-    pool.witness.wait_for(world.server.last_position(pool.name))
+    pool.witness.wait_for(world.server.last_positions(pool.name, pool.shards))
     pool.expected_losses = True
     kill_server(pool, dice)
 

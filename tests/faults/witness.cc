@@ -1,7 +1,9 @@
 // Follows the log of a pool from its first entry, and writes down what it says, for the judge to compare with what the
 // handlers did (testimony.h). Ends when its input does.
 //
-//   faults_witness ENGINE POOL HISTORY
+//   faults_witness ENGINE POOL HISTORY SHARD SHARDS
+//
+// A pool that has several logs has a witness at each.
 //
 // A log can lose its tail before the witness has read it, while a worker has. So whoever takes it away holds the
 // witness first, and shows it what is left of the old log elsewhere. Each line of its input is answered with `at
@@ -62,8 +64,8 @@ class Follower {
   }
 
   // Held, and so alone with the testimony.
-  Status read_aside(const std::string& engine, const std::string& pool) {
-    const Result<std::unique_ptr<Log>> log = open_log(engine, {.pool = pool, .read_only = false});
+  Status read_aside(const std::string& engine, const LogOptions& options) {
+    const Result<std::unique_ptr<Log>> log = open_log(engine, options);
     if (!log) return Failure(log.error());
     const Result<Position> end = append_and_wait(**log, "the end");
     if (!end) return Failure(end.error());
@@ -137,18 +139,19 @@ class Follower {
   std::optional<Error> failure_;
 };
 
-Result<Position> obey(Follower& follower, const std::string& line, const std::string& pool) {
+Result<Position> obey(Follower& follower, const std::string& line, const LogOptions& options) {
   constexpr std::string_view kAside = "aside ";
   if (line == "hold") follower.hold();
   if (line == "go") follower.go();
   if (line.starts_with(kAside)) {
-    if (const Status seen = follower.read_aside(line.substr(kAside.size()), pool); !seen) return Failure(seen.error());
+    if (const Status seen = follower.read_aside(line.substr(kAside.size()), options); !seen)
+      return Failure(seen.error());
   }
   return follower.where();
 }
 
-int run(const char* engine, const char* pool, const char* history) {
-  const Result<std::unique_ptr<Log>> log = open_log(engine, {.pool = pool, .read_only = false});
+int run(const char* engine, const LogOptions& options, const char* history) {
+  const Result<std::unique_ptr<Log>> log = open_log(engine, options);
   if (!log) {
     std::fprintf(stderr, "%s\n", log.error().message().c_str());
     return 1;
@@ -156,7 +159,7 @@ int run(const char* engine, const char* pool, const char* history) {
   Follower follower(**log);
   std::cout << "following" << std::endl;
   for (std::string line; std::getline(std::cin, line);) {
-    const Result<Position> at = obey(follower, line, pool);
+    const Result<Position> at = obey(follower, line, options);
     std::cout << (at ? "at " + std::to_string(*at) : at.error().message()) << std::endl;
   }
   (*log)->close();
@@ -172,4 +175,8 @@ int run(const char* engine, const char* pool, const char* history) {
 }  // namespace
 }  // namespace tenure::faults
 
-int main(int count, char** words) { return count == 4 ? tenure::faults::run(words[1], words[2], words[3]) : 64; }
+int main(int count, char** words) {
+  if (count != 6) return 64;
+  const auto number = [&](int i) { return static_cast<std::uint32_t>(std::stoul(words[i])); };
+  return tenure::faults::run(words[1], {.pool = words[2], .shard = {number(4), number(5)}}, words[3]);
+}
