@@ -3,7 +3,8 @@
 // What the log alone does, to compare a pool with. The comparison is with the same work: the entries that a run of the
 // pool left in its log are taken down, and as many of the same sizes are appended to a fresh log in the way a node
 // does it, one after the other, each answered (and so durable, as the engine's setting says) before the next, while a
-// reader follows. What the pool adds is everything else: records, rules, tickets, hand-overs and handlers.
+// reader follows; of several shards each its own, side by side. What the pool adds is everything else: records, rules,
+// tickets, hand-overs and handlers.
 //
 // Entries of the size at which a node cuts its batches are measured beside it: what the log could take at most from
 // one node, if there were always a full batch to send.
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/shard.h"
 #include "cli/bench_engine.h"
 #include "cli/distribution.h"
 #include "log/log.h"
@@ -27,10 +29,10 @@ struct RunLog {
   std::uint64_t tasks = 0;
 };
 
-// Takes down what a run of the pool appends between begin() and end(). The pool is open meanwhile.
+// Takes down what a run of the pool appends to a shard's log between begin() and end(). The pool is open meanwhile.
 class LogTap {
  public:
-  static Result<LogTap> begin(const BenchSpot& spot);
+  static Result<LogTap> begin(const BenchSpot& spot, const Shard& shard);
   // Of a run so long that the log was trimmed meanwhile, the rest.
   Result<RunLog> end();
 
@@ -51,6 +53,7 @@ struct Baseline {
   std::string what() const;
 };
 
-Result<Baseline> measure_baseline(const BenchPlace& place, const RunLog& run);
+// By shard.
+Result<Baseline> measure_baseline(const BenchPlace& place, const std::vector<RunLog>& runs);
 
 }  // namespace tenure::cli

@@ -31,9 +31,15 @@ std::string shown(const std::string& url) {
   return whole.substr(0, whole.find('?'));
 }
 
-void remove_pool(const std::string& url, const std::string& pool) {
-  const Result<std::unique_ptr<Log>> log = open_log(url, {.pool = pool});
+// The first shard, which knows how many there are, goes last.
+void remove_pool(const std::string& url, const std::string& pool, Shard shard = {0, 0}) {
+  const Result<std::unique_ptr<Log>> log = open_log(url, {.pool = pool, .shard = shard});
   if (!log) return;
+  if (shard.index == 0) {
+    for (std::uint32_t other = (*log)->shards() - 1; other > 0; --other) {
+      remove_pool(url, pool, {other, (*log)->shards()});
+    }
+  }
   std::promise<void> removed;
   (*log)->remove([&](const Status&) { removed.set_value(); });
   removed.get_future().wait();

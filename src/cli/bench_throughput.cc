@@ -4,6 +4,7 @@
 #include <tenure/tenure.hpp>
 #include <thread>
 
+#include "base/shard.h"
 #include "cli/bench_baseline.h"
 #include "cli/bench_engine.h"
 #include "cli/failure.h"
@@ -28,6 +29,7 @@ struct Plan {
   std::uint64_t payload_bytes = 64;
   std::uint64_t keys = 1000;
   std::uint64_t nodes = 1;
+  std::uint64_t shards = 1;
 };
 
 Result<Plan> plan_of(const Call& call) {
@@ -43,6 +45,7 @@ Result<Plan> plan_of(const Call& call) {
   if (Status sound = read("payload-bytes", plan.payload_bytes, 8, 1U << 20); !sound) return Failure(sound.error());
   if (Status sound = read("keys", plan.keys, 1, 10'000'000); !sound) return Failure(sound.error());
   if (Status sound = read("nodes", plan.nodes, 1, 64); !sound) return Failure(sound.error());
+  if (Status sound = read("shards", plan.shards, 1, kShardsMax); !sound) return Failure(sound.error());
   return plan;
 }
 
@@ -85,7 +88,7 @@ struct Outcome {
   Distribution done;
   Distribution idle_start;
   Distribution bare_hop;
-  RunLog log;
+  std::vector<RunLog> logs;  // by shard
 };
 
 // Dispatches everything as fast as it is taken, and waits for the end of all.
@@ -133,6 +136,7 @@ Result<Outcome> run(const BenchSpot& spot, const Plan& plan) {
   Times times(plan.jobs);
   std::vector<Pool> pools;
   PoolOptions options;
+  options.shards = static_cast<std::uint32_t>(plan.shards);
   options.max_queued_jobs = static_cast<std::uint32_t>(plan.jobs + 1);
   std::atomic<std::int64_t> idle_begun = 0;
   bool idle = true;
@@ -155,15 +159,21 @@ Result<Outcome> run(const BenchSpot& spot, const Plan& plan) {
     for (const Nanos hop : *bare) outcome.bare_hop.add(hop);
   }
   idle = false;
-  Result<LogTap> tap = LogTap::begin(spot);
-  if (!tap) return Failure(tap.error());
+  std::vector<LogTap> taps;
+  for (std::uint32_t shard = 0; shard < plan.shards; ++shard) {
+    Result<LogTap> tap = LogTap::begin(spot, {shard, options.shards});
+    if (!tap) return Failure(tap.error());
+    taps.push_back(*std::move(tap));
+  }
   const auto began = SteadyClock::now();
   if (Status ran = run_all(pools[0], plan, times); !ran) return Failure(ran.error());
   outcome.seconds = std::chrono::duration<double>(SteadyClock::now() - began).count();
   times.measure(outcome.start, outcome.done);
-  Result<RunLog> log = tap->end();
-  if (!log) return Failure(log.error());
-  outcome.log = *std::move(log);
+  for (LogTap& tap : taps) {
+    Result<RunLog> log = tap.end();
+    if (!log) return Failure(log.error());
+    outcome.logs.push_back(*std::move(log));
+  }
   return outcome;
 }
 
@@ -176,14 +186,14 @@ int run_bench_throughput(const Call& call) {
   if (!place) return report(call, place.error());
   Result<Outcome> outcome = run(place->spot("pool"), *plan);
   if (!outcome) return report(call, outcome.error());
-  Result<Baseline> baseline = measure_baseline(*place, outcome->log);
+  Result<Baseline> baseline = measure_baseline(*place, outcome->logs);
   if (!baseline) return report(call, baseline.error());
   const double per_s = static_cast<double>(plan->jobs) / outcome->seconds;
   const double share = per_s / baseline->per_s;
   if (call.json()) {
     Json json;
     json.object().field("engine", place->engine()).field("jobs", plan->jobs).field("seconds", outcome->seconds);
-    json.field("jobs_per_s", per_s);
+    json.field("shards", plan->shards).field("jobs_per_s", per_s);
     outcome->start.write(json, "start_ms");
     outcome->done.write(json, "done_ms");
     outcome->idle_start.write(json, "idle_start_ms");

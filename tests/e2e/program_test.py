@@ -368,6 +368,12 @@ class Shards(ProgramTest):
         self.assertEqual(self.ask("drain", "a")["moved"], held)
         self.assertEqual({job["worker"] for job in self.ask("jobs")["jobs"]}, {"b"})
 
+    def test_throughput_is_measured_over_shards(self):
+        measured = json.loads(self.run_tenure("bench", "throughput", "--jobs", "2000", "--keys", "50", "--shards", "3",
+                                              "--engine", "memory:", "--json", engine=False).stdout)
+        self.assertEqual((measured["jobs"], measured["shards"], measured["done_ms"]["n"]), (2000, 3, 2000))
+        self.assertGreater(measured["baseline"]["per_s"], 0)
+
     def test_another_number_of_shards_is_refused(self):
         for count, code in (("1", 8), ("8", 8), ("0", 2), ("257", 2)):
             done = self.run_tenure("work", "--engine", self.engine, "--shards", count, "--exec", "true", expect=code,
