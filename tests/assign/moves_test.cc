@@ -20,6 +20,7 @@ constexpr std::size_t kKeysMoved = 10'000;
 // Workers by age, the oldest first.
 std::vector<Place> pool() {
   std::vector<Place> workers;
+  workers.reserve(kWorkers);
   for (std::size_t i = 0; i < kWorkers; ++i) workers.push_back({worker_seed(i), kWeightDefault});
   return workers;
 }
@@ -36,6 +37,7 @@ std::uint64_t by_rendezvous(std::uint64_t key, const std::vector<Place>& workers
 
 std::vector<std::uint64_t> all_holders(Choose choose, const std::vector<Place>& workers) {
   std::vector<std::uint64_t> seeds;
+  seeds.reserve(kKeysMoved);
   for (std::size_t i = 0; i < kKeysMoved; ++i) seeds.push_back(choose(key_hash(i), workers));
   return seeds;
 }
@@ -87,6 +89,7 @@ TEST(Moves, RollingRestartUnderJump) {
 TEST(Moves, RollingRestartUnderRendezvous) {
   auto workers = pool();
   std::vector<Place> held;
+  held.reserve(kKeysMoved);
   for (std::size_t i = 0; i < kKeysMoved; ++i) held.push_back(workers[rendezvous_choose(key_hash(i), workers)]);
   std::size_t moves = 0;
   for (std::size_t i = 0; i < kWorkers; ++i) {

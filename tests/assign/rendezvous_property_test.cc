@@ -87,8 +87,10 @@ RC_GTEST_PROP(RendezvousProperty, BeatsIsAStrictTotalOrder, ()) {
     std::uint64_t draw;
     std::uint32_t weight;
   };
+  constexpr int kBids = 12;
   std::vector<Bid> bids;
-  for (int i = 0; i < 12; ++i) {
+  bids.reserve(kBids);
+  for (int i = 0; i < kBids; ++i) {
     bids.push_back({*rc::gen::oneOf(awkward_draws(), rc::gen::arbitrary<std::uint64_t>()),
                     *rc::gen::oneOf(rc::gen::inRange<std::uint32_t>(0, 5), weights())});
   }

@@ -122,7 +122,7 @@ TEST(RendezvousDraw, EveryInputBitReachesEveryOutputBit) {
       for (unsigned bit = 0; bit < 64; ++bit) flips[bit] += static_cast<int>(changed >> bit & 1);
     }
     for (unsigned bit = 0; bit < 64; ++bit) {
-      EXPECT_NEAR(flips[bit], kTrials / 2, 5 * std::sqrt(kTrials) / 2) << "input " << flipped << ", output " << bit;
+      EXPECT_NEAR(flips[bit], kTrials / 2.0, 5 * std::sqrt(kTrials) / 2) << "input " << flipped << ", output " << bit;
     }
   }
 }

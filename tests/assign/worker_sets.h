@@ -28,6 +28,7 @@ inline std::vector<Place> draw_places(std::size_t least) {
   const auto first = *rc::gen::inRange<std::uint64_t>(0, 1'000'000'000);
   const bool equal = *rc::gen::arbitrary<bool>();
   std::vector<Place> places;
+  places.reserve(count);
   for (std::size_t i = 0; i < count; ++i) {
     places.push_back({worker_seed(first + i), equal ? kWeightDefault : *weights()});
   }

@@ -93,8 +93,10 @@ TEST(ThreadLoop, TurnsDoNotOverlap) {
   ThreadLoop loop("test");
   int sum = 0;  // unguarded on purpose: the loop is what guards it
   constexpr int kEach = 2000;
+  constexpr int kThreads = 3;
   std::vector<std::thread> threads;
-  for (int i = 0; i < 3; ++i) {
+  threads.reserve(kThreads);
+  for (int i = 0; i < kThreads; ++i) {
     threads.emplace_back([&] {
       for (int k = 0; k < kEach; ++k) {
         loop.run_or_post([&] {
@@ -107,7 +109,7 @@ TEST(ThreadLoop, TurnsDoNotOverlap) {
   }
   for (std::thread& thread : threads) thread.join();
   loop.run([] {});
-  loop.run([&] { EXPECT_EQ(sum, 3 * (2 * kEach + (kEach + 2) / 3)); });
+  loop.run([&] { EXPECT_EQ(sum, kThreads * (2 * kEach + (kEach + 2) / 3)); });
 }
 
 // A guest leaves to the loop's own thread what others have posted meanwhile, and timers, also one that comes earlier

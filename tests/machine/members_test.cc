@@ -155,14 +155,17 @@ TEST(Members, ANodeRejoinsUnderANewSessionAndGetsItsKeysBack) {
   TestPool pool;
   pool.node("a");
   const std::uint64_t second = pool.node("b");
-  for (int i = 0; i < 20; ++i) pool.running("k" + std::to_string(i));
+  constexpr int kRejoined = 20;
+  for (int i = 0; i < kRejoined; ++i) pool.running("k" + std::to_string(i));
   std::vector<Bytes> before;
-  for (int i = 0; i < 20; ++i) before.push_back(pool.holder("k" + std::to_string(i)));
+  before.reserve(kRejoined);
+  for (int i = 0; i < kRejoined; ++i) before.push_back(pool.holder("k" + std::to_string(i)));
   pool.crash(second);
   pool.settle();
   pool.node("b");
   pool.settle();
-  for (int i = 0; i < 20; ++i) EXPECT_EQ(pool.holder("k" + std::to_string(i)), before[static_cast<std::size_t>(i)]);
+  for (int i = 0; i < kRejoined; ++i)
+    EXPECT_EQ(pool.holder("k" + std::to_string(i)), before[static_cast<std::size_t>(i)]);
 }
 
 TEST(Members, AnEndedSessionIsNotHeard) {

@@ -9,6 +9,7 @@ namespace {
 
 std::vector<Bytes> texts(const Recorder& recorder) {
   std::vector<Bytes> all;
+  all.reserve(recorder.messages.size());
   for (const Recorder::Delivered& message : recorder.messages) all.push_back(message.text);
   return all;
 }

@@ -94,7 +94,7 @@ TEST(Placement, SharesFollowTheWeights) {
   run_keys(pool);
   int heavy = 0;
   for (const auto& [name, holder] : holders(pool)) heavy += holder == "heavy" ? 1 : 0;
-  EXPECT_NEAR(heavy, kKeys * 3 / 4, 30);
+  EXPECT_NEAR(heavy, kKeys * 0.75, 30);
 }
 
 TEST(Placement, StartsAreGivenInPortions) {

@@ -325,8 +325,11 @@ TEST(Tenure, ShardsGiveNoEpochTwice) {
     options.set_shards(3);
     pool.append(rec::configure(options));
     pool.node("a");
+    constexpr std::uint64_t kTasks = 100;
     std::vector<v1::Record> at_once;
-    for (std::uint64_t i = 0; i < 100; ++i) at_once.push_back(rec::dispatch(1000 + i, v1::TASK, std::to_string(i), {}));
+    at_once.reserve(kTasks);
+    for (std::uint64_t i = 0; i < kTasks; ++i)
+      at_once.push_back(rec::dispatch(1000 + i, v1::TASK, std::to_string(i), {}));
     pool.append(at_once);
     for (const Recorder::Granted& grant : pool.seen().grants) {
       EXPECT_EQ(grant.tenure.epoch % 3, shard);
