@@ -184,8 +184,11 @@ TEST_F(ClientTest, ManyAtOnce) {
   const auto a = node("a");
   const auto b = node("b");
   LiveClient client(url_, journal_);
+  constexpr int kDispatched = 500;
   std::vector<std::uint64_t> tickets;
-  for (int i = 0; i < 500; ++i) tickets.push_back(client.dispatch("t-" + std::to_string(i % 50), JobKind::task, "x"));
+  tickets.reserve(kDispatched);
+  for (int i = 0; i < kDispatched; ++i)
+    tickets.push_back(client.dispatch("t-" + std::to_string(i % 50), JobKind::task, "x"));
   for (const std::uint64_t ticket : tickets) EXPECT_TRUE(reached(ticket, TicketState::done));
 }
 

@@ -91,7 +91,7 @@ void LiveNode::fence(std::uint64_t /*session*/) {
 
 void LiveNode::kill(std::uint64_t /*session*/) {
   std::lock_guard lock(mutex_);
-  if (!held_.empty()) journal_.change([](Journal& journal) { journal.problems.push_back("had to be killed"); });
+  if (!held_.empty()) journal_.change([](Journal& journal) { journal.problems.emplace_back("had to be killed"); });
 }
 
 void LiveNode::let_go(const Hold& hold) {

@@ -72,8 +72,10 @@ TEST_P(LivePool, RunsTasks) {
 TEST_P(LivePool, HoldsResidentKeysOnce) {
   LiveNode& a = add("a");
   add("b");
+  constexpr int kHeld = 64;
   std::vector<std::uint64_t> tickets;
-  for (int i = 0; i < 64; ++i) tickets.push_back(a.dispatch("key-" + std::to_string(i), JobKind::resident));
+  tickets.reserve(kHeld);
+  for (int i = 0; i < kHeld; ++i) tickets.push_back(a.dispatch("key-" + std::to_string(i), JobKind::resident));
   for (const std::uint64_t ticket : tickets) EXPECT_TRUE(reached(ticket, TicketState::started));
   const std::uint64_t again = nodes_["b"]->dispatch("key-3", JobKind::resident);
   EXPECT_TRUE(reached(again, TicketState::refused));

@@ -164,9 +164,9 @@ TEST_F(ObserverTest, ASessionHeardBeforeJoiningCanExpire) {
 TEST_F(ObserverTest, ABeatCountsAfresh) {
   observer_.set_own(1, 1s);
   observer_.heard(2, 2);
-  for (int i = 0; i < 10; ++i) {
+  for (Position at = 10; at < 20; ++at) {
     in_touch_for(800ms);
-    observer_.heard(2, static_cast<Position>(10 + i));
+    observer_.heard(2, at);
   }
   EXPECT_TRUE(suspects_.empty());
 }

@@ -61,8 +61,10 @@ TEST_P(PoolDispatch, OneOfManyDispatchersWins) {
   ASSERT_TRUE(pool.add_worker(std::make_shared<Resident>(notes_)));
   std::atomic<int> won{0};
   std::atomic<int> exists{0};
+  constexpr int kDispatchers = 8;
   std::vector<std::thread> dispatchers;
-  for (int i = 0; i < 8; ++i) {
+  dispatchers.reserve(kDispatchers);
+  for (int i = 0; i < kDispatchers; ++i) {
     dispatchers.emplace_back([&, i] {
       const Status accepted = (i % 2 == 0 ? pool : other).dispatch("k").value().wait_accepted(kPatience);
       if (accepted) ++won;
@@ -137,6 +139,7 @@ TEST_P(PoolDispatch, QueueBoundIsExact) {
   std::atomic<int> full{0};
   std::vector<std::thread> dispatchers;
   std::vector<std::vector<Ticket>> tickets(8);
+  dispatchers.reserve(tickets.size());
   for (std::size_t thread = 0; thread < tickets.size(); ++thread) {
     dispatchers.emplace_back([&, thread] {
       for (int i = 0; i < 5; ++i) {

@@ -121,8 +121,10 @@ TEST_P(PoolEnd, ShutdownEndsThePool) {
     ASSERT_TRUE(pool.add_worker(std::make_shared<Both>(notes_, gate, done)));
     ASSERT_TRUE(other.add_worker(std::make_shared<Both>(notes_, gate, done)));
     for (int i = 0; i < 8; ++i) ASSERT_TRUE(pool.dispatch("r" + std::to_string(i)).value().wait_started(kPatience));
+    constexpr int kTasks = 20;
     std::vector<Ticket> tasks;
-    for (int i = 0; i < 20; ++i) tasks.push_back(pool.dispatch_task("t" + std::to_string(i % 4)).value());
+    tasks.reserve(kTasks);
+    for (int i = 0; i < kTasks; ++i) tasks.push_back(pool.dispatch_task("t" + std::to_string(i % 4)).value());
     for (const Ticket& task : tasks) ASSERT_TRUE(task.wait_accepted(kPatience));
     std::thread ender([&] { EXPECT_EQ(problem(pool.shutdown(kPatience)), ""); });
     // The order to shut down has been read once the last resident was stopped.
