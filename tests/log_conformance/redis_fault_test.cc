@@ -4,6 +4,7 @@
 #include <csignal>
 #include <filesystem>
 #include <map>
+#include <thread>
 
 #include "base/entropy.h"
 #include "log_conformance/redis_place.h"
@@ -229,6 +230,43 @@ TEST_F(RedisRollback, AnAppenderThatReadsNothingIsTold) {
   const auto other = open_at(server_.url());
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(append(*other, "by another"));
   EXPECT_EQ(code_of(insist_append(*log, "too early")), Errc::lost_history);
+}
+
+// A snapshot that others have stored since covers the place of what was lost; it was not trimmed for that.
+TEST_F(RedisRollback, AnAppenderIsToldAlsoWhereOthersHaveStoredASnapshot) {
+  const auto log = open_at(server_.url());
+  const Entry kept = put(*log, "kept");
+  keep();
+  ASSERT_TRUE(append(*log, "acknowledged and lost"));
+  roll_back();
+  const auto other = open_at(server_.url());
+  const Entry last = put(*other, "by another", Cursor::at(kept));
+  ASSERT_TRUE(store_snapshot(*other, Cursor::at(last), {"state"}));
+  EXPECT_EQ(code_of(insist_append(*log, "too early")), Errc::lost_history);
+  EXPECT_EQ(server_.command({"XLEN", log_key(server_)}), "2");
+}
+
+// What waits for a connection when another one finds the loss is not sent, although the stream bears the same name.
+TEST_F(RedisRollback, NothingThatWaitedGetsIntoTheLog) {
+  const auto log = open_at(server_.url());
+  const Entry kept = put(*log, "kept");
+  keep();
+  const Entry lost = put(*log, "lost", Cursor::at(kept));
+  ASSERT_TRUE(append(*log, "lost, too", Lane::beat));
+  server_.kill();
+  std::filesystem::rename(dump() + ".kept", dump());
+  std::thread insistent([&] {
+    // As a node does: over and over, on both lanes, so that some wait whichever connection is first.
+    for (int i = 0; i < 2000; ++i) {
+      for (const Lane lane : {Lane::data, Lane::beat}) {
+        if (code_of(append(*log, "stale", lane)) == Errc::lost_history) return;
+      }
+    }
+  });
+  server_.restart();
+  EXPECT_EQ(code_of(insist_read(*log, Cursor::at(lost))), Errc::lost_history);
+  insistent.join();
+  EXPECT_EQ(server_.command({"XLEN", log_key(server_)}), "1");
 }
 
 TEST_F(RedisRollback, WhoHasSeenOnlyWhatWasKeptGoesOn) {

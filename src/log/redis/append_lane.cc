@@ -17,7 +17,13 @@ constexpr std::size_t kUnderWayBytesMax = 4U << 20;
 }  // namespace
 
 struct AppendLane::Group {
-  std::vector<std::pair<Log::AppendDone, Result<Position>>> answers;
+  struct Answer {
+    Log::AppendDone done;
+    Position position;
+    std::uint64_t link;
+  };
+  std::uint64_t log = 0;
+  std::vector<Answer> answers;
 };
 
 AppendLane::AppendLane(const World& world, const Settings& settings, Link& link, History& history, CallAfter call_after,
@@ -49,7 +55,8 @@ void AppendLane::lose(const Error& error) {
 }
 
 void AppendLane::pump() {
-  const std::shared_ptr<Group> group = settings_.wait_replicas == 0 ? nullptr : std::make_shared<Group>();
+  const std::shared_ptr<Group> group =
+      settings_.wait_replicas == 0 ? nullptr : std::make_shared<Group>(Group{history_.id, {}});
   bool sent = false;
   while (!waiting_.empty() && under_way_ < kUnderWayMax && under_way_bytes_ < kUnderWayBytesMax) {
     Append append = std::move(waiting_.front());
@@ -65,13 +72,14 @@ void AppendLane::send(Append append, const std::shared_ptr<Group>& group) {
   const std::size_t bytes = append.data.size();
   ++under_way_;
   under_way_bytes_ += bytes;
-  link_.send("append", append_command(append.data, link),
+  link_.send(kAppendOperation, append_command(append.data, link),
              [this, bytes, link, group, log = history_.id, done = std::move(append.done)](const Result<Reply>& reply) {
-               Result<Position> result = position_of(reply, log, link);
+               const Result<Position> result = position_of(reply, log);
                if (group && result) {
-                 group->answers.emplace_back(done, std::move(result));
+                 group->answers.push_back({done, *result, link});
                } else {
-                 answer(done, std::move(result));
+                 if (result) see(*result, log, link);
+                 answer(done, result);
                }
                answered(bytes);
              });
@@ -84,7 +92,7 @@ Bytes AppendLane::append_command(BytesView data, std::uint64_t link) const {
   return command({"XADD", history_.stream, "NOMKSTREAM", id, kEntryField}, link_bytes(link), data);
 }
 
-Result<Position> AppendLane::position_of(const Result<Reply>& reply, std::uint64_t log, std::uint64_t link) {
+Result<Position> AppendLane::position_of(const Result<Reply>& reply, std::uint64_t log) {
   if (!reply) {
     if (is_crowded(history_.seen)) outrun_ = history_.seen;
     return Failure(reply.error());
@@ -97,8 +105,12 @@ Result<Position> AppendLane::position_of(const Result<Reply>& reply, std::uint64
   }
   const std::optional<Position> position = parse_id(reply->value().text());
   if (!position) return fail(Errc::unknown, "redis append", "an answer that is none");
-  if (log == history_.id && !history_.lost) history_.see(*position, link);
   return *position;
+}
+
+// What was not acknowledged may be lost without a word.
+void AppendLane::see(Position position, std::uint64_t log, std::uint64_t link) {
+  if (log == history_.id && !history_.lost) history_.see(position, link);
 }
 
 // WAIT speaks for all that its connection has written before.
@@ -106,15 +118,19 @@ void AppendLane::wait_for_replicas(const std::shared_ptr<Group>& group) {
   const std::string count = std::to_string(settings_.wait_replicas);
   const std::string patience_ms = std::to_string(to_ms(settings_.timeout));
   link_.send(
-      "append", command({"WAIT", count, patience_ms}),
+      kAppendOperation, command({"WAIT", count, patience_ms}),
       [this, group](Result<Reply> reply) {
         const bool enough = reply && reply->value().integer() >= std::int64_t{settings_.wait_replicas};
         std::string why = reply ? settings_.shown + ": only " + std::to_string(reply->value().integer()) + " of " +
                                       std::to_string(settings_.wait_replicas) + " replicas have it (wait_replicas)"
                                 : reply.error().context;
-        for (auto& [done, result] : group->answers) {
-          if (!enough) result = fail(Errc::unknown, "redis append", why);
-          answer(std::move(done), std::move(result));
+        for (Group::Answer& held : group->answers) {
+          if (!enough) {
+            answer(std::move(held.done), fail(Errc::unknown, "redis append", why));
+            continue;
+          }
+          see(held.position, group->log, held.link);
+          answer(std::move(held.done), held.position);
         }
       },
       settings_.timeout);

@@ -13,6 +13,9 @@
 
 namespace tenure::redis {
 
+// What a lane's requests are called.
+constexpr std::string_view kAppendOperation = "append";
+
 // Has a call made when the turn of the loop is over.
 using CallAfter = std::function<void(std::function<void()>)>;
 
@@ -43,7 +46,8 @@ class AppendLane {
   void answered(std::size_t bytes);
   void answer(Log::AppendDone done, Result<Position> result);
   Bytes append_command(BytesView data, std::uint64_t link) const;
-  Result<Position> position_of(const Result<Reply>& reply, std::uint64_t log, std::uint64_t link);
+  Result<Position> position_of(const Result<Reply>& reply, std::uint64_t log);
+  void see(Position position, std::uint64_t log, std::uint64_t link);
   std::uint64_t next_link();
 
   const World world_;

@@ -53,7 +53,7 @@ Greeting Core::greet(const std::vector<const Script*>& scripts) const {
   const std::string seen = id_of(history_.seen);
   const std::string link = link_bytes(history_.link);
   const std::array<std::string_view, 3> keys = {history_.stream, keys_.meta, keys_.head};
-  const std::array<std::string_view, 4> arguments = {id, seen, link, ""};
+  const std::array<std::string_view, 3> arguments = {id, seen, link};
   return {settings_, scripts, call(Scripts::get().probe, keys, arguments)};
 }
 
@@ -146,6 +146,8 @@ void Core::lose(const Error& error) {
   history_.lost = true;
   data_.lose(error);
   beats_.lose(error);
+  // What waits for a connection would get into a log whose proof is no longer asked for.
+  for (Link* const link : {&data_link_, &beat_link_}) link->revoke(kAppendOperation, error);
   tail_.lose(error);
 }
 

@@ -112,9 +112,8 @@ void Crew::stand_by(Member& self, std::unique_lock<std::mutex>& lock) {
 // Under the lock.
 void Crew::look_around() {
   std::uint64_t count = 0;
-  for (const int called : {timer_, bell_}) {
-    [[maybe_unused]] const ssize_t heard = ::read(called, &count, sizeof count);
-  }
+  [[maybe_unused]] const ssize_t rung = ::read(bell_, &count, sizeof count);
+  if (::read(timer_, &count, sizeof count) < 0) return;  // it is another's tick
   if (kept_) {
     overdue_ = overdue_ || clock_.now() - began_ > kShort;
   } else if (errands_ == errands_seen_) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "log/redis/errors.h"
 
@@ -40,6 +41,20 @@ void Link::send(std::string_view operation, Bytes command, Done done, Nanos pati
     if (state_ == State::idle && !waiting_.empty()) begin();
     if (state_ == State::ready) flush();
   });
+}
+
+void Link::revoke(std::string_view operation, const Error& error) {
+  std::deque<Request> kept;
+  std::vector<Done> revoked;
+  for (Request& request : std::exchange(waiting_, {})) {
+    if (request.answer.operation == operation) {
+      revoked.push_back(std::move(request.answer.done));
+    } else {
+      kept.push_back(std::move(request));
+    }
+  }
+  waiting_.swap(kept);
+  for (const Done& done : revoked) done(Failure(error));
 }
 
 void Link::drop(const Error& why) {

@@ -52,6 +52,8 @@ class Link final : private StreamEvents {
   // not taken for silent before that is over, nor before `timeout` is. An error reply is answered as what it means
   // (errors.h).
   void send(std::string_view operation, Bytes command, Done done, Nanos patience = Nanos(0));
+  // Answers the requests of this name that have not been sent.
+  void revoke(std::string_view operation, const Error& error);
   // Breaks the connection, if there is one: the next request goes by a new one, without a pause.
   void drop(const Error& why);
 

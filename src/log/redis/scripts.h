@@ -5,13 +5,15 @@
 //
 //   Position and time. The id of an entry, which the server gives: its clock in milliseconds, never going back, and a
 //   count (entry_id.h).
+//
 //   Identity. A log has a random id, given when it was created, and its stream bears it in its name. Appends do not
-//   create the stream (NOMKSTREAM), so that nothing gets into a log that was flushed or removed behind the sender's
-//   back. Link. Every entry has a random one. A reader that finds its last entry in its place, with its link, has its
-//   proof that nothing before it was exchanged. The proof stands at the beginning of every connection and goes with
-//   every read, so that a log that was rolled back is noticed before anything is read or appended if the connection
-//   broke over it, and with the next read if somebody put an older copy of the stream in its place under a living
-//   connection.
+//   create the stream (NOMKSTREAM): nothing gets into a log that was flushed or removed behind the sender's back.
+//
+//   Link. Every entry has a random one, by which it is known again. A connection begins with the proof that the last
+//   entry its process knows is in its place, so that a log that was rolled back is noticed before anything is read or
+//   appended if the connection broke over it. And with every read goes the proof of the entry that the last run was
+//   read behind: if somebody put an older copy of the stream in its place under a living connection, or trimmed it
+//   while the run was read, that is noticed one run later.
 //
 //   stream entry   tenure LINK+DATA                         the link is 8 bytes
 //   meta           format pool id born shards shard         born is the id once there is a stream; shards if several
@@ -48,7 +50,7 @@ struct Scripts {
   Script bear;    // log meta      | id                    -> 1 once the stream is there; 0: call again
   Script renew;   // log meta head | id new_id             gives a log whose stream is gone, and nothing else, a new id
   Script look;    // log meta head | id -> last link position hash chunks tag; or 'gone' where the stream is
-  Script probe;  // log meta head | id entry link -> ok; or, without link, the entry; or trimmed, and a snapshot's place
+  Script probe;   // log meta head | id entry link -> ok; or, without link, the entry; or trimmed, and up to where
   Script commit;  // log meta head chunks | id position hash count tag  -> the tag of chunks that nobody needs any more
   Script trim;    // log meta head | id before             -> 1 where nothing is left to trim
   Script remove;  // log meta head | id

@@ -49,8 +49,11 @@ void StoreSnapshot::commit() {
   link_.send("store snapshot", command({"PERSIST", list_}), [](const Result<Reply>&) {});  // the next one tells as well
   link_.send("store snapshot", call(Scripts::get().commit, keys, arguments),
              [self = shared_from_this()](const Result<Reply>& reply) {
-               if (!reply) return self->done_(Failure(reply.error()));
-               self->drop(reply->value().text());
+               if (reply) return self->drop(reply->value().text());
+               self->done_(Failure(reply.error()));
+               // Where it is in doubt the list may be the newest snapshot.
+               if (reply.error().code == Errc::unknown) return;
+               self->link_.send("store snapshot", command({"UNLINK", self->list_}), [](const Result<Reply>&) {});
              });
 }
 

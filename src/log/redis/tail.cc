@@ -91,8 +91,7 @@ void Tail::send_probe() {
   const std::string entry = id_of(anchor_.position);
   const std::string link = anchor_.link == 0 ? "" : link_bytes(anchor_.link);
   const std::array<std::string_view, 3> keys = {history_.stream, keys_.meta, keys_.head};
-  const std::string_view passed = anchor_.position == after_.position ? "" : "passed";
-  const std::array<std::string_view, 4> arguments = {id, entry, link, passed};
+  const std::array<std::string_view, 3> arguments = {id, entry, link};
   link_.send("read", call(Scripts::get().probe, keys, arguments),
              [this, question = question_](const Result<Reply>& reply) {
                if (question != question_ || !done_) return;
@@ -103,14 +102,7 @@ void Tail::send_probe() {
 
 void Tail::take_probe(Value reply) {
   if (reply[0].text() == "trimmed") {
-    // Behind the reader's back it may be; only what the reader stands on must be there.
-    if (anchor_.position == after_.position) {
-      return lose({Errc::trimmed, "redis read", settings_.shown + ": trimmed up to " + std::string(reply[1].text())});
-    }
-    ++question_;
-    anchor_ = {after_.position, link_known_};
-    link_.drop({Errc::unavailable, "redis read", "the read begins anew"});
-    return ask(Proof::by_script);
+    return lose({Errc::trimmed, "redis read", settings_.shown + ": trimmed up to " + std::string(reply[1].text())});
   }
   if (reply[0].text() != "entry") return;
   const Result<StreamEntry> found = parse_entry(reply[1], settings_.shown);

@@ -1,9 +1,11 @@
 #pragma once
 
-// Reading: a blocking XREAD on a connection of its own. Before it goes the proof that the reader's last entry is still
-// in its place: by its link where the reader goes on from where this handle left it, by content where it comes with a
-// cursor of its own. While nothing comes, the proof is repeated now and then, since a database that was flushed wakes
-// nobody.
+// Reading: a blocking XREAD on a connection of its own. With it goes a proof that what was handed over belongs
+// together. Where the reader comes with a cursor of its own it is about the entry there, by content. Where it goes on
+// from where this handle left it, it is about the entry that the last run was read behind, by its link: had that been
+// gone, the run would not have been its continuation; and had it been trimmed, so could have been some of the run. (The
+// proof of a run cannot come before the run without holding it up.) While nothing comes, the last entry is proven now
+// and then, since a database that was flushed wakes nobody.
 //
 // With `wait_replicas` nothing is handed over that the replicas do not have. Otherwise a pool would act on, and tell
 // its clients, what a failover may still undo, and a master that was cut off would go on confirming beats.
