@@ -1,21 +1,31 @@
 // How many round trips a second a child process gives, and how long one takes, beside the bare socket pair: the same
 // program on the other end, with blocking reads and writes of the same bytes and no frames, deadlines or pool.
 //
-//     process_bench [--repetitions N] [--ms N]
+//     process_bench [--repetitions N] [--ms N] [--pairs yes]
+//
+// With --pairs it is the bare pair alone that is measured: where its two sides run, and whether the caller looks for
+// the answer for a while before it sleeps.
 //
 // The other end is this program itself, started with --echo. Medians are printed with their range over the repetitions;
-// the bare measure is taken in turn with ours, since the machine may be busy with other things.
+// what is compared is measured in turn, since the machine may be busy with other things. Processor time is that of the
+// calling thread and of the child, for each round trip.
 
+#include <fcntl.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
+#include <fstream>
+#include <numeric>
 #include <string>
 #include <tenure/checkout_process.hpp>
 #include <vector>
@@ -53,19 +63,33 @@ int echo() {
 
 struct Figures {
   std::vector<double> p50_us;
+  std::vector<double> mean_us;
   std::vector<double> p99_us;
+  std::vector<double> cpu_us;
   std::vector<double> per_s;
 };
 
+double cpu_us(std::int64_t child) {
+  timespec own{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &own);
+  double ns = 0;
+  std::ifstream("/proc/" + std::to_string(child) + "/schedstat") >> ns;
+  return static_cast<double>(own.tv_sec) * 1e6 + static_cast<double>(own.tv_nsec) / 1e3 + ns / 1e3;
+}
+
 template <class RoundTrip>
-void time_each(Figures& figures, const RoundTrip& round_trip) {
+void time_each(Figures& figures, std::int64_t child, const RoundTrip& round_trip) {
   std::vector<double> taken;
+  const double cpu_before = cpu_us(child);
   const auto end = Clock::now() + span;
   while (Clock::now() < end) {
     const auto begun = Clock::now();
     round_trip();
     taken.push_back(std::chrono::duration<double, std::micro>(Clock::now() - begun).count());
   }
+  const auto count = static_cast<double>(taken.size());
+  figures.cpu_us.push_back((cpu_us(child) - cpu_before) / count);
+  figures.mean_us.push_back(std::accumulate(taken.begin(), taken.end(), 0.0) / count);
   std::sort(taken.begin(), taken.end());
   figures.p50_us.push_back(taken[taken.size() / 2]);
   figures.p99_us.push_back(taken[taken.size() * 99 / 100]);
@@ -90,7 +114,7 @@ void measure_ours(Figures& figures) {
   must(worker.has_value(), worker ? "" : worker.error().message().c_str());
   const std::string request(kPayload, 'r');
   tenure::ProcessWorker& child = **worker;
-  time_each(figures, [&] { must(child.call(request).value().size() == kPayload, "no answer"); });
+  time_each(figures, child.process_id(), [&] { must(child.call(request).value().size() == kPayload, "no answer"); });
   const auto begun = Clock::now();
   std::uint64_t done = 0;
   for (int i = 0; i < kWindow; ++i) must(child.send(request).has_value(), "not sent");
@@ -103,29 +127,80 @@ void measure_ours(Figures& figures) {
   figures.per_s.push_back(static_cast<double>(done) / std::chrono::duration<double>(Clock::now() - begun).count());
 }
 
-void measure_bare(Figures& figures) {
-  std::array<int, 2> ends{};
-  must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0, "no socket pair");
+enum class Place : std::uint8_t { anywhere, one_core, two_cores };
+
+// How a bare pair is measured. The caller looks for up to `look` before it sleeps.
+struct Pair {
+  const char* name;
+  Place place = Place::anywhere;
+  std::chrono::microseconds look{0};
+  bool pipes = false;
+};
+
+void run_on(int core) {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  CPU_SET(static_cast<std::size_t>(core), &cores);
+  must(sched_setaffinity(0, sizeof cores, &cores) == 0, "no such core");
+}
+
+struct Ends {
+  int out = -1;
+  int in = -1;
+  pid_t process = -1;
+};
+
+Ends start_bare(const Pair& pair) {
+  std::array<int, 2> there{};
+  std::array<int, 2> back{};
+  if (pair.pipes) {
+    must(pipe2(there.data(), O_CLOEXEC) == 0 && pipe2(back.data(), O_CLOEXEC) == 0, "no pipes");
+  } else {
+    must(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, there.data()) == 0, "no socket pair");
+    back = {there[1], there[0]};  // each end both reads and writes
+  }
+  // What is written to there[1] is read from there[0], by the child, and the other way round for back.
   const pid_t process = fork();
+  must(process >= 0, "no process");
   if (process == 0) {
-    dup2(ends[1], STDIN_FILENO);
-    dup2(ends[1], STDOUT_FILENO);
+    if (pair.place != Place::anywhere) run_on(pair.place == Place::one_core ? 0 : 1);
+    dup2(there[0], STDIN_FILENO);
+    dup2(back[1], STDOUT_FILENO);
     execl("/proc/self/exe", "process_bench", "--echo", nullptr);
     _exit(127);
   }
-  close(ends[1]);
+  close(there[0]);
+  if (pair.pipes) close(back[1]);
+  return {there[1], back[0], process};
+}
+
+void read_whole(const Ends& ends, std::string& answer, std::chrono::microseconds look) {
+  const auto until = look.count() == 0 ? Clock::time_point() : Clock::now() + look;
+  for (std::size_t got = 0; got < kFrame;) {
+    const bool looks = look.count() != 0 && Clock::now() < until;
+    const ssize_t part = looks ? recv(ends.in, answer.data() + got, kFrame - got, MSG_DONTWAIT)
+                               : ::read(ends.in, answer.data() + got, kFrame - got);
+    if (looks && part < 0 && errno == EAGAIN) continue;
+    must(part > 0, "no answer");
+    got += static_cast<std::size_t>(part);
+  }
+}
+
+void measure_bare(Figures& figures, const Pair& pair) {
+  cpu_set_t before;
+  must(sched_getaffinity(0, sizeof before, &before) == 0, "no affinity");
+  const Ends ends = start_bare(pair);
+  if (pair.place != Place::anywhere) run_on(0);
   const std::string request(kFrame, 'r');
   std::string answer(kFrame, ' ');
-  time_each(figures, [&] {
-    must(::write(ends[0], request.data(), kFrame) == static_cast<ssize_t>(kFrame), "not written");
-    for (std::size_t got = 0; got < kFrame;) {
-      const ssize_t part = ::read(ends[0], answer.data() + got, kFrame - got);
-      must(part > 0, "no answer");
-      got += static_cast<std::size_t>(part);
-    }
+  time_each(figures, ends.process, [&] {
+    must(::write(ends.out, request.data(), kFrame) == static_cast<ssize_t>(kFrame), "not written");
+    read_whole(ends, answer, pair.look);
   });
-  close(ends[0]);
-  waitpid(process, nullptr, 0);
+  close(ends.out);
+  if (pair.pipes) close(ends.in);
+  waitpid(ends.process, nullptr, 0);
+  must(sched_setaffinity(0, sizeof before, &before) == 0, "no affinity");
 }
 
 std::string with_range(std::vector<double> values) {
@@ -135,22 +210,57 @@ std::string with_range(std::vector<double> values) {
   return text.data();
 }
 
+void measure_pairs() {
+  constexpr std::array kPairs{
+      Pair{"wherever the scheduler puts them"},
+      Pair{"wherever, looking for up to 50 us", Place::anywhere, 50us},
+      Pair{"on one core", Place::one_core},
+      Pair{"on one core, looking for up to 50 us", Place::one_core, 50us},
+      Pair{"on different cores", Place::two_cores},
+      Pair{"on different cores, looking for up to 50 us", Place::two_cores, 50us},
+      Pair{"pipes, wherever", Place::anywhere, 0us, true},
+  };
+  std::array<Figures, kPairs.size()> figures;
+  for (int i = 0; i < repetitions; ++i) {
+    for (std::size_t k = 0; k < kPairs.size(); ++k) measure_bare(figures[k], kPairs[k]);
+  }
+  for (std::size_t k = 0; k < kPairs.size(); ++k) {
+    std::printf("%-44s p50 %s us, processor time %s us\n", kPairs[k].name, with_range(figures[k].p50_us).c_str(),
+                with_range(figures[k].cpu_us).c_str());
+  }
+}
+
+void measure_both() {
+  Figures ours;
+  Figures bare;
+  for (int i = 0; i < repetitions; ++i) {
+    measure_bare(bare, {"bare"});
+    measure_ours(ours);
+  }
+  for (double& rate : ours.per_s) rate /= 1000;
+  const auto print = [](const char* what, const std::vector<double>& our, const std::vector<double>& its) {
+    std::printf("one at a time, %s us: %s, bare %s\n", what, with_range(our).c_str(), with_range(its).c_str());
+  };
+  print("p50", ours.p50_us, bare.p50_us);
+  print("mean", ours.mean_us, bare.mean_us);
+  print("p99", ours.p99_us, bare.p99_us);
+  print("processor time", ours.cpu_us, bare.cpu_us);
+  std::printf("%d under way, thousands a second: %s\n", kWindow, with_range(ours.per_s).c_str());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], "--echo") == 0) return echo();
+  bool pairs = false;
   for (int i = 1; i + 1 < argc; i += 2) {
+    if (std::strcmp(argv[i], "--pairs") == 0) pairs = true;
     if (std::strcmp(argv[i], "--repetitions") == 0) repetitions = std::max(1, std::atoi(argv[i + 1]));
     if (std::strcmp(argv[i], "--ms") == 0) span = std::chrono::milliseconds(std::max(1, std::atoi(argv[i + 1])));
   }
-  Figures ours;
-  Figures bare;
-  for (int i = 0; i < repetitions; ++i) {
-    measure_bare(bare);
-    measure_ours(ours);
+  if (pairs) {
+    measure_pairs();
+  } else {
+    measure_both();
   }
-  for (double& rate : ours.per_s) rate /= 1000;
-  std::printf("one at a time, p50 us: %s, bare %s\n", with_range(ours.p50_us).c_str(), with_range(bare.p50_us).c_str());
-  std::printf("one at a time, p99 us: %s, bare %s\n", with_range(ours.p99_us).c_str(), with_range(bare.p99_us).c_str());
-  std::printf("%d under way, thousands a second: %s\n", kWindow, with_range(ours.per_s).c_str());
 }
