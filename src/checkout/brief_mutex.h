@@ -6,6 +6,8 @@
 
 #include <mutex>
 
+#include "base/cpu_relax.h"
+
 namespace tenure {
 
 // Thread-safe; to be used with std::lock_guard and std::unique_lock.
@@ -15,7 +17,7 @@ class BriefMutex {
     // Each round waits for twice as long as the one before, so that those who wait leave the holder's cache line alone.
     for (int pauses = 1; pauses <= kPausesMax; pauses *= 2) {
       if (mutex_.try_lock()) return;
-      for (int i = 0; i < pauses; ++i) pause();
+      for (int i = 0; i < pauses; ++i) cpu_relax();
     }
     mutex_.lock();
   }
@@ -24,14 +26,6 @@ class BriefMutex {
 
  private:
   static constexpr int kPausesMax = 64;  // some microseconds in all
-
-  static void pause() {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
-  }
 
   std::mutex mutex_;
 };

@@ -177,6 +177,7 @@ Result<ProcessAnswer> ProcessWorker::receive(Timeout timeout) {
   detail::ProcessState& state = *state_;
   if (state.dead) return fail(Errc::worker_died, "receive", "the program is dead");
   if (state.unanswered == 0) return fail(Errc::invalid, "receive", "no answer is due");
+  state.wire.expect_last(state.unanswered == 1);
   return state.answer_of(state.channel.receive(state.deadline_of(timeout)));
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "base/bytes.h"
+#include "process/spin_policy.h"
 
 namespace tenure::process {
 
@@ -53,14 +54,22 @@ class SocketWire : public Wire {
 };
 
 // One that blocks (no O_NONBLOCK): waiting and receiving are then one call to the system, which is a tenth of a round
-// trip.
+// trip. Where it pays it looks for a moment before it sleeps (spin_policy.h).
 class BlockingSocketWire final : public SocketWire {
  public:
-  explicit BlockingSocketWire(int socket) : SocketWire(socket) {}
+  explicit BlockingSocketWire(int socket);
   ssize_t receive_within(char* into, std::size_t room, Time deadline) override;
+  // Whether what is to be received next is the answer to all that was sent. With more under way than that, who looks
+  // would take the processor from the one who answers, and get the answers one by one.
+  void expect_last(bool last) { last_ = last; }
 
  private:
+  ssize_t look(char* into, std::size_t room, Time until);
+  ssize_t sleep(char* into, std::size_t room, Time deadline);
+
   std::chrono::nanoseconds patience_{0};  // as the socket has it
+  SpinPolicy policy_;
+  bool last_ = false;
 };
 
 }  // namespace tenure::process
