@@ -102,6 +102,14 @@ Result<std::int64_t> Connection::query_integer(std::string_view sql) {
   return *row ? statement->integer(0) : 0;
 }
 
+Status Connection::set_synchronous(int level) {
+  constexpr int kFull = 2;
+  const std::string pragma = "PRAGMA synchronous=" + std::to_string(level);
+  if (Status set = exec(pragma.c_str()); !set) return set;
+  gathers_ = level >= kFull && syncs_behind_frames(db_.get());
+  return {};
+}
+
 Status Connection::begin() {
   if (!begin_.statement_) {
     auto begin = prepare("BEGIN IMMEDIATE");
@@ -112,12 +120,15 @@ Status Connection::begin() {
     commit_ = std::move(*commit);
     rollback_ = std::move(*rollback);
   }
-  return begin_.run();
+  Status begun = begin_.run();
+  if (begun && gathers_) begin_gathering();
+  return begun;
 }
 
 Status Connection::commit() {
   const int code = sqlite3_step(commit_.statement_.get());
   if (code == SQLITE_DONE) {
+    end_gathering();
     commit_.reset();
     return {};
   }
@@ -128,6 +139,7 @@ Status Connection::commit() {
 }
 
 void Connection::rollback() {
+  drop_gathered();
   // Some failures have already ended the transaction. One that cannot be rolled back was not committed either, and
   // the next begin() reports what is wrong.
   if (sqlite3_get_autocommit(db_.get()) == 0) (void)rollback_.run();

@@ -59,6 +59,9 @@ class Connection {
   // The first column of the first row, as an integer.
   Result<std::int64_t> query_integer(std::string_view sql);
 
+  // PRAGMA synchronous, in SQLite's own values. Of a transaction that is synced the frames are written together.
+  Status set_synchronous(int level);
+
   // BEGIN IMMEDIATE … COMMIT. A failed commit has been rolled back; see commit_error for what it says.
   Status begin();
   Status commit();
@@ -76,6 +79,7 @@ class Connection {
 
   std::unique_ptr<const std::string> path_;  // at a fixed address: statements point to it
   std::unique_ptr<sqlite3, Close> db_;
+  bool gathers_ = false;
   Statement begin_;  // after db_: finalized before it is closed
   Statement commit_;
   Statement rollback_;

@@ -1,7 +1,6 @@
 #include "log/sqlite/wal_gather.h"
 
-#include <sqlite3.h>
-
+#include "base/assert.h"
 #include "base/bytes.h"
 
 namespace tenure::sqlite {
@@ -14,6 +13,7 @@ struct Gathered {
   Bytes bytes;
   sqlite3_int64 offset = 0;
   sqlite3_file* owner = nullptr;  // whose they are, if there are any
+  int failed = SQLITE_OK;         // what a write said that SQLite did not ask for there and then
 
   void drop() {
     bytes.clear();
@@ -34,12 +34,13 @@ struct WalFile {
 sqlite3_file* real_of(sqlite3_file* file) { return reinterpret_cast<WalFile*>(file)->real(); }
 
 int flush_wal(sqlite3_file* file) {
+  if (gathered.failed != SQLITE_OK) return gathered.failed;
   if (gathered.owner != file) return SQLITE_OK;
   sqlite3_file* const real = real_of(file);
-  const int code =
+  gathered.failed =
       real->pMethods->xWrite(real, gathered.bytes.data(), static_cast<int>(gathered.bytes.size()), gathered.offset);
   gathered.drop();
-  return code;
+  return gathered.failed;
 }
 
 // What has to find in the file all that was written to it.
@@ -54,6 +55,13 @@ template <auto method, class... Args>
 int pass(sqlite3_file* file, Args... args) {
   sqlite3_file* const real = real_of(file);
   return (real->pMethods->*method)(real, args...);
+}
+
+// As above. Where a write has failed it goes on, though: SQLite reads while it rolls back, and that only from frames of
+// earlier transactions.
+template <auto method, class... Args>
+int look_after_flush(sqlite3_file* file, Args... args) {
+  return gathered.failed == SQLITE_OK ? after_flush<method>(file, args...) : pass<method>(file, args...);
 }
 
 int write_wal(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) {
@@ -84,11 +92,11 @@ int close_wal(sqlite3_file* file) {
 constexpr sqlite3_io_methods kWalMethods = {
     .iVersion = 1,  // the rest is asked of databases only
     .xClose = close_wal,
-    .xRead = after_flush<&sqlite3_io_methods::xRead, void*, int, sqlite3_int64>,
+    .xRead = look_after_flush<&sqlite3_io_methods::xRead, void*, int, sqlite3_int64>,
     .xWrite = write_wal,
     .xTruncate = after_flush<&sqlite3_io_methods::xTruncate, sqlite3_int64>,
     .xSync = after_flush<&sqlite3_io_methods::xSync, int>,
-    .xFileSize = after_flush<&sqlite3_io_methods::xFileSize, sqlite3_int64*>,
+    .xFileSize = look_after_flush<&sqlite3_io_methods::xFileSize, sqlite3_int64*>,
     .xLock = pass<&sqlite3_io_methods::xLock, int>,
     .xUnlock = pass<&sqlite3_io_methods::xUnlock, int>,
     .xCheckReservedLock = pass<&sqlite3_io_methods::xCheckReservedLock, int*>,
@@ -137,10 +145,26 @@ const char* gathering_vfs() {
   return name;
 }
 
-GatherWal::GatherWal(bool gather) { gathering = gather; }
+bool syncs_behind_frames(sqlite3* db) {
+  sqlite3_file* file = nullptr;
+  sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, static_cast<void*>(&file));
+  if (file == nullptr || file->pMethods == nullptr) return false;
+  return (file->pMethods->xDeviceCharacteristics(file) & SQLITE_IOCAP_POWERSAFE_OVERWRITE) != 0;
+}
 
-GatherWal::~GatherWal() {
+void begin_gathering() {
+  ASSERT(!gathering && gathered.owner == nullptr);
+  gathering = true;
+}
+
+void end_gathering() {
+  ASSERT(gathered.owner == nullptr && gathered.failed == SQLITE_OK);
   gathering = false;
+}
+
+void drop_gathered() {
+  gathering = false;
+  gathered.failed = SQLITE_OK;
   gathered.drop();
 }
 

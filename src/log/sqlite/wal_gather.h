@@ -5,20 +5,26 @@
 // file as one write right before that sync: a VFS (https://sqlite.org/vfs.html) in front of the system's own, which all
 // but the writes to a WAL pass untouched. What lies in the file is the same.
 
+#include <sqlite3.h>
+
 namespace tenure::sqlite {
 
 // The name of the VFS, for sqlite3_open_v2; null where there is none, and SQLite's own is to be used.
 const char* gathering_vfs();
 
-// While one lives, what its thread writes to a WAL is gathered. To be held around a transaction whose commit syncs the
-// WAL, and nothing else: without the sync others would be shown frames that are not in the file. What is left of a
-// transaction that failed is dropped, since by then the place in the file may be another process'.
-class GatherWal {
- public:
-  explicit GatherWal(bool gather);
-  ~GatherWal();
-  GatherWal(const GatherWal&) = delete;
-  GatherWal& operator=(const GatherWal&) = delete;
-};
+// Whether SQLite syncs the WAL right after the last frame of a commit, given PRAGMA synchronous=FULL: it does on files
+// of which it believes that a loss of power harms no bytes beside those that were being written, which is what it
+// believes of all unless told otherwise. On others it syncs within a frame and leaves the end of it unsynced.
+bool syncs_behind_frames(sqlite3* db);
+
+// From begin_gathering() on, what the calling thread writes to a WAL is gathered: within one transaction whose commit
+// syncs the WAL, since without the sync others would be shown frames that are not in the file. A write that fails fails
+// the transaction for good: SQLite was told before that what it wrote was written.
+void begin_gathering();
+// Right after the commit: by then nothing is left.
+void end_gathering();
+// Before a rollback. What is left is dropped, since nothing refers to it, and after the rollback the place in the file
+// may be another process'.
+void drop_gathered();
 
 }  // namespace tenure::sqlite

@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 #include "base/prompt_thread.h"
-#include "log/sqlite/wal_gather.h"
 
 namespace tenure::sqlite {
 namespace {
@@ -225,7 +224,6 @@ Result<Position> Writer::write_batch() {
   if (const Status ready = prepare_transaction(); !ready) return Failure(ready.error());
   Position first = 0;
   Instant commit_began;
-  const GatherWal gather(sync_set_ == Sync::full);
   const Status written = transact(connection_, [&]() -> Status {
     if (Status started = entries_.start(); !started) return started;
     for (const Append& append : batch_) {
@@ -282,10 +280,7 @@ Result<bool> Writer::step_chore() {
     chore = errands_.front().chore.get();
   }
   if (const Status ready = prepare_transaction(); !ready) return Failure(ready.error());
-  const Result<bool> finished = [&] {
-    const GatherWal gather(sync_set_ == Sync::full);
-    return chore->step(connection_);
-  }();
+  const Result<bool> finished = chore->step(connection_);
   // A log that was removed or trimmed is news to those who wait.
   if (finished && *finished) wake_.announce();
   return finished;
@@ -305,8 +300,7 @@ Status Writer::prepare_transaction() {
   if (Status there = still_there_(); !there) return there;
   const Sync wanted = sync_wanted_.load();
   if (wanted == sync_set_) return {};
-  const std::string pragma = "PRAGMA synchronous=" + std::to_string(static_cast<int>(wanted));
-  if (Status set = connection_.exec(pragma.c_str()); !set) return set;
+  if (Status set = connection_.set_synchronous(static_cast<int>(wanted)); !set) return set;
   sync_set_ = wanted;
   return {};
 }
