@@ -2,13 +2,31 @@
 
 #include <pthread.h>
 
-namespace tenure::sqlite {
+#include <utility>
 
-void checkpoint(Connection& connection) {
-  sqlite3_wal_checkpoint_v2(connection.raw(), "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+namespace tenure::sqlite {
+namespace {
+
+// A passive checkpoint of what can be moved now: how many of the WAL's pages are. A failure leaves the WAL longer and
+// is tried again with the next.
+int checkpoint(Connection& connection) {
+  int moved = 0;
+  const int code = sqlite3_wal_checkpoint_v2(connection.raw(), "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, &moved);
+  return code == SQLITE_OK ? moved : 0;
 }
 
-Checkpointer::Checkpointer(Connection connection) : connection_(std::move(connection)), thread_([this] { serve(); }) {
+// A failure is not told here. It is told to the checkpoint that lets the WAL start over, by the sync of its own
+// descriptor: Linux tells each of them once.
+void sync_database(Connection& connection) {
+  sqlite3_file* file = nullptr;
+  sqlite3_file_control(connection.raw(), "main", SQLITE_FCNTL_FILE_POINTER, static_cast<void*>(&file));
+  if (file != nullptr && file->pMethods != nullptr) file->pMethods->xSync(file, SQLITE_SYNC_NORMAL);
+}
+
+}  // namespace
+
+Checkpointer::Checkpointer(Connection connection, Connection syncs)
+    : connection_(std::move(connection)), syncs_(std::move(syncs)), thread_([this] { serve(); }) {
   pthread_setname_np(thread_.native_handle(), "tenure-chkpt");
 }
 
@@ -21,10 +39,11 @@ Checkpointer::~Checkpointer() {
   thread_.join();
 }
 
-void Checkpointer::due() {
+void Checkpointer::due(Then then) {
   {
     std::lock_guard lock(mutex_);
     due_ = true;
+    then_ = then;
   }
   wake_.notify_one();
 }
@@ -32,6 +51,7 @@ void Checkpointer::due() {
 void Checkpointer::finish(Connection& connection) {
   std::lock_guard alone(running_);
   checkpoint(connection);
+  moved_.store(0, std::memory_order_relaxed);
 }
 
 void Checkpointer::serve() {
@@ -41,13 +61,21 @@ void Checkpointer::serve() {
     wake_.wait(lock, [this] { return stopping_ || due_; });
     if (stopping_) return;
     due_ = false;
+    const Then then = then_;
     lock.unlock();
     // A connection that has never read does not know that the file has a WAL, and its checkpoint would do nothing. If
     // reading fails now, the next one may succeed.
     if (!has_read) has_read = connection_.query_integer("PRAGMA schema_version").has_value();
-    if (has_read) finish(connection_);
+    if (has_read) run(then);
     lock.lock();
   }
+}
+
+void Checkpointer::run(Then then) {
+  std::lock_guard alone(running_);
+  const int moved = checkpoint(connection_);
+  if (then == Then::sync && moved > 0) sync_database(syncs_);
+  moved_.store(moved, std::memory_order_relaxed);
 }
 
 }  // namespace tenure::sqlite

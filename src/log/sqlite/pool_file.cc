@@ -97,8 +97,10 @@ Status PoolFile::start_writer(Connection connection) {
   if (!entries) return Failure(entries.error());
   auto checkpoints = connect();
   if (!checkpoints) return Failure(checkpoints.error());
-  writer_ = std::make_unique<Writer>(std::move(connection), std::move(*entries), std::move(*checkpoints), *wake_,
-                                     [this] { return still_there(); });
+  auto syncs = connect();
+  if (!syncs) return Failure(syncs.error());
+  writer_ = std::make_unique<Writer>(std::move(connection), std::move(*entries), std::move(*checkpoints),
+                                     std::move(*syncs), *wake_, [this] { return still_there(); });
   return {};
 }
 

@@ -33,7 +33,7 @@ Status outcome(const Result<bool>& finished) {
 
 }  // namespace
 
-Writer::Writer(Connection connection, EntryWriter entries, Connection checkpoints, WakeFile& wake,
+Writer::Writer(Connection connection, EntryWriter entries, Connection checkpoints, Connection syncs, WakeFile& wake,
                StillThere still_there)
     : path_(connection.path()),
       still_there_(std::move(still_there)),
@@ -41,7 +41,7 @@ Writer::Writer(Connection connection, EntryWriter entries, Connection checkpoint
       turn_(wake),
       connection_(std::move(connection)),
       entries_(std::move(entries)),
-      checkpointer_(std::move(checkpoints)) {
+      checkpointer_(std::move(checkpoints), std::move(syncs)) {
   sqlite3_wal_hook(connection_.raw(), note_wal_pages, &wal_pages_);
   thread_ = std::thread([this] { serve(); });
   pthread_setname_np(thread_.native_handle(), "tenure-writer");
@@ -311,12 +311,16 @@ void Writer::bound_wal() {
     checkpoint_due_ = std::min(checkpoint_due_, (wal_pages_ / kWalPagesStep + 1) * kWalPagesStep);
     return;
   }
-  if (wal_pages_ >= kWalPagesMax) {
+  const bool long_enough = wal_pages_ >= kWalPagesMax;
+  const bool little_left = wal_pages_ - checkpointer_.moved() <= kWalRestMax;
+  if (long_enough && (little_left || wal_pages_ >= kWalPagesLimit)) {
     checkpointer_.finish(connection_);
-  } else {
-    checkpointer_.due();
+    checkpoint_due_ = wal_pages_ + kWalPagesRetry;
+    return;
   }
-  checkpoint_due_ = wal_pages_ + kWalPagesStep;
+  const bool sync = wal_pages_ >= kWalPagesSync && sync_set_ != Sync::off;
+  checkpointer_.due(sync ? Checkpointer::Then::sync : Checkpointer::Then::nothing);
+  checkpoint_due_ = wal_pages_ + (long_enough ? 1 : kWalPagesStep);
 }
 
 }  // namespace tenure::sqlite

@@ -41,7 +41,9 @@ class Writer {
   static constexpr std::size_t kLaneBytesMax = 64U << 20;
   static constexpr std::size_t kLaneEntriesMax = 1U << 18;
 
-  Writer(Connection connection, EntryWriter entries, Connection checkpoints, WakeFile& wake, StillThere still_there);
+  // The connections: the one to write with, and those of the checkpointer.
+  Writer(Connection connection, EntryWriter entries, Connection checkpoints, Connection syncs, WakeFile& wake,
+         StillThere still_there);
   ~Writer();
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
