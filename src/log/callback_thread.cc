@@ -2,8 +2,6 @@
 
 #include <pthread.h>
 
-#include <iterator>
-
 #include "base/assert.h"
 
 namespace tenure {
@@ -25,23 +23,23 @@ void CallbackThread::post(Lane lane, Call call) {
   {
     std::lock_guard lock(mutex_);
     if (!closed()) {
-      queues_[static_cast<std::size_t>(lane)].push_back(std::move(call));
+      queues_[static_cast<std::size_t>(lane)].push_back({std::move(call), {}});
       waiting_.fetch_add(1, std::memory_order_relaxed);
     }
   }
   wake_.notify_one();
 }
 
-void CallbackThread::post(Lane lane, std::vector<Call>& calls) {
+void CallbackThread::post(Lane lane, std::vector<Appended>& answers) {
   {
     std::lock_guard lock(mutex_);
     if (!closed()) {
       Queue& queue = queues_[static_cast<std::size_t>(lane)];
-      std::move(calls.begin(), calls.end(), std::back_inserter(queue));
-      waiting_.fetch_add(calls.size(), std::memory_order_relaxed);
+      for (Appended& answer : answers) queue.push_back({nullptr, std::move(answer)});
+      waiting_.fetch_add(answers.size(), std::memory_order_relaxed);
     }
   }
-  calls.clear();
+  answers.clear();
   wake_.notify_one();
 }
 
@@ -60,7 +58,7 @@ void CallbackThread::close() {
 }
 
 void CallbackThread::serve() {
-  std::vector<Call> run;
+  std::vector<Item> run;
   run.reserve(kRunMax);
   for (;;) {
     {
@@ -69,21 +67,20 @@ void CallbackThread::serve() {
       if (closed()) return;
       take(run);
     }
-    for (Call& call : run) {
+    for (Item& item : run) {
       if (closed()) break;
-      call();
-      call = nullptr;  // what it captured may be released before the rest has run
+      item.call ? item.call() : item.answer.done(item.answer.position);
+      item = {};  // what it captured may be released before the rest has run
     }
     run.clear();
   }
 }
 
-void CallbackThread::take(std::vector<Call>& run) {
+void CallbackThread::take(std::vector<Item>& run) {
   for (const Lane lane : {Lane::beat, Lane::data}) {
     Queue& queue = queues_[static_cast<std::size_t>(lane)];
     while (!queue.empty() && run.size() < kRunMax) {
-      run.push_back(std::move(queue.front()));
-      queue.pop_front();
+      run.push_back(queue.take_front());
     }
   }
   waiting_.fetch_sub(run.size(), std::memory_order_relaxed);

@@ -7,12 +7,12 @@
 #include <array>
 #include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
 
+#include "base/front_queue.h"
 #include "log/log.h"
 
 namespace tenure {
@@ -22,6 +22,11 @@ namespace tenure {
 class CallbackThread {
  public:
   using Call = std::function<void()>;
+  // An append that succeeded, to be answered. It is no Call, since one that holds another takes memory of its own.
+  struct Appended {
+    Log::AppendDone done;
+    Position position = 0;
+  };
 
   // From this many waiting calls on, an engine refuses appends with Errc::unavailable until callbacks catch up.
   static constexpr std::size_t kCrowdedAt = 1U << 18;
@@ -32,8 +37,8 @@ class CallbackThread {
   CallbackThread& operator=(const CallbackThread&) = delete;
 
   void post(Lane lane, Call call);
-  // One lock and one wake-up for all of them. Leaves `calls` empty, with its capacity.
-  void post(Lane lane, std::vector<Call>& calls);
+  // One lock and one wake-up for all of them. Leaves `answers` empty, with its capacity.
+  void post(Lane lane, std::vector<Appended>& answers);
 
   bool crowded() const { return waiting_.load(std::memory_order_relaxed) >= kCrowdedAt; }
   bool closed() const { return closed_.load(std::memory_order_acquire); }
@@ -42,10 +47,15 @@ class CallbackThread {
   void close();
 
  private:
-  using Queue = std::deque<Call>;
+  // One of the two is set.
+  struct Item {
+    Call call;
+    Appended answer;
+  };
+  using Queue = FrontQueue<Item>;
 
   void serve();
-  void take(std::vector<Call>& run);
+  void take(std::vector<Item>& run);
 
   std::atomic<std::size_t> waiting_ = 0;
   std::atomic<bool> closed_ = false;

@@ -114,7 +114,7 @@ Writer::Belongings Writer::take_all_of(const CallbackThread& callbacks) {
       queue.bytes -= append.data.size();
       all.waiting.push_back(std::exchange(append, {}));
     }
-    std::erase_if(queue.appends, [](const Append& append) { return append.callbacks == nullptr; });
+    queue.appends.erase_if([](const Append& append) { return append.callbacks == nullptr; });
   }
   for (Append& append : batch_) {
     if (!of_handle(append)) continue;
@@ -211,8 +211,7 @@ void Writer::take_batch() {
       if (!batch_.empty() && bytes + size > kBatchBytesMax) break;
       bytes += size;
       queue.bytes -= size;
-      batch_.push_back(std::move(queue.appends.front()));
-      queue.appends.pop_front();
+      batch_.push_back(queue.appends.take_front());
     }
     if (lane == Lane::beat) batch_beats_ = batch_.size();
   }
@@ -246,28 +245,35 @@ void Writer::answer_batch(const Result<Position>& first) {
   if (batch_.empty()) return;
   {
     std::lock_guard lock(mutex_);
-    post_answers(Lane::beat, 0, batch_beats_, first);
-    post_answers(Lane::data, batch_beats_, batch_.size(), first);
+    const auto answer = [&](Lane lane, std::size_t begin, std::size_t end) {
+      first ? post_answers(lane, begin, end, *first) : post_error(lane, begin, end, first.error());
+    };
+    answer(Lane::beat, 0, batch_beats_);
+    answer(Lane::data, batch_beats_, batch_.size());
     batch_.swap(spent_);
   }
   spent_.clear();  // the data is freed outside the lock
 }
 
 // Answers travel to each handle in as few hand-overs as its appends lie in runs.
-void Writer::post_answers(Lane lane, std::size_t begin, std::size_t end, const Result<Position>& first) {
+void Writer::post_answers(Lane lane, std::size_t begin, std::size_t end, Position first) {
   CallbackThread* receiver = nullptr;
   for (std::size_t i = begin; i < end; ++i) {
     Append& append = batch_[i];
     if (!append.callbacks) continue;
     if (receiver != nullptr && receiver != append.callbacks.get()) receiver->post(lane, answers_);
     receiver = append.callbacks.get();
-    if (first) {
-      answers_.emplace_back([done = std::move(append.done), position = *first + i] { done(position); });
-    } else {
-      answers_.emplace_back([done = std::move(append.done), error = first.error()] { done(Failure(error)); });
-    }
+    answers_.push_back({std::move(append.done), first + i});
   }
   if (receiver != nullptr) receiver->post(lane, answers_);
+}
+
+void Writer::post_error(Lane lane, std::size_t begin, std::size_t end, const Error& error) {
+  for (std::size_t i = begin; i < end; ++i) {
+    Append& append = batch_[i];
+    if (!append.callbacks) continue;
+    append.callbacks->post(lane, [done = std::move(append.done), error] { done(Failure(error)); });
+  }
 }
 
 // True when the first chore is finished, so never where there is none.

@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/front_queue.h"
 #include "log/callback_thread.h"
 #include "log/log.h"
 #include "log/sqlite/checkpointer.h"
@@ -69,7 +70,7 @@ class Writer {
     Callbacks callbacks;
   };
   struct Queue {
-    std::deque<Append> appends;
+    FrontQueue<Append> appends;
     std::size_t bytes = 0;
   };
   struct Errand {
@@ -98,7 +99,8 @@ class Writer {
   void take_batch();
   Result<Position> write_batch();
   void answer_batch(const Result<Position>& first);
-  void post_answers(Lane lane, std::size_t begin, std::size_t end, const Result<Position>& first);
+  void post_answers(Lane lane, std::size_t begin, std::size_t end, Position first);
+  void post_error(Lane lane, std::size_t begin, std::size_t end, const Error& error);
 
   Result<bool> step_chore();
   void answer_chore(const Result<bool>& finished);
@@ -118,7 +120,7 @@ class Writer {
   std::optional<Sync> sync_set_;
   int wal_pages_ = 0;
   int checkpoint_due_ = kWalPagesStep;  // once the WAL has this many pages
-  std::vector<CallbackThread::Call> answers_;
+  std::vector<CallbackThread::Appended> answers_;
   std::size_t last_batch_ = 0;  // the entries of the last commit,
   Nanos last_commit_{0};        // and how long its COMMIT took
 
