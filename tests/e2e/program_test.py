@@ -553,6 +553,7 @@ class Checkout(ProgramTest):
         server = self.serve("--workers", "1", address="tcp:127.0.0.1:0")
         client, _ = self.hold("--timeout", "1s")
         server.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, server.pid, os.WSTOPPED | os.WNOWAIT)  # all of its threads
         client.stdin.write("1\n")
         client.stdin.close()
         self.assertEqual(client.wait(PATIENCE), 6)
