@@ -80,7 +80,7 @@ class CheckoutLease {
 namespace detail {
 
 // What all refusals of overloaded pools share.
-extern const Error checkout_overloaded;
+extern const Error kCheckoutOverloaded;
 
 }  // namespace detail
 
@@ -102,14 +102,14 @@ class Result<CheckoutLease<Worker>> {
                                       : detail::CheckoutClaim{}),
         error_(answer.slot != nullptr    ? nullptr
                : answer.error != nullptr ? answer.error
-                                         : &detail::checkout_overloaded) {}
+                                         : &detail::kCheckoutOverloaded) {}
   ~Result() {
     if (owned()) [[unlikely]]
       delete error_;
   }
   // What it is moved from has no lease any more, or another error.
   Result(Result&& other) noexcept : lease_(std::move(other.lease_)), error_(other.error_) {
-    if (error_ != nullptr) other.error_ = &detail::checkout_overloaded;
+    if (error_ != nullptr) other.error_ = &detail::kCheckoutOverloaded;
   }
   Result& operator=(Result&& other) noexcept {
     lease_ = std::move(other.lease_);
@@ -140,7 +140,7 @@ class Result<CheckoutLease<Worker>> {
   Error&& error() && { return std::move(own_error()); }
 
  private:
-  bool owned() const { return error_ != nullptr && error_ != &detail::checkout_overloaded; }
+  bool owned() const { return error_ != nullptr && error_ != &detail::kCheckoutOverloaded; }
   Error& own_error() {
     if (!owned()) error_ = new Error(*error_);
     return const_cast<Error&>(*error_);  // it was made by new, and is nobody else's

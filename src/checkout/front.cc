@@ -19,7 +19,7 @@ void WorkerAlarm::retire(std::string_view reason) const {
 
 namespace detail {
 
-const Error checkout_overloaded{Errc::overloaded, "checkout", {}};
+const Error kCheckoutOverloaded{Errc::overloaded, "checkout", {}};
 
 namespace {
 

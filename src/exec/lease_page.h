@@ -30,7 +30,7 @@ struct LeaseSlot {
 static_assert(std::atomic<std::int64_t>::is_always_lock_free && sizeof(LeaseSlot) == 32);
 
 constexpr std::size_t kLeaseSlots = 512;  // sessions of one process: one for each shard, and those that are ending
-static_assert(kLeaseSlots >= 2 * kShardsMax);
+static_assert(kLeaseSlots >= std::size_t{2} * kShardsMax);
 
 class LeasePage {
  public:
