@@ -44,8 +44,10 @@ void Tail::read(Cursor after, Log::ReadDone done) {
   const bool known = after == after_ && log_ == history_.id && link_known_ != 0;
   after_ = after;
   log_ = history_.id;
-  if (!known) link_known_ = 0;
-  if (!known) anchor_ = {after.position, 0};
+  if (!known) {
+    link_known_ = 0;
+    anchor_ = {after.position, 0};
+  }
   ask(anchor_.link != 0 ? Proof::by_link : Proof::by_script);
 }
 
