@@ -12,8 +12,8 @@ using namespace std::chrono_literals;
 int main(int argc, char** argv) {
   tenure::PoolOptions options;
   options.retry_backoff = 1ms;
+  std::atomic<int> rows_read{0};  // before the pool: its handler may run for as long as there is one
   tenure::Pool pool("imports", argc > 1 ? argv[1] : "memory:imports", options);
-  std::atomic<int> rows_read{0};
   pool.add_worker([&](tenure::Job& job) -> tenure::Outcome {
         const int rows = std::stoi(job.payload());
         int row = job.last_checkpoint() ? std::stoi(*job.last_checkpoint()) : 0;

@@ -263,14 +263,14 @@ TEST(Lease, KillWorksAlsoWithoutTheGuard) {
 }
 
 TEST(Bounds, FloodOfOutputIsCut) {
-  HostStage stage(HostStage::shell("yes out | head -c 6000000; yes err | head -c 6000000 >&2; echo the end >&2"));
+  HostStage stage(HostStage::shell("yes out | head -c 2500000; yes err | head -c 2500000 >&2; echo the end >&2"));
   const Heard end = stage.end_of(stage.start(JobKind::task));
   EXPECT_EQ(end.end, "finished");
   EXPECT_EQ(end.text.size(), kResultBytesMax);
 }
 
 TEST(Bounds, ErrorIsTheTailOfTheErrorOutput) {
-  HostStage stage(HostStage::shell("yes err | head -c 5000000 >&2; echo the end >&2; exit 9"));
+  HostStage stage(HostStage::shell("yes err | head -c 2500000 >&2; echo the end >&2; exit 9"));
   const Heard end = stage.end_of(stage.start(JobKind::task));
   EXPECT_EQ(end.end, "failed");
   EXPECT_LE(end.text.size(), kErrorBytesMax);

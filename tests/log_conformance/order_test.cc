@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <thread>
@@ -131,31 +132,42 @@ TEST_P(LogConformance, AnEntryOfTheLargestSizeFitsAndALargerOneIsRefused) {
 
 // The callbacks are held up until the beat has been sent, so that a beat which had to wait for the flood in front of it
 // would be answered last.
-TEST_P(LogConformance, ABeatOvertakesAFloodOfData) {
-  constexpr std::size_t kFlood = 2000;
-  const auto log = open();
+// How many of so many appends are answered before a beat that comes behind them. What the engine has committed before
+// the beat is handed over is among them.
+std::size_t answered_before_a_beat(Log& log, std::size_t flood) {
   std::promise<void> gate;
   const auto open_gate = gate.get_future().share();
   std::atomic<std::size_t> answered = 0;
-  std::vector<Answer<Result<Position>>> answers(kFlood);
+  std::vector<Answer<Result<Position>>> answers(flood);
   for (auto& answer : answers) {
-    log->append(Lane::data, Bytes(16384, 'd'), [&, callback = answer.callback()](Result<Position> position) {
+    log.append(Lane::data, Bytes(16384, 'd'), [&, callback = answer.callback()](Result<Position> position) {
       open_gate.wait();
       ++answered;
       callback(std::move(position));
     });
   }
   Answer<Result<Position>> beat;
-  std::size_t answered_before = 0;
-  log->append(Lane::beat, "beat", [&, callback = beat.callback()](Result<Position> position) {
-    answered_before = answered;
+  std::size_t before = 0;
+  log.append(Lane::beat, "beat", [&, callback = beat.callback()](Result<Position> position) {
+    before = answered;
     callback(std::move(position));
   });
   gate.set_value();
-  const auto position = beat.get();
-  ASSERT_TRUE(position) << position.error().message();
-  EXPECT_LE(answered_before, kFlood * 3 / 4);
+  EXPECT_TRUE(beat.get());
   for (auto& answer : answers) EXPECT_TRUE(answer.get());
+  return before;
+}
+
+// On a busy machine the engine may be done with the flood before this thread comes to the beat. Where beats do not
+// overtake, all of it is always answered first.
+TEST_P(LogConformance, ABeatOvertakesAFloodOfData) {
+  constexpr std::size_t kFlood = 2000;
+  const auto log = open();
+  std::size_t least = kFlood;
+  for (int trial = 0; trial < 10 && least > kFlood * 3 / 4; ++trial) {
+    least = std::min(least, answered_before_a_beat(*log, kFlood));
+  }
+  EXPECT_LE(least, kFlood * 3 / 4);
 }
 
 TEST_P(LogConformance, AReadOnlyOpenerReadsAndChangesNothing) {

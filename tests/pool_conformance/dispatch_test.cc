@@ -26,8 +26,8 @@ TEST_P(PoolDispatch, TaskIsDoneAndGone) {
 
 // A task that takes its time is told started while it runs.
 TEST_P(PoolDispatch, LongTaskIsToldStarted) {
-  Pool pool = open();
   Gate gate;
+  Pool pool = open();
   ASSERT_TRUE(pool.add_worker([&](Job&) { gate.pass(); }));
   const Ticket ticket = pool.dispatch_task("k").value();
   EXPECT_EQ(problem(ticket.wait_started(kPatience)), "");
@@ -128,9 +128,9 @@ std::string beside(const std::string& other, std::string key) {
 TEST_P(PoolDispatch, QueueBoundIsExact) {
   PoolOptions options = quick();
   options.max_queued_jobs = 10;
+  Gate gate;
   Pool pool = open(options);
   // A pool takes its options from its first member; with the gate closed nothing it has can begin.
-  Gate gate;
   WorkerOptions narrow;
   narrow.window = 1;
   ASSERT_TRUE(pool.add_worker([&](Job&) { gate.pass(); }, narrow));

@@ -58,8 +58,8 @@ TEST_P(PoolFailure, TaskIsTriedAgain) {
 
 // Out of attempts a task is a dead letter, with its error and payload; it can be retried and dropped.
 TEST_P(PoolFailure, DeadLetters) {
-  Pool pool = open();
   std::atomic<bool> broken{true};
+  Pool pool = open();
   ASSERT_TRUE(pool.add_worker([&](Job&) {
     if (broken) throw std::runtime_error("broken");
   }));
@@ -89,8 +89,8 @@ TEST_P(PoolFailure, DeadLetters) {
 
 // NoRetry buries a task at its first attempt.
 TEST_P(PoolFailure, NoRetry) {
-  Pool pool = open();
   std::atomic<int> attempts{0};
+  Pool pool = open();
   ASSERT_TRUE(pool.add_worker([&](Job&) -> Outcome {
     ++attempts;
     return NoRetry{"bad address"};
@@ -104,8 +104,8 @@ TEST_P(PoolFailure, NoRetry) {
 
 // Requeue of a task does not count as an attempt.
 TEST_P(PoolFailure, TaskMayBeRequeued) {
-  Pool pool = open();
   std::atomic<int> calls{0};
+  Pool pool = open();
   ASSERT_TRUE(pool.add_worker([&](Job& job) -> Outcome {
     if (++calls <= 5) return Requeue{};
     return std::to_string(job.attempt());
@@ -124,8 +124,8 @@ TEST_P(PoolFailure, WorkerOfTheWrongKind) {
 
 // A resident may end by itself, in good order or not; and one that is a function ends when it returns.
 TEST_P(PoolFailure, ResidentEndsByItself) {
-  Pool pool = open();
   Gate gate;
+  Pool pool = open();
   ASSERT_TRUE(pool.add_worker(run_handler([&](Job& job) -> std::string {
     gate.pass();
     if (job.payload() == "fail" && job.attempt() == 1) throw std::runtime_error("lost");

@@ -18,13 +18,13 @@ TEST_P(PoolLoad, OrderPerKey) {
   constexpr int kTasks = 200;
   PoolOptions options = quick();
   options.max_queued_jobs = kThreads * kTasks;
-  Pool pool = open(options);
   struct PerKey {
     std::atomic<int> running{0};
     std::map<int, int> last;  // by thread; tasks of a key run one at a time
   };
   std::vector<PerKey> keys(kKeys);
   std::atomic<int> wrong{0};
+  Pool pool = open(options);
   ASSERT_TRUE(pool.add_worker([&](Job& job) {
     PerKey& key = keys[std::stoul(job.key())];
     if (key.running.fetch_add(1) != 0) ++wrong;
@@ -56,11 +56,11 @@ TEST_P(PoolLoad, OrderPerKey) {
 TEST_P(PoolLoad, ConcurrencyIsBounded) {
   PoolOptions options = quick();
   options.concurrency = 3;
-  Pool pool = open(options);
   std::mutex mutex;
   std::condition_variable changed;
   int running = 0;
   int most = 0;
+  Pool pool = open(options);
   ASSERT_TRUE(pool.add_worker([&](Job&) {
     std::unique_lock lock(mutex);
     most = std::max(most, ++running);
@@ -76,8 +76,8 @@ TEST_P(PoolLoad, ConcurrencyIsBounded) {
 
 // A handler that is slow holds up its own key, and nobody else.
 TEST_P(PoolLoad, SlowHandlerHoldsUpNobodyElse) {
-  Pool pool = open();
   Gate gate;
+  Pool pool = open();
   ASSERT_TRUE(pool.add_worker([&](Job& job) {
     if (job.key() == "slow") gate.pass();
   }));
@@ -94,10 +94,10 @@ TEST_P(PoolLoad, SlowHandlerHoldsUpNobodyElse) {
 
 // Pools of one process share the log: what one dispatches another may run.
 TEST_P(PoolLoad, PoolsInOneProcessShareTheWork) {
-  Pool a = open();
-  Pool b = open();
   std::atomic<int> by_a{0};
   std::atomic<int> by_b{0};
+  Pool a = open();
+  Pool b = open();
   ASSERT_TRUE(a.add_worker([&](Job&) { ++by_a; }));
   ASSERT_TRUE(b.add_worker([&](Job&) { ++by_b; }));
   std::vector<Ticket> tickets;

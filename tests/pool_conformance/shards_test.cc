@@ -98,8 +98,8 @@ TEST_P(PoolShards, ListingsComePageByPageFromAll) {
 }
 
 TEST_P(PoolShards, DeadLettersOfAllAreListedRetriedAndDropped) {
-  Pool pool = sharded();
   std::atomic<bool> broken = true;
+  Pool pool = sharded();
   pool.add_worker([&](Job&) -> std::string {
         if (broken) throw NoRetry("it broke");
         return "mended";
@@ -151,9 +151,9 @@ TEST_P(PoolShards, ServedKeysOfAnyShardAreTheWorkers) {
 // The one who asks has no worker, and tells every shard; and if it could not, the workers would.
 TEST_P(PoolShards, AShutdownEndsAllAndTheNextPoolIsNew) {
   {
+    std::atomic<int> done = 0;
     Pool pool = sharded();
     Pool asks = sharded();
-    std::atomic<int> done = 0;
     pool.add_worker([&](Job&) {
           std::this_thread::sleep_for(2ms);
           ++done;
