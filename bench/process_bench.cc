@@ -3,12 +3,15 @@
 //
 //     process_bench [--repetitions N] [--ms N] [--pairs yes]
 //
+// Two programs are called: one that reads and writes like any program in any language, and one that leaves this to the
+// library (serve_calls), which looks for requests before it sleeps. The bare pair has the first.
+//
 // With --pairs it is the bare pair alone that is measured: where its two sides run, and whether the caller looks for
 // the answer for a while before it sleeps.
 //
-// The other end is this program itself, started with --echo. Medians are printed with their range over the repetitions;
-// what is compared is measured in turn, since the machine may be busy with other things. Processor time is that of the
-// calling thread and of the child, for each round trip.
+// The other end is this program itself, started with --echo or --serve. Medians are printed with their range over the
+// repetitions; what is compared is measured in turn, since the machine may be busy with other things. Processor time is
+// that of the calling thread and of the child, for each round trip.
 
 #include <fcntl.h>
 #include <sched.h>
@@ -27,6 +30,7 @@
 #include <fstream>
 #include <numeric>
 #include <string>
+#include <tenure/checkout_child.hpp>
 #include <tenure/checkout_process.hpp>
 #include <vector>
 
@@ -59,6 +63,12 @@ int echo() {
     std::memmove(buffer.data(), buffer.data() + whole, filled - whole);
     filled -= whole;
   }
+}
+
+// The same by the library's own loop.
+int serve() {
+  const auto work = [](std::string_view request) -> tenure::Result<std::string> { return std::string(request); };
+  return tenure::serve_calls(work) ? 0 : 1;
 }
 
 struct Figures {
@@ -109,8 +119,8 @@ std::string own_path() {
   return {path.data(), static_cast<std::size_t>(size)};
 }
 
-void measure_ours(Figures& figures) {
-  const auto worker = tenure::ProcessWorker::start({.command = {own_path(), "--echo"}});
+void measure_ours(Figures& figures, const char* mode) {
+  const auto worker = tenure::ProcessWorker::start({.command = {own_path(), mode}});
   must(worker.has_value(), worker ? "" : worker.error().message().c_str());
   const std::string request(kPayload, 'r');
   tenure::ProcessWorker& child = **worker;
@@ -230,28 +240,35 @@ void measure_pairs() {
   }
 }
 
-void measure_both() {
-  Figures ours;
+void measure_all() {
+  Figures plain;
+  Figures library;
   Figures bare;
   for (int i = 0; i < repetitions; ++i) {
     measure_bare(bare, {"bare"});
-    measure_ours(ours);
+    measure_ours(plain, "--echo");
+    measure_ours(library, "--serve");
   }
-  for (double& rate : ours.per_s) rate /= 1000;
-  const auto print = [](const char* what, const std::vector<double>& our, const std::vector<double>& its) {
-    std::printf("one at a time, %s us: %s, bare %s\n", what, with_range(our).c_str(), with_range(its).c_str());
+  const auto print = [&](const char* what, std::vector<double> Figures::* each) {
+    std::printf("one at a time, %s us: plain program %s, library's loop %s, bare %s\n", what,
+                with_range(plain.*each).c_str(), with_range(library.*each).c_str(), with_range(bare.*each).c_str());
   };
-  print("p50", ours.p50_us, bare.p50_us);
-  print("mean", ours.mean_us, bare.mean_us);
-  print("p99", ours.p99_us, bare.p99_us);
-  print("processor time", ours.cpu_us, bare.cpu_us);
-  std::printf("%d under way, thousands a second: %s\n", kWindow, with_range(ours.per_s).c_str());
+  print("p50", &Figures::p50_us);
+  print("mean", &Figures::mean_us);
+  print("p99", &Figures::p99_us);
+  print("processor time", &Figures::cpu_us);
+  for (Figures* figures : {&plain, &library}) {
+    for (double& rate : figures->per_s) rate /= 1000;
+  }
+  std::printf("%d under way, thousands a second: plain program %s, library's loop %s\n", kWindow,
+              with_range(plain.per_s).c_str(), with_range(library.per_s).c_str());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], "--echo") == 0) return echo();
+  if (argc > 1 && std::strcmp(argv[1], "--serve") == 0) return serve();
   bool pairs = false;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (std::strcmp(argv[i], "--pairs") == 0) pairs = true;
@@ -261,6 +278,6 @@ int main(int argc, char** argv) {
   if (pairs) {
     measure_pairs();
   } else {
-    measure_both();
+    measure_all();
   }
 }

@@ -1,6 +1,7 @@
 #include "process/channel.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace tenure::process {
@@ -14,8 +15,10 @@ constexpr std::size_t kGatherBytes = 64U << 10;
 
 void put_head(Bytes& into, char kind, std::size_t bytes) {
   const std::size_t size = bytes + 1;
-  for (int shift = 24; shift >= 0; shift -= 8) into.push_back(static_cast<char>(size >> shift & 0xFF));
-  into.push_back(kind);
+  std::array<char, kFrameHead> head{};
+  for (std::size_t i = 0; i < 4; ++i) head[i] = static_cast<char>(size >> (24 - 8 * i) & 0xFF);
+  head[4] = kind;
+  into.append(head.data(), head.size());
 }
 
 std::size_t size_at(const char* head) {

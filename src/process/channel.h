@@ -36,6 +36,8 @@ class Channel {
   Result<Frame> receive(Time deadline);
   // The next frame if it is there; Errc::timed_out, without having waited.
   Result<Frame> take();
+  // The next frame if it has been received already: asks nothing of the wire. A kind of zero if there is none.
+  Result<Frame> held() { return parse(); }
 
   bool unsent() const { return sent_ < out_.size(); }
   // Whether anything has come that was not taken; also true at the end of the stream. Reads what is there.
