@@ -57,11 +57,10 @@ void ThreadLoop::run_or_post(std::function<void()> work) {
   guest_ = true;
   work();
   work = nullptr;
-  std::deque<std::function<void()>> batch;
   for (int round = 0; round < kGuestRoundsMax && !of_guest_.empty(); ++round) {
-    batch.swap(of_guest_);
-    for (auto& posted : batch) posted();
-    batch.clear();
+    batch_.swap(of_guest_);
+    for (auto& posted : batch_) posted();
+    batch_.clear();
   }
   guest_ = false;
   std::unique_lock lock(mutex_);
@@ -108,23 +107,22 @@ void ThreadLoop::cancel(TimerId timer) {
 }
 
 void ThreadLoop::serve() {
-  std::deque<std::function<void()>> batch;
   std::unique_lock lock(mutex_);
   for (;;) {
     take_turn(lock);
     if (stopping_) break;
-    batch.swap(queue_);
+    batch_.swap(queue_);
     lock.unlock();
-    for (auto& work : batch) work();
-    batch.clear();
+    for (auto& work : batch_) work();
+    batch_.clear();
     fire_due();
     lock.lock();
     end_turn();
   }
-  batch.swap(queue_);
+  batch_.swap(queue_);
   lock.unlock();
   timers_.clear();
-  batch.clear();
+  batch_.clear();
 }
 
 // Once there is something to do, and no guest is at it.

@@ -8,7 +8,6 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -57,15 +56,16 @@ class ThreadLoop final : public Loop {
   std::map<Due, std::function<void()>> timers_;
   std::map<TimerId, Instant> due_of_;
   TimerId last_timer_ = 0;
-  std::deque<std::function<void()>> of_guest_;  // what a guest's work has posted
-  bool guest_ = false;                          // a guest has it
+  std::vector<std::function<void()>> of_guest_;  // what a guest's work has posted
+  std::vector<std::function<void()>> batch_;     // what is run; empty between turns, for its memory
+  bool guest_ = false;                           // a guest has it
 
   std::atomic<std::thread::id> holder_;  // who has the turn; for those who ask whether it is themselves
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<std::function<void()>> queue_;  // this and all below: guarded by mutex_
-  bool taken_ = false;                       // the turn
+  std::vector<std::function<void()>> queue_;  // this and all below: guarded by mutex_
+  bool taken_ = false;                        // the turn
   bool stopping_ = false;
   std::optional<Instant> asleep_until_;  // set while the loop's thread sleeps
   std::thread thread_;                   // last: it uses all of the above

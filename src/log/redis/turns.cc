@@ -45,19 +45,19 @@ void Turns::run_or_post(Work work) {
 }
 
 void Turns::take(const Work& work) {
-  std::vector<Work> after;
   {
     std::lock_guard turn(turn_);
     begin();
     if (work && !closed()) work();
     finish();
-    after.swap(after_);
+    calls_.swap(after_);
   }
-  for (Work& call : after) {
-    if (closed()) return;
+  for (Work& call : calls_) {
+    if (closed()) break;
     call();
     call = nullptr;
   }
+  calls_.clear();
 }
 
 void Turns::begin() {
@@ -68,7 +68,6 @@ void Turns::begin() {
 
 // What is posted in one turn is done in rounds, so that what comes together goes on together.
 void Turns::finish() {
-  std::deque<Work> round;
   for (int i = 0;; ++i) {
     {
       std::lock_guard lock(mutex_);
@@ -77,20 +76,20 @@ void Turns::finish() {
         if (!queue_.empty() && !closed_) wake_();
         break;
       }
-      round.swap(queue_);
+      round_.swap(queue_);
     }
-    for (Work& work : round) {
+    for (Work& work : round_) {
       if (closed()) break;
       work();
       work = nullptr;
     }
-    round.clear();
+    round_.clear();
   }
   holder_.store({}, std::memory_order_relaxed);
 }
 
 void Turns::close() {
-  std::deque<Work> unrun;
+  std::vector<Work> unrun;
   std::vector<Work> uncalled;
   {
     std::lock_guard lock(mutex_);

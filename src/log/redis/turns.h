@@ -5,7 +5,6 @@
 // woken. Work that is posted meanwhile is done before the turn ends.
 
 #include <atomic>
-#include <deque>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -43,9 +42,11 @@ class Turns {
   std::mutex turn_;
   std::atomic<std::thread::id> holder_;  // of turn_; for those who ask whether it is themselves
   std::vector<Work> after_;              // guarded by turn_
+  std::vector<Work> round_;              // guarded by turn_; empty between turns, for its memory
+  std::vector<Work> calls_;              // of the thread at the sockets; empty between its calls, likewise
 
   mutable std::mutex mutex_;  // taken after turn_
-  std::deque<Work> queue_;    // this and all below: guarded by mutex_
+  std::vector<Work> queue_;   // this and all below: guarded by mutex_
   bool open_ = false;         // somebody has the turn, and will look into the queue once more
   bool closed_ = false;
 };
