@@ -11,7 +11,6 @@
 
 #include "base/entropy.h"
 #include "log/redis/keys.h"
-#include "log/redis/reply.h"
 #include "log/redis/settings.h"
 
 namespace tenure::redis {
@@ -21,6 +20,11 @@ constexpr timeval kPatience{.tv_sec = 10, .tv_usec = 0};
 
 class Plain {
  public:
+  struct FreeReply {
+    void operator()(redisReply* reply) const { freeReplyObject(reply); }
+  };
+  using Answer = std::unique_ptr<redisReply, FreeReply>;
+
   static Result<Plain> connect(const Settings& settings) {
     redisContext* const context = settings.socket_path.empty()
                                       ? redisConnectWithTimeout(settings.addresses.front().host.c_str(),
@@ -41,7 +45,7 @@ class Plain {
     return plain;
   }
 
-  Result<Reply> ask(const std::vector<std::string>& words) {
+  Result<Answer> ask(const std::vector<std::string>& words) {
     std::vector<const char*> starts;
     std::vector<std::size_t> sizes;
     for (const std::string& word : words) {
@@ -50,8 +54,9 @@ class Plain {
     }
     void* const reply = redisCommandArgv(context_.get(), static_cast<int>(words.size()), starts.data(), sizes.data());
     if (reply == nullptr) return broken();
-    Reply answer(static_cast<redisReply*>(reply));
-    if (answer.value().is_error()) return fail(Errc::refused, "redis hop", "the server refused a plain command");
+    Answer answer(static_cast<redisReply*>(reply));
+    if (answer->type == REDIS_REPLY_ERROR)
+      return fail(Errc::refused, "redis hop", "the server refused a plain command");
     return answer;
   }
 
@@ -73,15 +78,26 @@ using SteadyClock = std::chrono::steady_clock;
 // So long after the last entry the reader waits for the next, and the server has nothing else to do.
 constexpr std::chrono::microseconds kIdle{200};
 
+// Of the first entry in an answer to XREAD: [[stream, [[id, fields] …]]]. Empty where there is none.
+std::string first_id(const redisReply& answer) {
+  const redisReply* at = &answer;
+  for (const std::size_t index : {0U, 1U, 0U, 0U}) {
+    if (at->type != REDIS_REPLY_ARRAY || at->elements <= index) return "";
+    at = at->element[index];
+  }
+  return at->type == REDIS_REPLY_STRING ? std::string(at->str, static_cast<std::size_t>(at->len)) : "";
+}
+
 // Waits for one entry after the other, each time on its own thread.
 class Follower {
  public:
   Follower(Plain reader, std::string key, int count)
       : reader_(std::move(reader)), key_(std::move(key)), times_(static_cast<std::size_t>(count)), thread_([this] {
           for (SteadyClock::time_point& time : times_) {
-            const Result<Reply> came = reader_.ask({"XREAD", "COUNT", "1", "BLOCK", "5000", "STREAMS", key_, after_});
+            const Result<Plain::Answer> came =
+                reader_.ask({"XREAD", "COUNT", "1", "BLOCK", "5000", "STREAMS", key_, after_});
             time = SteadyClock::now();
-            after_ = came ? std::string(came->value()[0][1][0][0].text()) : "";
+            after_ = came ? first_id(**came) : "";
             read_ = after_.empty() ? kFailed : read_ + 1;
             read_.notify_one();
             if (after_.empty()) return;
@@ -127,14 +143,14 @@ Result<std::vector<Nanos>> measure_hops(std::string_view url, int count) {
     for (int i = 0; i < count; ++i) {
       std::this_thread::sleep_for(kIdle);
       const SteadyClock::time_point began = SteadyClock::now();
-      const Result<Reply> sent = writer->ask({"XADD", key, "*", "data", data});
+      const Result<Plain::Answer> sent = writer->ask({"XADD", key, "*", "data", data});
       if (!sent) return Failure(sent.error());
       const std::optional<SteadyClock::time_point> came = follower.wait(i);
       if (!came) return fail(Errc::unavailable, "redis hop", "an entry did not come");
       hops.push_back(*came - began);
     }
   }
-  if (const Result<Reply> gone = writer->ask({"UNLINK", key}); !gone) return Failure(gone.error());
+  if (const Result<Plain::Answer> gone = writer->ask({"UNLINK", key}); !gone) return Failure(gone.error());
   return hops;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
-// Answers of a server. The protocol is hiredis' matter; these give its values an owner and a C++ face.
+// Answers of a server. The protocol is hiredis' matter; the values are ours: it would allocate two pieces of memory for
+// each, which an entry's answer has nine of, and all of one answer fits into one.
 
 #include <cstdint>
 #include <memory>
@@ -11,16 +12,18 @@
 #include "base/bytes.h"
 #include "base/result.h"
 
-struct redisReply;   // NOLINT(readability-identifier-naming): hiredis'
-struct redisReader;  // NOLINT(readability-identifier-naming)
+struct redisReader;  // NOLINT(readability-identifier-naming): hiredis'
 
 namespace tenure::redis {
+
+struct ReplyNode;   // a value
+class ReplyMemory;  // where those of a reply lie
 
 // A part of a Reply; valid as long as that is. A value of another kind reads as empty, zero or none, so that a server
 // that answers nonsense is met with a failed check and not with a crash.
 class Value {
  public:
-  explicit Value(const redisReply* value) : value_(value) {}
+  explicit Value(const ReplyNode* value) : value_(value) {}
 
   bool is_error() const;
   bool is_nil() const;
@@ -34,19 +37,21 @@ class Value {
   std::uint64_t number() const;
 
  private:
-  const redisReply* value_;
+  const ReplyNode* value_;
 };
 
 class Reply {
  public:
-  explicit Reply(redisReply* reply);
-  Value value() const { return Value(reply_.get()); }
+  Reply(std::unique_ptr<ReplyMemory> memory, const ReplyNode* root);
+  Reply(Reply&&) noexcept;
+  Reply& operator=(Reply&&) noexcept;
+  ~Reply();
+
+  Value value() const { return Value(root_); }
 
  private:
-  struct Free {
-    void operator()(redisReply* reply) const;
-  };
-  std::unique_ptr<redisReply, Free> reply_;
+  std::unique_ptr<ReplyMemory> memory_;
+  const ReplyNode* root_;
 };
 
 // Cuts the bytes of a connection into replies.
@@ -66,7 +71,8 @@ class ReplyParser {
 
  private:
   redisReader* reader_;
-  std::size_t unfinished_ = 0;  // bytes fed since the last whole reply
+  std::unique_ptr<ReplyMemory> memory_;  // of the reply that is being read
+  std::size_t unfinished_ = 0;           // bytes fed since the last whole reply
 };
 
 }  // namespace tenure::redis
