@@ -16,7 +16,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr int kIdleJobs = 200;
+constexpr int kIdleJobs = 1000;
 // The bare hops that they are compared with are measured in between, so many at a time: what else the machine does hits
 // both alike.
 constexpr int kIdleGroup = 20;
