@@ -119,7 +119,8 @@ class Replica {
   std::deque<std::pair<Position, std::uint64_t>> digests_;
   std::deque<Weighed> weighed_;  // entries since the last snapshot
   std::uint64_t bytes_since_ = 0;
-  std::uint64_t not_before_ = 0;  // of bytes_since_, after a snapshot that could not be stored
+  std::uint64_t state_bytes_max_ = 0;  // what the state weighed at most since the last snapshot was begun
+  std::uint64_t not_before_ = 0;       // of bytes_since_, after a snapshot that could not be stored
   std::size_t rank_ = 0;
   std::unique_ptr<SnapshotSource> source_;
   std::unique_ptr<SnapshotWriter> writer_;
