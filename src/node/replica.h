@@ -2,7 +2,8 @@
 
 // A machine that follows a log: loads the newest snapshot, applies every entry after it, and says when history was
 // lost. Also writes snapshots, a piece at a time between entries, when the log since the last one outweighs the
-// state twice: so the cost per record stays constant, and small beside that of the record itself.
+// state twice, or up to four times where the state has shrunk: so the cost per record stays constant, and small beside
+// that of the record itself.
 
 #include <cstdint>
 #include <deque>
