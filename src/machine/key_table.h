@@ -3,6 +3,7 @@
 // The keys of a pool and the jobs queued on each. A key has a slot as long as it has a job; the jobs of a key form
 // a list whose head is the one that is, or will be, held. A resident job is a list of one.
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -143,6 +144,28 @@ class KeyTable {
   }
 
   KeptJob& head(SlotId id) { return jobs[slots[id].head]; }
+
+  // Of a job that has been fetched itself; of a long one, its beginning.
+  void prefetch_payload(JobId id) const {
+    constexpr std::size_t kBytesMax = 256;
+    const Bytes& payload = jobs[id].payload;
+    fetch_ahead(payload.data(), std::min(payload.size(), kBytesMax));
+  }
+
+  // Calls `visit` for the job and those behind it in its list. They lie scattered like the keys: the next but one is
+  // fetched, and what the next one holds.
+  template <class Visit>
+  void visit_list(JobId first, Visit visit) const {
+    JobId next = kNone;
+    for (JobId job = first; job != kNone; job = next) {
+      next = jobs[job].next;
+      if (next != kNone) {
+        prefetch_payload(next);
+        if (jobs[next].next != kNone) jobs.prefetch(jobs[next].next);
+      }
+      visit(job);
+    }
+  }
 
   void push_back(SlotId id, JobId job) {
     Slot& slot = slots[id];

@@ -137,10 +137,10 @@ void Machine::each_slot_item(SlotId id, const std::function<void(const Bytes&)>&
   Bytes encoded = item.SerializeAsString();
   take(encoded);
   for (const JobId first : {slot.head, slot.delayed}) {
-    for (JobId job = first; job != kNone; job = table_.jobs[job].next) {
+    table_.visit_list(first, [&](JobId job) {
       encode_job(job, item, encoded);
       take(encoded);
-    }
+    });
   }
 }
 

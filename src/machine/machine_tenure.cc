@@ -87,8 +87,11 @@ void Machine::on(const v1::Done& record) {
   touch(slot);
   KeptJob& job = table_.head(slot);
   const TenureRef tenure = tenure_ref(slot);
+  // The key's next job has lain there since it was dispatched: it is fetched from memory while others are told.
+  if (job.next != kNone) table_.jobs.prefetch(job.next);
   // Not said again: the record itself names the ticket.
   tell(job.ticket, false, {job.ticket, TicketState::done, Errc{}, tenure.epoch, tenure.worker, record.result()});
+  if (job.next != kNone) table_.prefetch_payload(job.next);
   if (job.say) {
     if (const auto due = answers_.find(job.ticket); due != answers_.end()) {
       answer_order_.erase(due->second.order);

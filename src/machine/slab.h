@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/assert.h"
+#include "base/fetch_ahead.h"
 
 namespace tenure {
 
@@ -47,9 +48,7 @@ class Slab {
   // For a pass over many: the object is fetched from memory while earlier ones are worked on.
   void prefetch(std::uint32_t id) const {
     ASSERT(id < end_);
-    const auto* bytes = reinterpret_cast<const char*>(&blocks_[id / kBlock][id % kBlock]);
-    for (std::size_t at = 0; at < sizeof(T); at += kCacheLineBytes) __builtin_prefetch(bytes + at, 1);
-    __builtin_prefetch(bytes + sizeof(T) - 1, 1);
+    fetch_ahead(&blocks_[id / kBlock][id % kBlock], sizeof(T));
   }
 
   std::uint32_t end() const { return end_; }  // one past the largest number ever given
@@ -67,7 +66,6 @@ class Slab {
 
  private:
   static constexpr std::uint32_t kBlock = 1024;
-  static constexpr std::size_t kCacheLineBytes = 64;
 
   std::vector<std::unique_ptr<T[]>> blocks_;
   std::vector<std::uint32_t> free_;

@@ -146,8 +146,11 @@ std::optional<Result<Position>> Appender::Answer::take() {
   return std::exchange(came, std::nullopt);
 }
 
+// Where send_meanwhile() has taken the answer, it may have sent nothing. What was offered while the batch was under way
+// has been left to this turn, and nobody may ever offer anything again.
 void Appender::look_for_answer() {
-  if (std::optional<Result<Position>> answer = answer_->take()) answered(*std::move(answer));
+  if (std::optional<Result<Position>> answer = answer_->take()) return answered(*std::move(answer));
+  send_next();
 }
 
 // Whatever might be told of a batch may ask for what must not be done in the midst of an entry: then it waits.

@@ -15,6 +15,9 @@ constexpr std::size_t kSavedMax = 64;
 // The log may outweigh the state this many times before a snapshot is due. To read a log again is quicker than to write
 // a state, and where jobs come and go most of a snapshot is out of date before anybody could have read it.
 constexpr std::uint64_t kLogToState = 2;
+// A state that has shrunk since the last snapshot, as that of a pool which works off what was dispatched to it, is
+// about to shrink further, and the snapshot with it: it counts as large as it was, up to this many times what it is.
+constexpr std::uint64_t kShrunkMax = 2;
 // So much may be applied by the engine's thread itself where the node is idle. More would keep it from its sockets.
 constexpr std::size_t kInPlaceBytesMax = 16U << 10;
 
@@ -68,6 +71,7 @@ void Replica::loaded(Result<Snapshot> snapshot) {
   digests_.clear();
   weighed_.clear();
   bytes_since_ = 0;
+  state_bytes_max_ = 0;
   saved_.clear();
   if (!snapshot->chunks.empty()) saved_.push_back({cursor_.position, loop_.now()});
   backoff_.reset();
@@ -190,8 +194,12 @@ void Replica::note_saved(Position position) {
 
 void Replica::maybe_snapshot() {
   if (!options_.snapshots || source_ || machine_->gone()) return;
-  const std::uint64_t due = std::max(options_.snapshot_bytes_min, kLogToState * machine_->state_bytes());
+  const std::uint64_t state = machine_->state_bytes();
+  state_bytes_max_ = std::max(state_bytes_max_, state);
+  const std::uint64_t counted = std::min(state_bytes_max_, kShrunkMax * state);
+  const std::uint64_t due = std::max(options_.snapshot_bytes_min, kLogToState * counted);
   if (bytes_since_ < std::max(due + due / 2 * std::min<std::size_t>(rank_, 8), not_before_)) return;
+  state_bytes_max_ = state;
   snapshot_at_ = cursor_;
   source_ = machine_->begin_snapshot();
   writer_ = log_.begin_snapshot(snapshot_at_);

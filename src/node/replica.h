@@ -2,7 +2,8 @@
 
 // A machine that follows a log: loads the newest snapshot, applies every entry after it, and says when history was
 // lost. Also writes snapshots, a piece at a time between entries, when the log since the last one outweighs the
-// state twice: so the cost per record stays constant, and small beside that of the record itself.
+// state twice, or up to four times where the state has shrunk: so the cost per record stays constant, and small beside
+// that of the record itself.
 
 #include <cstdint>
 #include <deque>
@@ -119,7 +120,8 @@ class Replica {
   std::deque<std::pair<Position, std::uint64_t>> digests_;
   std::deque<Weighed> weighed_;  // entries since the last snapshot
   std::uint64_t bytes_since_ = 0;
-  std::uint64_t not_before_ = 0;  // of bytes_since_, after a snapshot that could not be stored
+  std::uint64_t state_bytes_max_ = 0;  // what the state weighed at most since the last snapshot was begun
+  std::uint64_t not_before_ = 0;       // of bytes_since_, after a snapshot that could not be stored
   std::size_t rank_ = 0;
   std::unique_ptr<SnapshotSource> source_;
   std::unique_ptr<SnapshotWriter> writer_;

@@ -83,6 +83,7 @@ class Tickets {
   void give_up_all(const Error& error);
 
  private:
+  void fetch(std::uint64_t number) const;
   void judge(const Machine& machine);
   void lose(std::vector<std::uint64_t> lost);
 

@@ -7,6 +7,11 @@
 #include "base/assert.h"
 
 namespace tenure {
+namespace {
+
+constexpr std::size_t kFirstCalls = 64;
+
+}  // namespace
 
 Callbacks::Callbacks() : thread_([this] { serve(); }) { pthread_setname_np(thread_.native_handle(), "tenure-calls"); }
 
@@ -48,6 +53,9 @@ void Callbacks::close() {
 
 void Callbacks::serve() {
   std::vector<Call> calls;
+  // A thread that only gives memory back is given no cache by jemalloc, and waits for a lock with each piece. This is
+  // where it takes some, which goes to whoever posts when the two are swapped.
+  calls.reserve(kFirstCalls);
   for (;;) {
     {
       std::unique_lock lock(mutex_);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fetch_ahead.h"
 #include "node/request.h"
 #include "pool/pending_ticket.h"
 
@@ -29,6 +30,8 @@ class Outbox {
 
   First first() const {
     const Waiting& first = waiting_[next_];
+    // The tickets were written by other threads, and come from their processors' caches.
+    if (next_ + kAhead < waiting_.size()) fetch_ahead(waiting_[next_ + kAhead].ticket.get(), sizeof(OpenTicket));
     return {{first.number, first.single, BytesView(records_).substr(sent_bytes_, first.bytes)}, first.ticket};
   }
 
@@ -50,6 +53,7 @@ class Outbox {
 
  private:
   static constexpr std::size_t kKeptBytes = 1U << 20;
+  static constexpr std::size_t kAhead = 8;
 
   struct Waiting {
     TicketPtr ticket;

@@ -113,6 +113,21 @@ TEST_F(AppenderTest, SendsInTheMidstOfAnEntryWhatTheLogHasTimeFor) {
   EXPECT_EQ(batch(log_.appends[0]).sequence(), 3U);
 }
 
+// An answer may be taken in the midst of an entry while it is too early for the next batch. What was offered before it
+// is sent when the entry is done, even if nothing else is offered any more.
+TEST_F(AppenderTest, SendsAfterAnEntryWhatWasNotSentInItsMidst) {
+  offer("a");
+  loop_.settle();
+  loop_.advance(2ms);
+  offer("b");
+  log_.answer(Position{1});
+  appender_.send_meanwhile();
+  EXPECT_TRUE(log_.appends.empty());
+  loop_.settle();
+  ASSERT_EQ(log_.appends.size(), 1U);
+  EXPECT_EQ(batch(log_.appends[0]).sequence(), 2U);
+}
+
 // Only what nobody wants to be told of: milestones may do what must not be done in the midst of an entry.
 TEST_F(AppenderTest, SendsNoMilestonesInTheMidstOfAnEntry) {
   offer("a");

@@ -97,12 +97,23 @@ class ManualLog final : public Log {
     oldest(std::move(result));
   }
 
+  // A snapshot that is never stored.
+  class Unstored final : public SnapshotWriter {
+   public:
+    void add(Bytes /*chunk*/) override {}
+    void commit(std::function<void(Status)> /*done*/) override {}
+  };
+  int snapshots_begun = 0;
+
   void append(Lane lane, Bytes data, AppendDone done) override {
     appends.push_back({lane, std::move(data), std::move(done)});
   }
   void read(Cursor after, ReadDone done) override { reads.push_back({after, std::move(done)}); }
   void load_snapshot(LoadDone done) override { loads.push_back(std::move(done)); }
-  std::unique_ptr<SnapshotWriter> begin_snapshot(Cursor /*at*/) override { return nullptr; }
+  std::unique_ptr<SnapshotWriter> begin_snapshot(Cursor /*at*/) override {
+    ++snapshots_begun;
+    return std::make_unique<Unstored>();
+  }
   void trim(Position /*before*/, std::function<void(Status)> /*done*/) override {}
   void remove(std::function<void(Status)> /*done*/) override {}
   void close() override {}

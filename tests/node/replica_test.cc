@@ -1,4 +1,5 @@
-// A replica reads on while it applies; a read that was under way when the state was given up is waited for.
+// A replica reads on while it applies; a read that was under way when the state was given up is waited for. It writes
+// snapshots when they are worth it.
 
 #include "node/replica.h"
 
@@ -107,6 +108,88 @@ TEST_F(ReplicaTest, BeginsALoadAnewWhenAnOutdatedReadFindsHistoryLost) {
   EXPECT_TRUE(log_.reads.empty());
   load();
   EXPECT_EQ(log_.reads.size(), 1U);
+}
+
+class SnapshotRuleTest : public testing::Test, private ReplicaEvents {
+ protected:
+  SnapshotRuleTest() : entropy_(1), replica_(log_, loop_, entropy_, {.snapshot_bytes_min = 1024}, *this) {
+    replica_.start();
+    log_.answer_load(Snapshot{});
+    loop_.settle();
+  }
+
+  void apply(const v1::Record& record) {
+    v1::Batch batch;
+    batch.set_format(kBatchFormat);
+    batch.set_sender(7);
+    batch.set_sequence(++position_);
+    *batch.add_records() = record;
+    log_.answer_read(std::vector{Entry{position_, static_cast<std::int64_t>(position_), batch.SerializeAsString()}});
+    loop_.settle();
+  }
+  static Bytes key(int number) { return "key-" + std::to_string(number); }
+  void dispatch(int number) {
+    v1::Record record;
+    record.mutable_dispatch()->set_ticket(1 + position_);
+    record.mutable_dispatch()->set_key(key(number));
+    record.mutable_dispatch()->set_kind(v1::TASK);
+    record.mutable_dispatch()->set_payload(Bytes(1024, 'x'));
+    apply(record);
+  }
+  void stop(int number) {
+    v1::Record record;
+    record.mutable_stop()->set_ticket(1 + position_);
+    record.mutable_stop()->set_key(key(number));
+    apply(record);
+  }
+  void tick() {
+    v1::Record record;
+    record.mutable_tick();
+    apply(record);
+  }
+  // Fills the state, whose log alone weighs less than a snapshot is worth.
+  void dispatch_all() {
+    for (int number = 0; number < kKeys; ++number) dispatch(number);
+    ASSERT_EQ(replica_.machine().keys(), kKeys);
+    ASSERT_EQ(log_.snapshots_begun, 0);
+    full_ = replica_.machine().state_bytes();
+  }
+
+  static constexpr int kKeys = 64;
+
+  ManualLoop loop_;
+  ManualLog log_;
+  SeededEntropy entropy_;
+  Position position_ = 0;
+  std::uint64_t full_ = 0;  // what the state weighed at most
+  Replica replica_;
+
+ private:
+  void history_lost() override { ADD_FAILURE(); }
+  void broken(const Error& error) override { ADD_FAILURE() << error.message(); }
+};
+
+// A snapshot is begun when the log outweighs the state twice.
+TEST_F(SnapshotRuleTest, TheLogMayOutweighTheStateTwice) {
+  dispatch_all();
+  while (log_.snapshots_begun == 0 && replica_.log_bytes() < 4 * full_) tick();
+  EXPECT_EQ(replica_.machine().state_bytes(), full_);
+  EXPECT_GE(replica_.log_bytes(), 2 * full_);
+  EXPECT_LT(replica_.log_bytes(), 2 * full_ + 100);
+}
+
+// While the state shrinks it is put off, since it becomes cheaper: until the log outweighs what is left four times.
+TEST_F(SnapshotRuleTest, AStateThatShrinksIsWaitedFor) {
+  dispatch_all();
+  int number = 0;
+  std::uint64_t before = 0;  // what the state weighed before the last one was stopped
+  while (log_.snapshots_begun == 0 && number < kKeys) {
+    before = replica_.machine().state_bytes();
+    stop(number++);
+  }
+  ASSERT_EQ(log_.snapshots_begun, 1);
+  EXPECT_GE(replica_.log_bytes(), 4 * replica_.machine().state_bytes());
+  EXPECT_LT(replica_.log_bytes(), 4 * before + 100);
 }
 
 }  // namespace
