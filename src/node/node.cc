@@ -29,7 +29,9 @@ Node::Node(const NodeWorld& world, NodeOptions options, NodeEvents& events)
       appender_(world.log, world.loop, world.clock, world.entropy, *this),
       replica_(world.log, world.loop, world.entropy, options_.replica, *this),
       tickets_(appender_, events_),
-      runtime_(world.host == nullptr ? nullptr : std::make_unique<Runtime>(world.loop, *world.host, appender_)),
+      runtime_(world.host == nullptr
+                   ? nullptr
+                   : std::make_unique<Runtime>(world.loop, *world.host, appender_, options.look_every)),
       heart_side_(std::make_shared<HeartSide>(world, events,
                                               HeartSide::NodeSide{
                                                   token_.guard([this](std::uint64_t session) { lease_armed(session); }),

@@ -60,6 +60,7 @@ struct NodeOptions {
   bool removes_log = true;         // when the pool has ended; otherwise somebody else does
   std::function<void(std::function<void()> then)> before_removal{};  // `then` is to be called, from any thread
   ReplicaOptions replica;
+  std::uint32_t look_every = 64;  // see Runtime; fewer where it is to be tested
 };
 
 // Where everything a node touches comes from. All must outlive it.

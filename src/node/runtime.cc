@@ -10,9 +10,6 @@
 namespace tenure {
 namespace {
 
-// How many tenures are granted before the runtime looks for what has been reported meanwhile.
-constexpr std::uint32_t kLookEvery = 64;
-
 // A record of the tenure, with nothing left in it of the one before.
 template <class Said>
 Said& begun(Said& said, std::uint64_t epoch, const Bytes& key) {
@@ -24,8 +21,8 @@ Said& begun(Said& said, std::uint64_t epoch, const Bytes& key) {
 
 }  // namespace
 
-Runtime::Runtime(Loop& loop, Host& host, Appender& appender)
-    : loop_(loop), host_(host), appender_(appender), record_(std::make_unique<v1::Record>()) {}
+Runtime::Runtime(Loop& loop, Host& host, Appender& appender, std::uint32_t look_every)
+    : loop_(loop), host_(host), appender_(appender), look_every_(look_every), record_(std::make_unique<v1::Record>()) {}
 
 Runtime::~Runtime() = default;
 
@@ -62,7 +59,7 @@ void Runtime::granted(const Grant& grant) {
                Bytes(grant.payload),
                grant.has_checkpoint,
                Bytes(grant.checkpoint)});
-  if (++granted_since_look_ >= kLookEvery) look_meanwhile();
+  if (++granted_since_look_ >= look_every_) look_meanwhile();
 }
 
 // An entry that grants a thousand tenures takes the loop for a millisecond, in which the first of them may have ended:

@@ -27,7 +27,8 @@ class Record;
 // else wait together, and one turn of the loop takes them all.
 class Runtime final : public HoldReports {
  public:
-  Runtime(Loop& loop, Host& host, Appender& appender);
+  // `look_every`: how many tenures an entry may grant before it is looked for what has been reported meanwhile.
+  Runtime(Loop& loop, Host& host, Appender& appender, std::uint32_t look_every);
   ~Runtime() override;
 
   // The session whose tenures are to be held, and until when its lease is sure (nanoseconds since boot).
@@ -99,6 +100,7 @@ class Runtime final : public HoldReports {
   Loop& loop_;
   Host& host_;
   Appender& appender_;
+  const std::uint32_t look_every_;
   std::uint64_t session_ = 0;
   std::function<std::int64_t()> lease_until_;
   IdMap<Held> holds_;  // by epoch; until both the host and the machine are done with it

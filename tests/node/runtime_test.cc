@@ -51,7 +51,7 @@ class RuntimeTest : public testing::Test, private AppenderEvents {
   SeededEntropy entropy_{1};
   Appender appender_{log_, loop_, loop_, entropy_, *this};
   SilentHost host_;
-  Runtime runtime_{loop_, host_, appender_};
+  Runtime runtime_{loop_, host_, appender_, 64};
 
  private:
   void append_gave_up() override {}

@@ -101,9 +101,9 @@ void narrate(const Plan& plan, Recorder& recorder) {
   }
   std::printf(
       "  wires: lost %.3f, answer lost %.3f, held %.3f, duplicated %.3f, split %.2f, commit fails %.2f, load fails "
-      "%.2f\n",
+      "%.2f; answered meanwhile %.1f, looked every %u\n",
       plan.wires.request_lost, plan.wires.answer_lost, plan.wires.held, plan.wires.duplicated, plan.wires.split_reads,
-      plan.wires.snapshot_commit_fails, plan.wires.snapshot_load_fails);
+      plan.wires.snapshot_commit_fails, plan.wires.snapshot_load_fails, plan.wires.answered_meanwhile, plan.look_every);
   recorder.on_event = [](Time at, const What& what) {
     std::printf("%14s  %s\n", seconds(at).c_str(), std::visit(Teller{}, what).c_str());
   };

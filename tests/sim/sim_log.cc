@@ -173,6 +173,7 @@ void SimLog::append(Lane lane, Bytes data, AppendDone done) {
 void SimLog::read(Cursor after, ReadDone done) {
   ASSERT(!state_->reading);
   state_->reading = true;
+  wires_.answer_meanwhile(*connection_);
   send(std::make_unique<ReadCall>(wires_, after, state_, std::move(done)), Call::Kind::read);
 }
 

@@ -51,6 +51,11 @@ void choose_wires(Plan& plan, Dice& dice) {
   plan.wires.data_extra_max = dice.chance(0.3) ? dice.magnitude(kMilli, 500 * kMilli) : 0;
   plan.wires.timeout = dice.magnitude(200 * kMilli, 5 * kSecond);
   plan.wires.late_max = dice.between(plan.lease, 4 * plan.lease);
+  // What an engine's thread brings while the node is at an entry.
+  if (dice.chance(0.5)) {
+    plan.look_every = static_cast<std::uint32_t>(dice.between(1, 3));
+    plan.wires.answered_meanwhile = static_cast<double>(dice.between(1, 10)) / 10;
+  }
 }
 
 void choose_work(Plan& plan, Dice& dice) {

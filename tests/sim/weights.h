@@ -70,6 +70,7 @@ struct Plan {
   std::uint32_t max_attempts = 3;
   std::uint32_t quarantine_after = 0;  // deaths of holders; zero: never
   std::uint64_t snapshot_bytes_min = 4096;
+  std::uint32_t look_every = 64;  // as NodeOptions has it
   ServerOptions server;
   WireOptions wires;
   Work work;

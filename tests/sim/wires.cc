@@ -143,6 +143,7 @@ void Wires::answer(Id id) {
     ++faults_;
     return give_up(id, true);
   }
+  call->answered = true;
   Time span = latency(*call);
   if (call->kind == Call::Kind::read) span += dice_.tailed(0, call->link->read_delay_max);
   world_.after(span, [this, id] {
@@ -153,14 +154,27 @@ void Wires::answer(Id id) {
   });
 }
 
+void Wires::answer_meanwhile(std::uint64_t connection) {
+  if (options_.answered_meanwhile == 0) return;
+  for (std::size_t index = 0; index < slots_.size(); ++index) {
+    const Slot& slot = slots_[index];
+    if (!slot.call || slot.call->connection != connection || slot.call->kind != Call::Kind::append) continue;
+    if (!slot.call->answered || slot.call->link->to_host_cut || !dice_.chance(options_.answered_meanwhile)) continue;
+    deliver(Id{slot.generation} << 32 | index);
+  }
+}
+
 void Wires::hand_over(Id id) {
   find(id)->engine->post([this, id] {
-    if (find(id) == nullptr) return;
-    // Out of the table first: the callback may send again, and so move the table.
-    const auto call = std::move(slots_[id & kIndexMask].call);
-    release(id);
-    call->deliver();
+    if (find(id) != nullptr) deliver(id);
   });
+}
+
+void Wires::deliver(Id id) {
+  // Out of the table first: the callback may send again, and so move the table.
+  const auto call = std::move(slots_[id & kIndexMask].call);
+  release(id);
+  call->deliver();
 }
 
 // The caller is told that it does not know, or, where nothing can have happened, that the server was out of reach.

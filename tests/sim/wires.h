@@ -28,6 +28,9 @@ struct WireOptions {
   double duplicated = 0;
   Time late_max = 10 * kSecond;  // how late what is held or duplicated may arrive
   double split_reads = 0;        // a read gets a few entries only, though there are more
+  // Of the appends whose answer is on its way when a node reads on, before it applies what it has read: the answer
+  // comes while it does. No fault.
+  double answered_meanwhile = 0;
   double snapshot_commit_fails = 0;
   double snapshot_load_fails = 0;
 };
@@ -59,8 +62,9 @@ class Call {
   SimLoop* engine = nullptr;  // the thread that answers are delivered on
   Process* process = nullptr;
   Time sent = 0;
-  bool settled = false;  // it was served, or given up: its answer is on the way
-  bool copied = false;   // another copy of it is under way, so nobody may say that it did not happen
+  bool settled = false;   // it was served, or given up: its answer is on the way
+  bool answered = false;  // of these, the former
+  bool copied = false;    // another copy of it is under way, so nobody may say that it did not happen
 };
 
 class Wires {
@@ -88,6 +92,8 @@ class Wires {
   std::uint64_t open() { return ++connections_; }
   void send(std::unique_ptr<Call> call);
   void forget(std::uint64_t connection);
+  // Some answers that are on their way to the connection come now, as if on another thread.
+  void answer_meanwhile(std::uint64_t connection);
   std::size_t entries_per_read();
   bool snapshot_fails(bool loading);
 
@@ -111,6 +117,7 @@ class Wires {
   void arrive_at_cut(Id id);
   void answer(Id id);
   void hand_over(Id id);
+  void deliver(Id id);
   void give_up(Id id, bool may_have_happened);
 
   World& world_;
