@@ -29,10 +29,16 @@ class ReplyMemory {
   ReplyMemory(const ReplyMemory&) = delete;
   ReplyMemory& operator=(const ReplyMemory&) = delete;
 
-  // Null where there is none left.
+  // Null where there is none left. What is large gets a block of its own, and the rest of the last one stays in use.
   void* take(std::size_t bytes) noexcept {
     bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-    if (bytes > left_ && !grow(bytes)) return nullptr;
+    if (bytes > left_) {
+      if (bytes > kBlockBytes / 4) return add_block(bytes);
+      char* const block = add_block(kBlockBytes);
+      if (block == nullptr) return nullptr;
+      free_ = block;
+      left_ = kBlockBytes;
+    }
     left_ -= bytes;
     return std::exchange(free_, free_ + bytes);
   }
@@ -46,15 +52,11 @@ class ReplyMemory {
   static constexpr std::size_t kBlockBytes = 32U << 10;
   static constexpr std::size_t kBlockHead = (sizeof(Block) + kAlignment - 1) / kAlignment * kAlignment;
 
-  // What is large gets a block of its own size, and the rest of the last one stays in use.
-  bool grow(std::size_t bytes) noexcept {
-    const std::size_t size = std::max(bytes, kBlockBytes);
-    void* memory = ::operator new(kBlockHead + size, std::nothrow);
-    if (memory == nullptr) return false;
+  char* add_block(std::size_t bytes) noexcept {
+    void* const memory = ::operator new(kBlockHead + bytes, std::nothrow);
+    if (memory == nullptr) return nullptr;
     more_ = new (memory) Block{more_};
-    free_ = static_cast<char*>(memory) + kBlockHead;
-    left_ = size;
-    return true;
+    return static_cast<char*>(memory) + kBlockHead;
   }
 
   Block* more_ = nullptr;
@@ -81,10 +83,13 @@ void* create_string(const redisReadTask* task, char* text, std::size_t size) {
   return add(task, {.type = task->type, .text = {copy, size}});
 }
 
+constexpr std::size_t kValueBytesMin = 4;  // ":1\r\n"
+
 // hiredis 0.14 counts in int, later ones in size_t.
 template <class Count>
 void* create_array(const redisReadTask* task, Count count) {
   const auto size = static_cast<std::size_t>(count);
+  if (size > ReplyParser::kReplyBytesMax / kValueBytesMin) return nullptr;  // it could never become whole
   auto** elements =
       static_cast<const ReplyNode**>(static_cast<ReplyMemory*>(task->privdata)->take(size * sizeof(ReplyNode*)));
   if (elements == nullptr) return nullptr;
