@@ -138,6 +138,7 @@ Result<std::string> PoolImpl::add_worker(std::shared_ptr<Handler> handler, Worke
   if (!handler) return fail(Errc::invalid, "add worker", "there is no handler");
   if (options.id.empty()) options.id = shards_->node_name() + "/" + to_hex(SystemEntropy().id()).substr(0, 8);
   std::string id = options.id;
+  (void)forget_left(id);
   // An id that is taken here must keep its handler.
   if (!host_->add_handler(id, std::move(handler))) {
     return fail(Errc::key_exists, "add worker", "this process has a worker '" + id + "' already");
@@ -151,9 +152,27 @@ Result<std::string> PoolImpl::add_worker(std::shared_ptr<Handler> handler, Worke
 }
 
 Status PoolImpl::remove_worker(const std::string& id, Deadline deadline) {
+  if (forget_left(id)) return {};
   Status removed = shards_->remove_worker(id, deadline);
   if (removed) host_->remove_handler(id);
+  std::lock_guard lock(leaving_mutex_);
+  if (removed) {
+    leaving_.erase(id);
+  } else if (removed.error().code == Errc::timed_out) {
+    leaving_.insert(id);
+  }
   return removed;
+}
+
+// Whether the worker was leaving when somebody had waited for long enough, and has left since.
+bool PoolImpl::forget_left(const std::string& id) {
+  {
+    std::lock_guard lock(leaving_mutex_);
+    if (!leaving_.contains(id) || shards_->has_worker(id)) return false;
+    leaving_.erase(id);
+  }
+  host_->remove_handler(id);
+  return true;
 }
 
 Status PoolImpl::refuse_handlers(const char* operation) const {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <tenure/pool.hpp>
 #include <vector>
@@ -35,6 +36,7 @@ class PoolImpl final {
   PoolImpl(std::string name, PoolOptions options);
 
   void say(LogLevel level, std::string text);
+  bool forget_left(const std::string& id);
   Status refuse_handlers(const char* operation) const;
 
   // What a shard's node has for the logger.
@@ -49,6 +51,8 @@ class PoolImpl final {
   std::unique_ptr<ThreadHost> host_;   // outlives the cores, whose hearts may fence it to the last
   std::mutex voices_mutex_;
   std::vector<std::unique_ptr<Voice>> voices_;  // guarded by voices_mutex_
+  std::mutex leaving_mutex_;
+  std::set<std::string> leaving_;  // guarded by leaving_mutex_: workers that were not waited for until they had left
   std::unique_ptr<Shards> shards_;
 };
 

@@ -138,7 +138,16 @@ Status Shards::remove_worker(const std::string& id, Deadline deadline) {
   std::vector<PoolCore*> cores = open_ones();
   std::erase_if(cores, [&](const PoolCore* core) { return !core->has_worker(id); });
   if (cores.empty()) return core(0).remove_worker(id, deadline);
-  return each(cores, [&](PoolCore& core) { return core.remove_worker(id, deadline); });
+  return each(cores, [&](PoolCore& core) -> Status {
+    Status removed = core.remove_worker(id, deadline);
+    if (!removed && removed.error().code == Errc::invalid) return {};  // it has left since we looked
+    return removed;
+  });
+}
+
+bool Shards::has_worker(const std::string& id) const {
+  const std::vector<PoolCore*> cores = open_ones();
+  return std::any_of(cores.begin(), cores.end(), [&](const PoolCore* core) { return core->has_worker(id); });
 }
 
 Status Shards::serve(const std::string& worker, const std::vector<Bytes>& add, const std::vector<Bytes>& remove) {

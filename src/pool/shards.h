@@ -61,6 +61,7 @@ class Shards final : private HoldReports {
   Result<TicketPtr> submit(const Request& request);
   Status add_worker(const NodeWorker& worker, Deadline deadline);
   Status remove_worker(const std::string& id, Deadline deadline);
+  bool has_worker(const std::string& id) const;  // in any of them, as PoolCore has it
   Status serve(const std::string& worker, const std::vector<Bytes>& add, const std::vector<Bytes>& remove);
   Status drain(const std::string& worker);
   std::vector<std::string> workers() const { return places_.front().core.load()->workers(); }

@@ -221,6 +221,29 @@ TEST_P(PoolShards, AWorkerThatTakesLongToLeaveIsRemovedTheSecondTime) {
   EXPECT_TRUE(pool.add_worker([](Job&) { return std::string(); }, {.id = "w"}));
 }
 
+// It leaves although nobody waits for it any more, and its id is free again.
+TEST_P(PoolShards, AWorkerThatHasLeftMeanwhileIsRemovedOrAddedAnew) {
+  for (const bool remove_again : {true, false}) {
+    Gate gate;
+    Pool pool = sharded();
+    Worker worker = pool.add_worker([&](Job&) { gate.pass(); }, {.id = "w"}).value();
+    ASSERT_TRUE(pool.dispatch_task("long").value().wait_started(kPatience));
+    EXPECT_EQ(code_of(pool.remove_worker(worker, 10ms)), Errc::timed_out);
+    gate.open();
+    if (remove_again) {
+      while (!pool.local_workers().empty()) std::this_thread::yield();  // of the first shard
+      EXPECT_EQ(problem(pool.remove_worker(worker, kPatience)), "");
+      EXPECT_EQ(code_of(pool.remove_worker(worker, kPatience)), Errc::invalid);
+    }
+    const auto add = [&] { return pool.add_worker([](Job&) { return std::string("new"); }, {.id = "w"}); };
+    Result<Worker> added = add();
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (code_of(added) == Errc::key_exists && std::chrono::steady_clock::now() < deadline) added = add();
+    ASSERT_EQ(problem(added), "");
+    EXPECT_EQ(pool.dispatch_task("k").value().wait_done(kPatience).value(), "new");
+  }
+}
+
 TEST_P(PoolShards, OfTwoThatWantAnIdOneGetsIt) {
   Pool one = sharded();
   Pool two = sharded();

@@ -1,6 +1,9 @@
-// Promises j to l: the nodes agree, the pool recovers, and nothing grows without bound.
+// Promises j to l, o, p and r: the nodes agree, the pool recovers, nothing grows without bound, and nothing happens
+// without a reason.
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "base/bytes.h"
 #include "sim/log_fold.h"
@@ -38,6 +41,32 @@ void check_calm(const History& history, Verdict& verdict) {
     }
     if (const auto* crashed = std::get_if<ProcessCrashed>(&event.what)) {
       verdict.broken('o', event.at, "process " + std::to_string(crashed->process) + " died for no reason");
+    }
+  }
+}
+
+// What a node has to say must not lie there until it has something else to say.
+void check_told(const History& history, const Expectations& expected, Verdict& verdict) {
+  std::map<std::uint64_t, const Event*> untold;  // by epoch
+  std::set<std::uint64_t> told;
+  const auto late = [&](const Event& end, Time at) {
+    if (at - end.at <= expected.telling) return;
+    const auto& hold = std::get<HoldEnded>(end.what);
+    verdict.broken('r', at,
+                   "the end of " + hold.key + " (epoch " + std::to_string(hold.epoch) + ") at " + seconds(end.at) +
+                       " was not in the log after " + seconds(expected.telling));
+  };
+  for (const Event& event : history) {
+    if (const auto* ended = std::get_if<HoldEnded>(&event.what)) {
+      if (!told.contains(ended->epoch)) untold.emplace(ended->epoch, &event);
+    } else if (const auto* known = std::get_if<LogEnded>(&event.what)) {
+      told.insert(known->epoch);
+      const auto found = untold.find(known->epoch);
+      if (found == untold.end()) continue;
+      late(*found->second, event.at);
+      untold.erase(found);
+    } else if (std::holds_alternative<Closed>(event.what)) {
+      for (const auto& [epoch, end] : untold) late(*end, event.at);
     }
   }
 }

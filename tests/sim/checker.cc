@@ -43,7 +43,10 @@ std::vector<Violation> check(const History& history, const Expectations& expecte
   check_writes(history, holds, expected, verdict);
   check_deadlines(holds, expected, verdict);
   check_jobs(history, expected, verdict);
-  if (expected.calm) check_calm(history, verdict);
+  if (expected.calm) {
+    check_calm(history, verdict);
+    check_told(history, expected, verdict);
+  }
   check_whole(history, verdict);
   if (expected.all_answered) check_answers(history, verdict);
   check_agreement(history, verdict);

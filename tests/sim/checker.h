@@ -20,6 +20,7 @@
 //   o  where nothing goes wrong nobody is declared dead, and no process dies
 //   p  no node gives up for good: every fault here is one that passes
 //   q  who asks, and lives, hears what became of it
+//   r  where nothing goes wrong, the end of a hold is soon in the log
 
 #include <cstdint>
 #include <string>
@@ -45,6 +46,7 @@ struct Expectations {
   std::uint64_t log_entries_max = UINT64_MAX;
   bool all_answered = true;  // the run was long enough for every answer
   bool calm = false;         // nothing went wrong in the run
+  Time telling = INT64_MAX;  // from the end of a hold until it is in the log, in such a run
   bool all_settled = true;   // the run was long enough for every task to end
   bool begins_late = false;  // between the last look at the lease and a hold's beginning the process may stand still
 };

@@ -383,6 +383,16 @@ TEST(Checker, K_RecoversInTime) {
   EXPECT_EQ(healed(14).at(20).end(1, "k", 5).log(50, Step::done).ungrant("k", 5).at(30).close().verdict(five), "");
 }
 
+TEST(Checker, R_EndsAreToldSoon) {
+  const Expectations soon{.calm = true, .telling = kSecond};
+  const auto ended = [] { return held().at(0).lease(1, 100).at(5).end(1, "k", 5); };
+  EXPECT_EQ(ended().at(6).ungrant("k", 5).at(30).close().verdict(soon), "");
+  EXPECT_EQ(ended().at(6.1).ungrant("k", 5).at(30).close().verdict(soon), "r");
+  EXPECT_EQ(ended().at(30).close().verdict(soon), "r");
+  EXPECT_EQ(ended().at(5.9).close().verdict(soon), "");
+  EXPECT_EQ(ended().at(30).close().verdict({}), "") << "where something may go wrong it may take longer";
+}
+
 TEST(Checker, L_LogIsBounded) {
   const Expectations small{.bytes_since_snapshot_max = 2000, .log_entries_max = 100};
   EXPECT_EQ(Story().add(Closed{100, 2000, 50}).verdict(small), "");

@@ -197,6 +197,8 @@ Expectations PoolRun::expectations() const {
   Expectations expected;
   expected.lease = plan_.lease;
   expected.calm = plan_.calm();
+  // The batch before is on its way, there and back; and then this.
+  expected.telling = 4 * (plan_.wires.latency_max + plan_.wires.data_extra_max) + 20 * kMilli;
   // What may hold up the heart's thread is for the margin to cover. It may be stuck just when its process goes on.
   if (plan_.interval(Fault::stall) != 0) {
     expected.watchdog_slack += plan_.lease / 50;
