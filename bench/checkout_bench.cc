@@ -138,6 +138,7 @@ Rate rate(Pool& pool, std::size_t threads) {
   std::atomic<std::uint64_t> rounds{0};
   std::atomic<double> spent{0};
   std::vector<std::thread> running;
+  running.reserve(threads);
   for (std::size_t i = 0; i < threads; ++i) {
     running.emplace_back([&, i] {
       while (!go) std::this_thread::yield();
@@ -178,6 +179,7 @@ Latency latency(OurPool& pool, std::size_t threads) {
   Histogram all{};
   std::uint64_t longest = 0;
   std::vector<std::thread> running;
+  running.reserve(threads);
   for (std::size_t i = 0; i < threads; ++i) {
     running.emplace_back([&] {
       Histogram mine{};
@@ -268,10 +270,12 @@ Rate async_rate(std::size_t callers, std::size_t workers, std::size_t threads) {
   };
   // All workers are taken, so that everybody waits; giving them back sets it going, on so many threads.
   std::vector<tenure::CheckoutLease<int>> leases;
+  leases.reserve(workers);
   for (std::size_t i = 0; i < workers; ++i) leases.push_back(*pool.pool().checkout());
   for (Caller& caller : all) ask(caller);
   std::atomic<double> spent{0};
   std::vector<std::thread> running;
+  running.reserve(threads);
   const auto begun = Clock::now();
   for (std::size_t i = 0; i < threads; ++i) {
     running.emplace_back([&, i] {
@@ -301,6 +305,7 @@ void refusals() {
     std::thread crowd;
     double accepted_per_cpu = 0;
     std::vector<tenure::CheckoutLease<int>> leases;
+    leases.reserve(kWorkers);
     for (std::size_t i = 0; i < kWorkers; ++i) leases.push_back(*pool.pool().checkout());
     if (crowded) {
       crowd = std::thread([&] {

@@ -147,7 +147,8 @@ void WarmHost::tell(WarmProgram& program) {
     if (program.job()) reports_->checkpoint(hold, std::move(checkpoint));
   }
   std::optional<Verdict> answer = program.answer();
-  if (answer && program.job()) {
+  const bool answered = answer.has_value();
+  if (answered && program.job()) {
     conclude(program, *std::move(answer));
     if (!program.ending && stays(program, program.worn.free_since.value_or(Instant{}))) free_.push_back(&program);
   }
@@ -155,7 +156,7 @@ void WarmHost::tell(WarmProgram& program) {
   const bool silent = std::exchange(program.silent, false);
   if (std::exchange(program.broken, false) || silent)
     guard_.stop_program(program.number, BootClock().now() + kBrokenPatience);
-  if (answer && !waiting_.empty()) guard_lost_ ? post([this] { serve_waiting(); }) : serve_waiting();
+  if (answered && !waiting_.empty()) guard_lost_ ? post([this] { serve_waiting(); }) : serve_waiting();
 }
 
 void WarmHost::tell_started() {
