@@ -28,11 +28,11 @@ int usable_cores() {
 // gains by looking would else be lost by others, whom it does not measure.
 class Seat {
  public:
-  Seat() : taken_(looking.fetch_add(1, std::memory_order_relaxed) < seats()) {
-    if (!taken_) looking.fetch_sub(1, std::memory_order_relaxed);
+  Seat() : taken_(looking_.fetch_add(1, std::memory_order_relaxed) < seats()) {
+    if (!taken_) looking_.fetch_sub(1, std::memory_order_relaxed);
   }
   ~Seat() {
-    if (taken_) looking.fetch_sub(1, std::memory_order_relaxed);
+    if (taken_) looking_.fetch_sub(1, std::memory_order_relaxed);
   }
   Seat(const Seat&) = delete;
   Seat& operator=(const Seat&) = delete;
@@ -45,11 +45,11 @@ class Seat {
     return half;
   }
 
-  static std::atomic<int> looking;
+  static std::atomic<int> looking_;
   const bool taken_;
 };
 
-std::atomic<int> Seat::looking{0};
+std::atomic<int> Seat::looking_{0};
 
 }  // namespace
 

@@ -82,7 +82,7 @@ Result<std::uint32_t> create_or_check_schema(Connection& connection, const LogOp
         connection.path() + ": the file is not writable for this user: change its permissions or open read-only");
   }
   if (!*empty) {
-    const Result<std::uint32_t> shards = check_schema(connection, options);
+    Result<std::uint32_t> shards = check_schema(connection, options);
     if (!shards) return shards;
     if (Status wal = use_wal(connection); !wal) return Failure(wal.error());
     return shards;

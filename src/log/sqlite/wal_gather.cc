@@ -44,24 +44,24 @@ int flush_wal(sqlite3_file* file) {
 }
 
 // What has to find in the file all that was written to it.
-template <auto method, class... Args>
+template <auto Method, class... Args>
 int after_flush(sqlite3_file* file, Args... args) {
   if (const int code = flush_wal(file); code != SQLITE_OK) return code;
   sqlite3_file* const real = real_of(file);
-  return (real->pMethods->*method)(real, args...);
+  return (real->pMethods->*Method)(real, args...);
 }
 
-template <auto method, class... Args>
+template <auto Method, class... Args>
 int pass(sqlite3_file* file, Args... args) {
   sqlite3_file* const real = real_of(file);
-  return (real->pMethods->*method)(real, args...);
+  return (real->pMethods->*Method)(real, args...);
 }
 
 // As above. Where a write has failed it goes on, though: SQLite reads while it rolls back, and that only from frames of
 // earlier transactions.
-template <auto method, class... Args>
+template <auto Method, class... Args>
 int look_after_flush(sqlite3_file* file, Args... args) {
-  return gathered.failed == SQLITE_OK ? after_flush<method>(file, args...) : pass<method>(file, args...);
+  return gathered.failed == SQLITE_OK ? after_flush<Method>(file, args...) : pass<Method>(file, args...);
 }
 
 int write_wal(sqlite3_file* file, const void* data, int size, sqlite3_int64 offset) {
