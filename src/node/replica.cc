@@ -12,12 +12,6 @@ constexpr Nanos kRetryBase = std::chrono::milliseconds(5);
 constexpr Nanos kRetryCap = std::chrono::milliseconds(500);
 constexpr std::size_t kDigestsMax = 4096;
 constexpr std::size_t kSavedMax = 64;
-// The log may outweigh the state this many times before a snapshot is due. To read a log again is quicker than to write
-// a state, and where jobs come and go most of a snapshot is out of date before anybody could have read it.
-constexpr std::uint64_t kLogToState = 2;
-// A state that has shrunk since the last snapshot, as that of a pool which works off what was dispatched to it, is
-// about to shrink further, and the snapshot with it: it counts as large as it was, up to this many times what it is.
-constexpr std::uint64_t kShrunkMax = 2;
 // So much may be applied by the engine's thread itself where the node is idle. More would keep it from its sockets.
 constexpr std::size_t kInPlaceBytesMax = 16U << 10;
 
@@ -30,19 +24,27 @@ Replica::Replica(Log& log, Loop& loop, Entropy& entropy, ReplicaOptions options,
       events_(events),
       machine_(std::make_unique<Machine>()),
       backoff_(kRetryBase, kRetryCap, entropy),
-      retry_(loop) {}
+      retry_(loop),
+      rule_(options.snapshot_bytes_min),
+      quiet_(loop) {}
 
 void Replica::start() { load(); }
 
 void Replica::abandon() {
-  ++generation_;
+  outdate();
   events_.history_lost();
+}
+
+// What is read, and what was to be saved, is of a state that was given up.
+void Replica::outdate() {
+  ++generation_;
+  quiet_.cancel();
 }
 
 void Replica::resume() { load(); }
 
 void Replica::load() {
-  ++generation_;
+  outdate();
   loading_ = true;
   read_due_ = false;
   source_.reset();
@@ -71,7 +73,7 @@ void Replica::loaded(Result<Snapshot> snapshot) {
   digests_.clear();
   weighed_.clear();
   bytes_since_ = 0;
-  state_bytes_max_ = 0;
+  rule_.reset();
   saved_.clear();
   if (!snapshot->chunks.empty()) saved_.push_back({cursor_.position, loop_.now()});
   backoff_.reset();
@@ -162,8 +164,9 @@ bool Replica::apply(const Entry& entry, const v1::Batch* batch) {
   if (digests_.size() > kDigestsMax) digests_.pop_front();
   weighed_.push_back({entry.position, entry.data.size()});
   bytes_since_ += entry.data.size();
+  bytes_applied_ += entry.data.size();
   if (machine_->version() > kMachineVersion) {
-    ++generation_;
+    outdate();
     events_.broken({Errc::version, "follow log",
                     "the pool has switched to machine version " + std::to_string(machine_->version()) +
                         ", this program speaks " + std::to_string(kMachineVersion) + ": use a newer one"});
@@ -193,13 +196,31 @@ void Replica::note_saved(Position position) {
 }
 
 void Replica::maybe_snapshot() {
-  if (!options_.snapshots || source_ || machine_->gone()) return;
-  const std::uint64_t state = machine_->state_bytes();
-  state_bytes_max_ = std::max(state_bytes_max_, state);
-  const std::uint64_t counted = std::min(state_bytes_max_, kShrunkMax * state);
-  const std::uint64_t due = std::max(options_.snapshot_bytes_min, kLogToState * counted);
-  if (bytes_since_ < std::max(due + due / 2 * std::min<std::size_t>(rank_, 8), not_before_)) return;
-  state_bytes_max_ = state;
+  switch (judge_snapshot()) {
+    case SnapshotRule::Verdict::not_yet: return;
+    case SnapshotRule::Verdict::when_quiet:
+      if (!quiet_.armed()) look_for_quiet();
+      return;
+    case SnapshotRule::Verdict::now: return begin_snapshot();
+  }
+}
+
+SnapshotRule::Verdict Replica::judge_snapshot() {
+  if (!options_.snapshots || source_ || machine_->gone()) return SnapshotRule::Verdict::not_yet;
+  return rule_.judge(bytes_since_, machine_->state_bytes(), rank_);
+}
+
+void Replica::look_for_quiet() {
+  quiet_.arm(loop_.now() + SnapshotRule::kQuietFor, [this, before = bytes_applied_] {
+    if (judge_snapshot() == SnapshotRule::Verdict::not_yet) return;
+    const bool quiet = bytes_applied_ - before <= SnapshotRule::kQuietBytes;
+    quiet ? begin_snapshot() : look_for_quiet();
+  });
+}
+
+void Replica::begin_snapshot() {
+  quiet_.cancel();
+  rule_.begun(machine_->state_bytes());
   snapshot_at_ = cursor_;
   source_ = machine_->begin_snapshot();
   writer_ = log_.begin_snapshot(snapshot_at_);
@@ -226,10 +247,10 @@ void Replica::end_snapshot(const Status& stored) {
   source_.reset();
   writer_.reset();
   if (!stored) {
-    not_before_ = bytes_since_ + options_.snapshot_bytes_min / 4;  // the log grows on, and it is tried again
+    rule_.failed(bytes_since_);
     return;
   }
-  not_before_ = 0;
+  rule_.stored();
   note_saved(snapshot_at_.position);
   trim();
   events_.snapshot_stored(snapshot_at_.position);

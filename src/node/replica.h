@@ -1,9 +1,7 @@
 #pragma once
 
 // A machine that follows a log: loads the newest snapshot, applies every entry after it, and says when history was
-// lost. Also writes snapshots, a piece at a time between entries, when the log since the last one outweighs the
-// state twice, or up to four times where the state has shrunk: so the cost per record stays constant, and small beside
-// that of the record itself.
+// lost. Also writes snapshots when they are worth it (snapshot_rule.h), a piece at a time between entries.
 
 #include <cstdint>
 #include <deque>
@@ -17,6 +15,7 @@
 #include "log/log.h"
 #include "machine/decode.h"
 #include "machine/machine.h"
+#include "node/snapshot_rule.h"
 #include "node/token.h"
 
 namespace tenure {
@@ -88,6 +87,7 @@ class Replica {
   };
   using RunPtr = std::shared_ptr<Run>;
 
+  void outdate();
   void load();
   void loaded(Result<Snapshot> snapshot);
   void read(const Cursor& after);
@@ -98,6 +98,9 @@ class Replica {
   void retry(void (Replica::*step)());
   bool apply(const Entry& entry, const v1::Batch* batch);
   void maybe_snapshot();
+  SnapshotRule::Verdict judge_snapshot();
+  void look_for_quiet();
+  void begin_snapshot();
   void write_snapshot();
   void end_snapshot(const Status& stored);
   void trim();
@@ -120,8 +123,9 @@ class Replica {
   std::deque<std::pair<Position, std::uint64_t>> digests_;
   std::deque<Weighed> weighed_;  // entries since the last snapshot
   std::uint64_t bytes_since_ = 0;
-  std::uint64_t state_bytes_max_ = 0;  // what the state weighed at most since the last snapshot was begun
-  std::uint64_t not_before_ = 0;       // of bytes_since_, after a snapshot that could not be stored
+  std::uint64_t bytes_applied_ = 0;  // ever
+  SnapshotRule rule_;
+  Timer quiet_;  // armed while a snapshot is due and waits for a quiet moment
   std::size_t rank_ = 0;
   std::unique_ptr<SnapshotSource> source_;
   std::unique_ptr<SnapshotWriter> writer_;

@@ -156,6 +156,7 @@ class SnapshotRuleTest : public testing::Test, private ReplicaEvents {
   }
 
   static constexpr int kKeys = 64;
+  static constexpr Nanos kLong = std::chrono::seconds(1);
 
   ManualLoop loop_;
   ManualLog log_;
@@ -169,16 +170,58 @@ class SnapshotRuleTest : public testing::Test, private ReplicaEvents {
   void broken(const Error& error) override { ADD_FAILURE() << error.message(); }
 };
 
-// A snapshot is begun when the log outweighs the state twice.
+// A snapshot is begun when the log outweighs the state twice, as soon as little comes.
 TEST_F(SnapshotRuleTest, TheLogMayOutweighTheStateTwice) {
   dispatch_all();
-  while (log_.snapshots_begun == 0 && replica_.log_bytes() < 4 * full_) tick();
+  loop_.advance(kLong);
+  while (replica_.log_bytes() < 2 * full_) {
+    EXPECT_EQ(log_.snapshots_begun, 0);
+    tick();
+    loop_.advance(SnapshotRule::kQuietFor);
+  }
+  loop_.advance(2 * SnapshotRule::kQuietFor);
   EXPECT_EQ(replica_.machine().state_bytes(), full_);
-  EXPECT_GE(replica_.log_bytes(), 2 * full_);
-  EXPECT_LT(replica_.log_bytes(), 2 * full_ + 100);
+  EXPECT_EQ(log_.snapshots_begun, 1);
 }
 
-// While the state shrinks it is put off, since it becomes cheaper: until the log outweighs what is left four times.
+// Where much keeps coming it waits, though not for longer than until the log outweighs the state twice as many times.
+TEST_F(SnapshotRuleTest, ABusyLogMayOutweighTheStateFourTimes) {
+  dispatch_all();
+  while (log_.snapshots_begun == 0 && replica_.log_bytes() < 8 * full_) {
+    for (std::uint64_t came = 0; came <= SnapshotRule::kQuietBytes && log_.snapshots_begun == 0;) {
+      const std::uint64_t before = replica_.log_bytes();
+      tick();
+      came += replica_.log_bytes() - before;
+    }
+    if (log_.snapshots_begun == 0) loop_.advance(SnapshotRule::kQuietFor / 4);
+  }
+  EXPECT_GE(replica_.log_bytes(), 4 * full_);
+  EXPECT_LT(replica_.log_bytes(), 4 * full_ + 100);
+}
+
+// The others leave quiet moments to the eldest, and write only where it does not.
+TEST_F(SnapshotRuleTest, OthersLeaveItToTheEldest) {
+  replica_.set_rank(1);
+  dispatch_all();
+  while (log_.snapshots_begun == 0 && replica_.log_bytes() < 8 * full_) {
+    tick();
+    loop_.advance(2 * SnapshotRule::kQuietFor);
+  }
+  EXPECT_GE(replica_.log_bytes(), 5 * full_);
+  EXPECT_LT(replica_.log_bytes(), 5 * full_ + 100);
+}
+
+// A quiet moment that comes after somebody else's snapshot is left alone.
+TEST_F(SnapshotRuleTest, NothingIsDueAfterAnothersSnapshot) {
+  dispatch_all();
+  while (replica_.log_bytes() < 2 * full_) tick();
+  replica_.note_saved(position_);
+  loop_.advance(kLong);
+  EXPECT_EQ(log_.snapshots_begun, 0);
+}
+
+// While the state shrinks it is put off, since it becomes cheaper: until the log outweighs what is left four times, or
+// eight times where it is busy.
 TEST_F(SnapshotRuleTest, AStateThatShrinksIsWaitedFor) {
   dispatch_all();
   int number = 0;
@@ -188,8 +231,8 @@ TEST_F(SnapshotRuleTest, AStateThatShrinksIsWaitedFor) {
     stop(number++);
   }
   ASSERT_EQ(log_.snapshots_begun, 1);
-  EXPECT_GE(replica_.log_bytes(), 4 * replica_.machine().state_bytes());
-  EXPECT_LT(replica_.log_bytes(), 4 * before + 100);
+  EXPECT_GE(replica_.log_bytes(), 8 * replica_.machine().state_bytes());
+  EXPECT_LT(replica_.log_bytes(), 8 * before + 100);
 }
 
 }  // namespace

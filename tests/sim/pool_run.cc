@@ -216,9 +216,9 @@ Expectations PoolRun::expectations() const {
   }
   expected.queue_bound = plan_.queue_bound;
   expected.shard = plan_.shard;
-  // A snapshot is due when the log since the last one outweighs the state twice, or four times where that has shrunk;
-  // what is under way meanwhile comes on top.
-  expected.bytes_since_snapshot_max = 4 * std::max(plan_.snapshot_bytes_min, 2 * snapshot_bytes()) + (64U << 10);
+  // A snapshot is due when the log since the last one outweighs the state twice, or four times where that has shrunk,
+  // and twice as many times where it is busy; what is under way meanwhile comes on top.
+  expected.bytes_since_snapshot_max = 8 * std::max(plan_.snapshot_bytes_min, 2 * snapshot_bytes()) + (64U << 10);
   return expected;
 }
 
