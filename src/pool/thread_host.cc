@@ -270,9 +270,13 @@ void ThreadHost::enqueue(const LiveJobPtr& job) {
   wake();
 }
 
-// Under the lock: one more thread, if there is something to do for it.
+// Under the lock: one more thread, if there is something to do for it, be it to look out.
 void ThreadHost::wake() {
   if (queue_.empty() || !has_room()) return;
+  if (alone_) {
+    if (lookout_ != Lookout::none) return;
+    lookout_ = Lookout::called;
+  }
   if (idle_ > 0) return wake_.notify_one();
   if (stopping_ || executors_ >= options_.concurrency) return;
   ++executors_;

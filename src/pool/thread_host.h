@@ -14,7 +14,8 @@
 //
 // Jobs that are granted in one turn of the loop are handed over together, or in portions if they are many. A busy
 // executor is not woken up for a task: threads take the next job when they are done with one, and one wakes the next
-// only while there is more in the queue.
+// only while there is more in the queue. Where jobs take less than it costs to wake a thread, not even then: one thread
+// works them off, and another looks now and then whether it is held up (pool/pace.h).
 //
 // A thread of the engine's that has brought a job may run it itself, if another takes its place (base/errand.h): a
 // guest here, who leaves after one job. So a job that finds all idle waits for no thread to wake up.
@@ -34,6 +35,7 @@
 #include "base/thread_loop.h"
 #include "node/host.h"
 #include "pool/live_job.h"
+#include "pool/pace.h"
 
 namespace tenure {
 
@@ -110,6 +112,8 @@ class ThreadHost final {
  private:
   friend class HostPart;
   enum class Step : std::uint8_t { none, begin, message, stop };
+  // While one thread works alone, one of those who are idle looks whether it comes on.
+  enum class Lookout : std::uint8_t { none, called, there };
 
   std::shared_ptr<Handler> handler_of(const Bytes& worker);  // null if it has none
   void serve(std::size_t slot);
@@ -118,6 +122,8 @@ class ThreadHost final {
   void serve_as_guest();
   void begin_next(std::size_t slot, std::unique_lock<std::mutex>& lock);
   bool has_room() const { return working_ < options_.concurrency; }
+  void wait_for_work(std::unique_lock<std::mutex>& lock);
+  void look_out(std::unique_lock<std::mutex>& lock);
   void work_on(LiveJobPtr job, std::size_t slot, std::unique_lock<std::mutex>& lock);
   void forget(LiveJobPtr job, std::unique_lock<std::mutex>& lock);
   static Step next_step(const LiveJob& job);
@@ -140,6 +146,7 @@ class ThreadHost final {
   ThreadHostOptions options_;
   const std::shared_ptr<HostDoor> door_;
   std::deque<HostPart> parts_;  // by shard; never moved
+  const BootClock clock_;
 
   std::mutex mutex_;
   std::condition_variable wake_;
@@ -161,6 +168,9 @@ class ThreadHost final {
   std::size_t guests_ = 0;                 // invited, and not gone yet
   std::vector<std::size_t> guest_places_;  // of running_, that no guest has at present
   std::size_t helpers_idle_ = 0;
+  Pace pace_;
+  bool alone_ = false;  // what waits is left to the thread that has just taken a job, and comes back for the next
+  Lookout lookout_ = Lookout::none;
   bool stopping_ = false;
   bool abandoned_ = false;
 

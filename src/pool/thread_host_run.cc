@@ -44,13 +44,13 @@ ThreadHost::Step ThreadHost::next_step(const LiveJob& job) {
 void ThreadHost::serve(std::size_t slot) {
   executing_ = this;
   pthread_setname_np(pthread_self(), "tenure-work");
+  Pace::Stretch stretch;
   std::unique_lock lock(mutex_);
   for (;;) {
     // Also at the end nobody leaves a job behind that is only to wait for its turn.
-    while (stops_.empty() && (queue_.empty() ? !stopping_ : !has_room())) {
-      ++idle_;
-      wake_.wait(lock);
-      --idle_;
+    while (stops_.empty() && (queue_.empty() ? !stopping_ : !has_room() || alone_)) {
+      stretch = {};
+      wait_for_work(lock);
     }
     if (!stops_.empty()) {
       LiveJobPtr job = std::move(stops_.front());
@@ -59,11 +59,42 @@ void ThreadHost::serve(std::size_t slot) {
       wake();
       work_on(std::move(job), slot, lock);
     } else if (!queue_.empty()) {
+      alone_ = pace_.brisk() && queue_.size() > 1;
       begin_next(slot, lock);
+      alone_ = false;
+      pace_.note_end(stretch, clock_);
     } else {
       return;
     }
   }
+}
+
+// Under the lock, which is released meanwhile. While a thread works alone, one of those who wait looks out.
+void ThreadHost::wait_for_work(std::unique_lock<std::mutex>& lock) {
+  ++idle_;
+  if (queue_.empty()) alone_ = false;
+  if (alone_ && lookout_ != Lookout::there) {
+    look_out(lock);
+  } else {
+    wake_.wait(lock);
+    if (lookout_ == Lookout::called) lookout_ = Lookout::none;  // perhaps this one was called, and has other work
+  }
+  --idle_;
+}
+
+// Until it is woken, or nothing is begun any more, be it that there is nothing.
+void ThreadHost::look_out(std::unique_lock<std::mutex>& lock) {
+  lookout_ = Lookout::there;
+  bool called = false;
+  std::uint64_t seen = 0;
+  do {
+    seen = pace_.begun();
+    called = wake_.wait_for(lock, Pace::kLookEvery) == std::cv_status::no_timeout;
+  } while (!called && pace_.begun() != seen);
+  lookout_ = Lookout::none;
+  if (called || !alone_) return;
+  alone_ = false;
+  pace_.note_stuck();
 }
 
 // Under the lock, which is released meanwhile: the first job of the queue.
@@ -71,6 +102,7 @@ void ThreadHost::begin_next(std::size_t slot, std::unique_lock<std::mutex>& lock
   LiveJobPtr job = std::move(queue_.front());
   queue_.pop_front();
   ++working_;
+  pace_.note_begin();
   wake();
   work_on(std::move(job), slot, lock);
   --working_;

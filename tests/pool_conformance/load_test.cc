@@ -92,6 +92,34 @@ TEST_P(PoolLoad, SlowHandlerHoldsUpNobodyElse) {
   EXPECT_TRUE(behind.wait_done(kPatience));
 }
 
+// The same after very many quick ones, which one thread works off while the others look on: it is noticed that this
+// thread does not come back, and what waits behind the slow one is run by others.
+TEST_P(PoolLoad, SlowHandlerAmongQuickOnesHoldsUpNobodyElse) {
+  constexpr int kQuick = 2000;
+  constexpr int kRounds = 3;
+  PoolOptions options = quick();
+  options.max_queued_jobs = 2 * kQuick;
+  std::vector<Gate> gates(kRounds);
+  Pool pool = open(options);
+  ASSERT_TRUE(pool.add_worker([&](Job& job) {
+    if (job.key().starts_with("slow")) gates[std::stoul(job.payload())].pass();
+  }));
+  std::vector<Ticket> slow;
+  for (int round = 0; round < kRounds; ++round) {
+    std::vector<Ticket> others;
+    for (int i = 0; i < kQuick; ++i) {
+      if (i == kQuick / 2) {
+        slow.push_back(pool.dispatch_task("slow-" + std::to_string(round), std::to_string(round)).value());
+      }
+      others.push_back(pool.dispatch_task("k" + std::to_string(i)).value());
+    }
+    for (const Ticket& ticket : others) EXPECT_TRUE(ticket.wait_done(kPatience));
+  }
+  for (const Ticket& ticket : slow) EXPECT_EQ(code_of(ticket.wait_done(0s)), Errc::timed_out);
+  for (Gate& gate : gates) gate.open();
+  for (const Ticket& ticket : slow) EXPECT_TRUE(ticket.wait_done(kPatience));
+}
+
 // Pools of one process share the log: what one dispatches another may run.
 TEST_P(PoolLoad, PoolsInOneProcessShareTheWork) {
   std::atomic<int> by_a{0};
