@@ -1,33 +1,40 @@
 #pragma once
 
-// From ids to values, where hundreds of thousands come and go: open addressing in one block, so that finding one
-// touches one place in memory, and adding one allocates nothing most of the time. A table that has become empty gives
-// back what a flood has made it grow to.
-//
-// An id has a home cell, and lies there or in one of the next; those of one run of cells lie in the order of their
-// homes. So a search ends early, and what is erased leaves nothing behind: those after it that are not at home move
-// back by one.
+// From ids to values, where hundreds of thousands come and go. The ids are counted: those that are given out one after
+// the other tend to be looked for, and to go, one after the other too. So the values of a run of ids lie side by side
+// in a block, and only the blocks have to be found: most of the time it is the one that was found last. Nothing moves
+// when the map grows. An id far from all others costs a block of its own.
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <utility>
-#include <vector>
 
 #include "base/assert.h"
+#include "base/id_cells.h"
 
 namespace tenure {
 
-// Zero is no id: it is never found. Values move when the map grows or something is erased: pointers to them last until
-// then.
+// Zero is no id: it is never found. Pointers to a value last until it is erased. To find something remembers where it
+// was: two threads must not do even that at the same time.
 template <class Value>
 class IdMap {
  public:
+  IdMap() = default;
+  IdMap(IdMap&& other) noexcept { swap(other); }
+  IdMap& operator=(IdMap&& other) noexcept {
+    IdMap old(std::move(other));
+    swap(old);
+    return *this;
+  }
+
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
 
   Value* find(std::uint64_t id) {
-    if (id == 0 || empty()) return nullptr;  // zero marks a cell that is free
-    Cell& cell = cells_[place(id)];
-    return cell.id == id ? &cell.value : nullptr;
+    if (id == 0 || empty()) return nullptr;
+    Block* const block = block_of(id);
+    return block != nullptr && block->has(id) ? &block->values[id % kRun] : nullptr;
   }
   const Value* find(std::uint64_t id) const { return const_cast<IdMap*>(this)->find(id); }
   bool contains(std::uint64_t id) const { return find(id) != nullptr; }
@@ -35,94 +42,82 @@ class IdMap {
   // The value of the id; a new one where there was none.
   Value& operator[](std::uint64_t id) {
     ASSERT(id != 0);
-    if ((size_ + 1) * 2 > cells_.size()) grow();
-    Cell& cell = cells_[place(id)];
-    if (cell.id == id) return cell.value;
-    ++size_;
-    if (cell.id != 0) return insert({id, Value{}}).value;
-    cell.id = id;
-    return cell.value;
+    Block* block = block_of(id);
+    if (block == nullptr) {
+      blocks_[name_of(id)] = std::make_unique<Block>();
+      block = block_of(id);
+    }
+    if (!block->has(id)) {
+      block->present ^= bit_of(id);
+      ++size_;
+    }
+    return block->values[id % kRun];
   }
 
   bool erase(std::uint64_t id) {
-    if (id == 0 || empty()) return false;
-    std::size_t hole = place(id);
-    if (cells_[hole].id != id) return false;
-    for (std::size_t at = next(hole); cells_[at].id != 0 && distance(at) != 0; at = next(at)) {
-      cells_[hole] = std::move(cells_[at]);
-      hole = at;
-    }
-    cells_[hole] = Cell{};
+    Value* const value = find(id);
+    if (value == nullptr) return false;
+    *value = Value{};
+    Block* const block = block_of(id);
+    block->present ^= bit_of(id);
     --size_;
-    if (size_ == 0 && cells_.size() > kKeptCells) clear();
+    if (block->present == 0) {
+      last_ = nullptr;
+      last_name_ = 0;
+      blocks_.erase(name_of(id));
+    }
     return true;
-  }
-
-  void clear() {
-    std::vector<Cell>().swap(cells_);
-    size_ = 0;
   }
 
   // Calls visit(id, value) for each, in no order that means anything. The map must not be changed meanwhile.
   template <class Visit>
   void each(Visit visit) {
-    for (Cell& cell : cells_) {
-      if (cell.id != 0) visit(cell.id, cell.value);
-    }
+    blocks_.each([&](std::uint64_t name, std::unique_ptr<Block>& block) {
+      for (std::uint64_t i = 0; i < kRun; ++i) {
+        if (block->has(i)) visit((name - 1) * kRun + i, block->values[i]);
+      }
+    });
   }
   template <class Visit>
   void each(Visit visit) const {
-    for (const Cell& cell : cells_) {
-      if (cell.id != 0) visit(cell.id, cell.value);
-    }
+    const_cast<IdMap*>(this)->each([&](std::uint64_t id, const Value& value) { visit(id, value); });
   }
 
  private:
-  static constexpr std::size_t kFirstCells = 16;
-  static constexpr std::size_t kKeptCells = 4096;
-  static constexpr std::uint64_t kRun = 8;
+  static constexpr std::uint64_t kRun = 32;
 
-  struct Cell {
-    std::uint64_t id = 0;
-    Value value{};
+  struct Block {
+    std::uint32_t present = 0;  // a bit for each value
+    std::array<Value, kRun> values{};
+
+    bool has(std::uint64_t id) const { return (present & bit_of(id)) != 0; }
   };
 
-  std::size_t mask() const { return cells_.size() - 1; }
-  std::size_t next(std::size_t at) const { return (at + 1) & mask(); }
-  // Ids that follow each other lie side by side, since they tend to be looked for one after the other; the
-  // multiplication keeps runs of them apart.
-  std::size_t home(std::uint64_t id) const {
-    const std::uint64_t run = (id / kRun) * 0x9E3779B97F4A7C15ULL >> 32;
-    return (run * kRun + id % kRun) & mask();
+  static std::uint32_t bit_of(std::uint64_t id) { return std::uint32_t{1} << id % kRun; }
+  // Of the id's block; never zero.
+  static std::uint64_t name_of(std::uint64_t id) { return id / kRun + 1; }
+
+  // Null if there is none.
+  Block* block_of(std::uint64_t id) {
+    if (name_of(id) == last_name_) return last_;
+    const std::unique_ptr<Block>* const found = blocks_.find(name_of(id));
+    if (found == nullptr) return nullptr;
+    last_name_ = name_of(id);
+    last_ = found->get();
+    return last_;
   }
 
-  // How far what is here lies behind its home.
-  std::size_t distance(std::size_t at) const { return (at - home(cells_[at].id)) & mask(); }
-
-  // Where the id is, or belongs.
-  std::size_t place(std::uint64_t id) const {
-    std::size_t at = home(id);
-    for (std::size_t far = 0; cells_[at].id != 0 && cells_[at].id != id && distance(at) >= far; ++far) at = next(at);
-    return at;
+  void swap(IdMap& other) {
+    std::swap(blocks_, other.blocks_);
+    std::swap(size_, other.size_);
+    std::swap(last_name_, other.last_name_);
+    std::swap(last_, other.last_);
   }
 
-  Cell& insert(Cell cell) {
-    const std::size_t put = place(cell.id);
-    // Those from here on move up by one.
-    for (std::size_t at = put; cell.id != 0; at = next(at)) std::swap(cells_[at], cell);
-    return cells_[put];
-  }
-
-  void grow() {
-    std::vector<Cell> old(cells_.empty() ? kFirstCells : cells_.size() * 2);
-    old.swap(cells_);
-    for (Cell& cell : old) {
-      if (cell.id != 0) insert(std::move(cell));
-    }
-  }
-
-  std::vector<Cell> cells_;  // a power of two of them, or none
+  IdCells<std::unique_ptr<Block>> blocks_;  // by name
   std::size_t size_ = 0;
+  std::uint64_t last_name_ = 0;  // the block that was found last
+  Block* last_ = nullptr;
 };
 
 }  // namespace tenure
