@@ -13,6 +13,8 @@ class Chore {
   virtual ~Chore() = default;
   // One bounded step, on the writer's thread, with the write turn held and no transaction open. True when finished.
   virtual Result<bool> step(Connection& connection) = 0;
+  // Whether entries that were committed are gone once it is done.
+  virtual bool drops_entries() const { return false; }
 };
 
 }  // namespace tenure::sqlite

@@ -1,14 +1,13 @@
 #include "log/sqlite/entries.h"
 
+#include <utility>
+
 #include "base/clock.h"
 #include "log/engine_time.h"
+#include "log/sqlite/handout.h"
 
 namespace tenure::sqlite {
 namespace {
-
-// What is handed to a reader ends at whichever comes first.
-constexpr std::size_t kReadEntriesMax = 4096;
-constexpr std::size_t kReadBytesMax = 1U << 20;
 
 // The scan starts at the row with the cursor's own entry, so that what the reader has applied is compared with what the
 // log says in the same snapshot of the database that the new entries come from.
@@ -75,21 +74,17 @@ Status EntryReader::check(const Cursor& cursor, const std::optional<Run>& run) {
 }
 
 Result<std::vector<Entry>> EntryReader::collect(const Cursor& cursor, std::optional<Run> run) {
-  std::vector<Entry> all;
-  std::size_t bytes = 0;
+  Handout handout;
   while (run) {
     std::size_t i = cursor.position < run->first ? 0 : cursor.position + 1 - run->first;
     for (; i < run->entries.size(); ++i) {
-      const BytesView data = run->entries[i];
-      bytes += data.size();
-      if (!all.empty() && (bytes > kReadBytesMax || all.size() == kReadEntriesMax)) return all;
-      all.push_back({run->first + i, run->time_ms, Bytes(data)});
+      if (!handout.add(run->first + i, run->time_ms, run->entries[i])) return handout.take();
     }
     Result<std::optional<Run>> another = next();
     if (!another) return Failure(another.error());
     run = *std::move(another);
   }
-  return all;
+  return handout.take();
 }
 
 Result<EntryWriter> EntryWriter::prepare(Connection& connection, std::int64_t time_offset_ms) {
@@ -97,9 +92,12 @@ Result<EntryWriter> EntryWriter::prepare(Connection& connection, std::int64_t ti
   if (!last) return Failure(last.error());
   auto insert = connection.prepare("INSERT INTO runs VALUES(?1, ?2, ?3, ?4)");
   if (!insert) return Failure(insert.error());
+  auto version = connection.prepare("PRAGMA data_version");
+  if (!version) return Failure(version.error());
   EntryWriter writer;
   writer.last_ = std::move(*last);
   writer.insert_ = std::move(*insert);
+  writer.version_ = std::move(*version);
   writer.time_offset_ms_ = time_offset_ms;
   return writer;
 }
@@ -111,8 +109,19 @@ Status EntryWriter::start() {
   last_position_ = *row ? last_.integer(0) : 0;
   const std::int64_t last_ms = *row ? last_.integer(1) : 0;
   last_.reset();
+  if (const Status noted = note_version(); !noted) return noted;
   // One time for the whole transaction: its entries become visible together.
   time_ms_ = engine_time_ms(last_ms, time_offset_ms_, to_ms(BootClock().now().since_boot));
+  return {};
+}
+
+// SQLite counts the commits of all connections but this one.
+Status EntryWriter::note_version() {
+  const Result<bool> row = version_.step();
+  if (!row) return Failure(row.error());
+  const std::optional<std::int64_t> before = std::exchange(data_version_, version_.integer(0));
+  others_wrote_ = before != data_version_;
+  version_.reset();
   return {};
 }
 

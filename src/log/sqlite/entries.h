@@ -48,12 +48,23 @@ class EntryWriter {
   // The last before the transaction is committed.
   Status finish();
 
+  // After start(): whether any other connection, of this process or another, has changed the file since the start()
+  // before. True after the first one.
+  bool others_wrote() const { return others_wrote_; }
+  // After start(): the one time of the transaction's entries.
+  std::int64_t time_ms() const { return time_ms_; }
+
  private:
+  Status note_version();
+
   Statement last_;
   Statement insert_;
+  Statement version_;
   std::int64_t time_offset_ms_ = 0;
   std::int64_t last_position_ = 0;
   std::int64_t time_ms_ = 0;
+  std::optional<std::int64_t> data_version_;
+  bool others_wrote_ = true;
   RunPacker run_;  // of the last positions
 };
 

@@ -100,7 +100,7 @@ Status PoolFile::start_writer(Connection connection) {
   auto syncs = connect();
   if (!syncs) return Failure(syncs.error());
   writer_ = std::make_unique<Writer>(std::move(connection), std::move(*entries), std::move(*checkpoints),
-                                     std::move(*syncs), *wake_, [this] { return still_there(); });
+                                     std::move(*syncs), *wake_, recent_, [this] { return still_there(); });
   return {};
 }
 

@@ -12,6 +12,7 @@
 
 #include "log/open.h"
 #include "log/sqlite/connection.h"
+#include "log/sqlite/recent_commits.h"
 #include "log/sqlite/settings.h"
 #include "log/sqlite/wake_file.h"
 #include "log/sqlite/writer.h"
@@ -35,6 +36,7 @@ class PoolFile {
   std::uint32_t shards() const { return shards_; }
   WakeFile& wake() { return *wake_; }
   Writer& writer() { return *writer_; }  // not for a read-only handle
+  const RecentCommits& recent() const { return recent_; }
 
  private:
   struct Identity {
@@ -56,7 +58,8 @@ class PoolFile {
   const std::uint32_t shards_;
   const Identity identity_;
   const std::unique_ptr<WakeFile> wake_;
-  std::unique_ptr<Writer> writer_;  // after wake_, which it uses
+  RecentCommits recent_;
+  std::unique_ptr<Writer> writer_;  // after wake_ and recent_, which it uses
 };
 
 }  // namespace tenure::sqlite

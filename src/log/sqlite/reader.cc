@@ -2,6 +2,8 @@
 
 #include <pthread.h>
 
+#include <utility>
+
 #include "base/assert.h"
 #include "base/prompt_thread.h"
 #include "log/sqlite/snapshot.h"
@@ -117,11 +119,7 @@ void Reader::serve_read(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   // Taken before the look: a commit after it changes the word, and the wait below does not begin.
   const std::uint32_t seen = now_->file->wake().commits();
-  Result<std::vector<Entry>> run;
-  if (const Status there = now_->file->still_there(); there)
-    run = now_->entries.after(after);
-  else
-    run = Failure(there.error());
+  Result<std::vector<Entry>> run = look(after, seen);
   if (!run && run.error().code == Errc::lost_history) access_->lose();
   lock.lock();
   if (stopping_) return;
@@ -131,6 +129,7 @@ void Reader::serve_read(std::unique_lock<std::mutex>& lock) {
     waiting_ = true;
     lock.unlock();
     now_->file->wake().wait(seen);
+    polling_ = now_->file->wake().commits() == seen;
     lock.lock();
     waiting_ = false;
     return;
@@ -141,6 +140,16 @@ void Reader::serve_read(std::unique_lock<std::mutex>& lock) {
   done(std::move(run));
   done = nullptr;
   lock.lock();
+}
+
+// Memory knows of no commit that was not announced, nor of what a program that is none of ours has done to the file.
+// Both are found by the slow poll.
+Result<std::vector<Entry>> Reader::look(const Cursor& after, std::uint32_t commits) {
+  if (const Status there = now_->file->still_there(); !there) return Failure(there.error());
+  if (!std::exchange(polling_, false)) {
+    if (auto recent = now_->file->recent().after(after, commits)) return *std::move(recent);
+  }
+  return now_->entries.after(after);
 }
 
 }  // namespace tenure::sqlite

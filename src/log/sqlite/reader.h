@@ -1,8 +1,9 @@
 #pragma once
 
 // The reading side of one Log handle: a thread with a connection of its own that serves read() and load_snapshot().
-// When a read finds nothing new, the thread sleeps on the wake file until some process commits. When load_snapshot()
-// finds that the file was removed or replaced, the thread moves the whole handle to what is there now (access.h).
+// What this process has just committed comes from memory (recent_commits.h), all else from the file. When a read finds
+// nothing new, the thread sleeps on the wake file until some process commits. When load_snapshot() finds that the file
+// was removed or replaced, the thread moves the whole handle to what is there now (access.h).
 
 #include <condition_variable>
 #include <deque>
@@ -46,6 +47,7 @@ class Reader {
   void serve();
   void serve_snapshot(std::unique_lock<std::mutex>& lock);
   void serve_read(std::unique_lock<std::mutex>& lock);
+  Result<std::vector<Entry>> look(const Cursor& after, std::uint32_t commits);
   Result<Snapshot> load_newest();
   Status follow_path();
   void interrupt_wait();
@@ -57,6 +59,7 @@ class Reader {
   std::condition_variable work_;
   // Used by the thread, which replaces it under mutex_; others use its wake file under mutex_.
   std::unique_ptr<ReaderFile> now_;
+  bool polling_ = false;  // owned by the thread: a wait ran out, and the file itself has to be looked at
   // All below is guarded by mutex_.
   Cursor read_after_;
   Log::ReadDone read_done_;  // set while a read is outstanding

@@ -9,6 +9,7 @@ namespace tenure::sqlite {
 class Remove final : public Chore {
  public:
   Result<bool> step(Connection& connection) override;
+  bool drops_entries() const override { return true; }
 };
 
 }  // namespace tenure::sqlite

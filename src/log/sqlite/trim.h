@@ -12,6 +12,7 @@ class Trim final : public Chore {
   explicit Trim(Position before) : before_(before) {}
 
   Result<bool> step(Connection& connection) override;
+  bool drops_entries() const override { return true; }
 
  private:
   const Position before_;

@@ -34,10 +34,11 @@ Status outcome(const Result<bool>& finished) {
 }  // namespace
 
 Writer::Writer(Connection connection, EntryWriter entries, Connection checkpoints, Connection syncs, WakeFile& wake,
-               StillThere still_there)
+               RecentCommits& recent, StillThere still_there)
     : path_(connection.path()),
       still_there_(std::move(still_there)),
       wake_(wake),
+      recent_(recent),
       turn_(wake),
       connection_(std::move(connection)),
       entries_(std::move(entries)),
@@ -225,6 +226,7 @@ Result<Position> Writer::write_batch() {
   Instant commit_began;
   const Status written = transact(connection_, [&]() -> Status {
     if (Status started = entries_.start(); !started) return started;
+    if (entries_.others_wrote()) recent_.clear();
     for (const Append& append : batch_) {
       const Result<Position> position = entries_.append(append.data);
       if (!position) return Failure(position.error());
@@ -234,11 +236,23 @@ Result<Position> Writer::write_batch() {
     commit_began = BootClock().now();
     return {};
   });
-  if (!written) return Failure(written.error());
+  if (!written) {
+    recent_.clear();
+    return Failure(written.error());
+  }
   last_commit_ = BootClock().now() - commit_began;
   last_batch_ = batch_.size();
+  keep_batch(first);
   wake_.announce();
   return first;
+}
+
+// For the readers of this process, before they are woken. Nothing else needs the data any more.
+void Writer::keep_batch(Position first) {
+  std::vector<Bytes> entries;
+  entries.reserve(batch_.size());
+  for (Append& append : batch_) entries.push_back(std::move(append.data));
+  recent_.put(first, entries_.time_ms(), std::move(entries), wake_.commits() + 1);
 }
 
 void Writer::answer_batch(const Result<Position>& first) {
@@ -287,6 +301,8 @@ Result<bool> Writer::step_chore() {
   }
   if (const Status ready = prepare_transaction(); !ready) return Failure(ready.error());
   const Result<bool> finished = chore->step(connection_);
+  // A failed step may have been preceded by others.
+  if (chore->drops_entries()) recent_.clear();
   // A log that was removed or trimmed is news to those who wait.
   if (finished && *finished) wake_.announce();
   return finished;

@@ -24,6 +24,7 @@
 #include "log/sqlite/chore.h"
 #include "log/sqlite/connection.h"
 #include "log/sqlite/entries.h"
+#include "log/sqlite/recent_commits.h"
 #include "log/sqlite/settings.h"
 #include "log/sqlite/write_turn.h"
 
@@ -44,7 +45,7 @@ class Writer {
 
   // The connections: the one to write with, and those of the checkpointer.
   Writer(Connection connection, EntryWriter entries, Connection checkpoints, Connection syncs, WakeFile& wake,
-         StillThere still_there);
+         RecentCommits& recent, StillThere still_there);
   ~Writer();
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
@@ -98,6 +99,7 @@ class Writer {
 
   void take_batch();
   Result<Position> write_batch();
+  void keep_batch(Position first);
   void answer_batch(const Result<Position>& first);
   void post_answers(Lane lane, std::size_t begin, std::size_t end, Position first);
   void post_error(Lane lane, std::size_t begin, std::size_t end, const Error& error);
@@ -111,6 +113,7 @@ class Writer {
   const std::string path_;
   const StillThere still_there_;
   WakeFile& wake_;
+  RecentCommits& recent_;
   WriteTurn turn_;
   std::atomic<Sync> sync_wanted_ = Sync::off;
 
@@ -131,7 +134,7 @@ class Writer {
   std::array<Queue, 2> lanes_;  // guarded by mutex_
   std::deque<Errand> errands_;  // guarded by mutex_; the first one's chore is used by the thread without it
   // The appends of the transaction at hand, beats first. Filled and emptied by the thread under mutex_. In between the
-  // thread reads `data` without it, and forget() takes `done` away under it.
+  // thread uses `data` without it, and forget() takes `done` away under it.
   std::vector<Append> batch_;
   std::vector<Append> spent_;    // owned by the thread; the capacity of the batch before
   std::size_t batch_beats_ = 0;  // owned by the thread
