@@ -16,6 +16,7 @@ using std::chrono::milliseconds;
 
 constexpr Nanos kResendBase = milliseconds(5);
 constexpr Nanos kResendCap = milliseconds(500);
+constexpr std::size_t kLastRecordRoom = 4U << 10;  // for what goes beyond kBatchBytes, if it is not a large one
 constexpr std::size_t kUnmetMax = 1U << 16;  // of a reader that is further behind, the oldest are not looked for
 
 }  // namespace
@@ -50,7 +51,11 @@ void Appender::gather(Queue& queue, const v1::Record& record, Milestones milesto
 }
 
 Appender::Gathered& Appender::gathering(Queue& queue) {
-  if (queue.empty() || queue.back().records.size() >= kBatchBytes) queue.push_back({std::exchange(spare_, {}), {}});
+  if (!queue.empty() && queue.back().records.size() < kBatchBytes) return queue.back();
+  const bool flood = !queue.empty();
+  queue.push_back({std::exchange(spare_, {}), {}});
+  // Behind a batch that is full already this one will be too: to grow step by step would copy and touch twice as much.
+  if (flood) queue.back().records.reserve(kBatchBytes + kLastRecordRoom);
   return queue.back();
 }
 
