@@ -52,8 +52,10 @@ void Tickets::tell(const Settlement& settlement) {
   if (!std::exchange(open.answered_, true)) --unanswered_;
   open.started_ = open.started_ || started;
   const bool last = !started && !(accepted && !open.last_is_acceptance_);
-  // Where the dispatcher has thrown its handles away, nobody can get one any more.
-  const bool heard = open.settled(settlement) || found->use_count() > 1;
+  // Where the dispatcher has thrown its handles away, nobody can get one any more. To be asked before the ticket is
+  // told: one who lets go of it meanwhile may have begun to wait for it after it was told.
+  const bool known = found->use_count() > 1;
+  const bool heard = open.settled(settlement) || known;
   if (last || !heard) open_.erase(settlement.ticket);
   events_.settled(settlement);
 }
