@@ -16,7 +16,9 @@ Result<TicketPtr> PoolCore::submit(const Request& request) {
   if (Status sound = request.check(); !sound) return Failure(sound.error());
   auto ticket = std::make_shared<PendingTicket>(request.operation(), request.single(), callbacks_);
   const std::uint64_t number = next_ticket();
-  const Bytes record = request.encode(number, options_.client_only);
+  static thread_local Bytes record;  // its memory is used again
+  record.clear();
+  request.encode(number, options_.client_only, record);
   bool alone = false;
   {
     std::lock_guard lock(mutex_);
