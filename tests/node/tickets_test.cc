@@ -9,14 +9,22 @@
 namespace tenure {
 namespace {
 
+// Writes down what it is told.
 class Listener final : public OpenTicket {
  public:
-  std::function<void()> meanwhile = [] {};  // while it is told
+  std::string heard;
+  bool wants_more = false;
+  std::function<void()> meanwhile = [] {};  // while it is told of a step
 
  private:
-  bool settled(const Settlement& /*settlement*/) override {
+  bool advanced(const std::shared_ptr<OpenTicket>& /*self*/, const Settlement& step, bool known) override {
+    heard += std::string(to_string(step.state)) + (known ? " known, " : " alone, ");
     meanwhile();
-    return false;
+    return wants_more;
+  }
+  void ended(std::shared_ptr<OpenTicket> self, const Settlement& end, bool known) override {
+    EXPECT_EQ(self.get(), this);
+    heard += std::string(to_string(end.state)) + (known ? " known" : " alone");
   }
 };
 
@@ -35,6 +43,39 @@ class TicketsTest : public testing::Test, private AppenderEvents, private Ticket
   void append_gave_up() override {}
   void append_refused(const Error&) override {}
 };
+
+// A ticket that somebody has hears of each step, and that somebody has it.
+TEST_F(TicketsTest, TellsEveryStep) {
+  const auto ticket = std::make_shared<Listener>();
+  tickets_.add(kNumber, false, {}, ticket);
+  for (const TicketState state : {TicketState::accepted, TicketState::started, TicketState::done}) tell(state);
+  EXPECT_EQ(ticket->heard, "accepted known, started known, done known");
+  EXPECT_EQ(ticket.use_count(), 1);
+  EXPECT_TRUE(tickets_.empty());
+}
+
+// Where acceptance is all there is to hear, it is the end.
+TEST_F(TicketsTest, AcceptanceMayBeTheEnd) {
+  const auto ticket = std::make_shared<Listener>();
+  tickets_.add(kNumber, true, {}, ticket);
+  tell(TicketState::accepted);
+  EXPECT_EQ(ticket->heard, "accepted known");
+  EXPECT_TRUE(tickets_.empty());
+}
+
+// One that nobody has is told so, and kept as long as it wants to hear more.
+TEST_F(TicketsTest, KeepsWhatWantsToHear) {
+  auto ticket = std::make_shared<Listener>();
+  Listener& listener = *ticket;
+  listener.wants_more = true;
+  tickets_.add(kNumber, false, {}, std::move(ticket));
+  tell(TicketState::accepted);
+  EXPECT_EQ(listener.heard, "accepted alone, ");
+  EXPECT_TRUE(tickets_.has(kNumber));
+  listener.wants_more = false;
+  tell(TicketState::started);
+  EXPECT_FALSE(tickets_.has(kNumber));
+}
 
 // Somebody may give a ticket a callback and throw it away, both after it was told that it is accepted and before the
 // table looks who has it: the callback is not lost.
