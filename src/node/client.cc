@@ -38,7 +38,8 @@ Client::~Client() = default;
 Result<std::uint64_t> Client::ask(const Request& request) {
   if (Status sound = request.check(); !sound) return Failure(sound.error());
   const std::uint64_t ticket = entropy_.id();
-  const Bytes record = request.encode(ticket, true);
+  Bytes record;
+  request.encode(ticket, true, record);
   if (Status sent = send({ticket, request.single(), record}, nullptr); !sent) return Failure(sent.error());
   return ticket;
 }

@@ -101,7 +101,8 @@ void Node::serve(BytesView worker, std::vector<Bytes> add, std::vector<Bytes> re
 Result<std::uint64_t> Node::ask(const Request& request) {
   if (Status sound = request.check(); !sound) return Failure(sound.error());
   const std::uint64_t ticket = world_.entropy.id();
-  const Bytes record = request.encode(ticket, false);
+  Bytes record;
+  request.encode(ticket, false, record);
   if (Status sent = send({ticket, request.single(), record}, nullptr); !sent) return Failure(sent.error());
   return ticket;
 }

@@ -48,7 +48,7 @@ Status Request::check() const {
   return {};
 }
 
-Bytes Request::encode(std::uint64_t ticket, bool say) const {
+void Request::encode(std::uint64_t ticket, bool say, Bytes& into) const {
   // What a thread asks for is mostly of one kind: the message's memory is used again.
   static thread_local v1::Record record;
   switch (kind) {
@@ -71,9 +71,7 @@ Bytes Request::encode(std::uint64_t ticket, bool say) const {
     case Kind::retry_dead: begun(*record.mutable_retry_dead(), ticket, say).set_id(dead_id); break;
     case Kind::drop_dead: begun(*record.mutable_drop_dead(), ticket, say).set_id(dead_id); break;
   }
-  Bytes encoded;
-  append_record(record, encoded);
-  return encoded;
+  append_record(record, into);
 }
 
 }  // namespace tenure

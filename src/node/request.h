@@ -27,9 +27,9 @@ struct Request {
   bool single() const { return kind != Kind::dispatch && kind != Kind::stop; }
   // Refuses with Errc::invalid what is empty, malformed or over a bound.
   Status check() const;
-  // As a record under this ticket, ready to be put into a batch. `say`: the one who asks keeps no state, and wants
-  // the outcome said in the log.
-  Bytes encode(std::uint64_t ticket, bool say) const;
+  // Appends it as a record under this ticket, ready to be put into a batch. `say`: the one who asks keeps no state, and
+  // wants the outcome said in the log.
+  void encode(std::uint64_t ticket, bool say, Bytes& into) const;
 };
 
 // A request that was found sound and has been encoded, so that nothing but its bytes is left to be sent.

@@ -11,7 +11,6 @@ namespace tenure {
 namespace {
 
 constexpr std::uint64_t kTicketsAhead = 8;
-constexpr std::size_t kTicketBytes = 192;  // of what derives from OpenTicket, about
 
 }  // namespace
 
@@ -42,19 +41,26 @@ std::optional<Instant> Tickets::eldest_unanswered() const {
 }
 
 void Tickets::tell(const Settlement& settlement) {
-  const std::shared_ptr<OpenTicket>* found = open_.find(settlement.ticket);
+  std::shared_ptr<OpenTicket>* found = open_.find(settlement.ticket);
   if (found == nullptr) return;
   fetch(settlement.ticket + kTicketsAhead);
   OpenTicket& open = **found;
   const bool accepted = settlement.state == TicketState::accepted;
   const bool started = settlement.state == TicketState::started;
   if (accepted && open.answered_) return;  // said twice
-  if (!std::exchange(open.answered_, true)) --unanswered_;
+  if (!open.answered_) --unanswered_;
+  open.answered_ = true;
   open.started_ = open.started_ || started;
-  const bool last = !started && !(accepted && !open.last_is_acceptance_);
-  // Where the dispatcher has thrown its handles away, nobody can get one any more.
-  const bool heard = open.settled(settlement) || found->use_count() > 1;
-  if (last || !heard) open_.erase(settlement.ticket);
+  // Where the dispatcher has thrown its handles away, nobody can get one any more. To be asked before the ticket is
+  // told: one who lets go of it meanwhile may have begun to wait for it after it was told.
+  const bool known = found->use_count() > 1;
+  if (!started && (!accepted || open.last_is_acceptance_)) {
+    std::shared_ptr<OpenTicket> ticket = std::move(*found);
+    open_.erase(settlement.ticket);
+    open.ended(std::move(ticket), settlement, known);
+  } else if (!open.advanced(*found, settlement, known) && !known) {
+    open_.erase(settlement.ticket);
+  }
   events_.settled(settlement);
 }
 
@@ -62,7 +68,7 @@ void Tickets::tell(const Settlement& settlement) {
 // for long: waiting for each in turn would be most of what it costs to tell them.
 void Tickets::fetch(std::uint64_t number) const {
   const std::shared_ptr<OpenTicket>* ahead = open_.find(number);
-  if (ahead != nullptr) fetch_ahead(ahead->get(), kTicketBytes);
+  if (ahead != nullptr) fetch_ahead(ahead->get(), kOpenTicketBytes);
 }
 
 void Tickets::append_gave_up() {
@@ -117,7 +123,7 @@ void Tickets::lose(std::vector<std::uint64_t> lost) {
     const std::shared_ptr<OpenTicket> ticket = std::move(*open_.find(number));
     open_.erase(number);
     if (!ticket->answered_) --unanswered_;
-    ticket->given_up(error);
+    ticket->given_up(ticket, error);
     events_.ticket_lost(number);
   }
 }
@@ -125,7 +131,7 @@ void Tickets::lose(std::vector<std::uint64_t> lost) {
 void Tickets::give_up_all(const Error& error) {
   const IdMap<std::shared_ptr<OpenTicket>> all = std::exchange(open_, {});
   unanswered_ = 0;
-  all.each([&](std::uint64_t, const std::shared_ptr<OpenTicket>& open) { open->given_up(error); });
+  all.each([&](std::uint64_t, const std::shared_ptr<OpenTicket>& open) { open->given_up(open, error); });
 }
 
 }  // namespace tenure

@@ -27,10 +27,17 @@ class OpenTicket {
   virtual ~OpenTicket() = default;
 
  protected:
-  // True if it wants to hear more, even though nobody but the table may know it any more. Must not call back.
-  virtual bool settled(const Settlement& /*settlement*/) { return true; }
+  // `self` is the table's pointer to it. Where it is not `known`, that is the only one, so that nobody else can ask or
+  // wait any more. None of these may call back.
+
+  // A step that others may follow. True if it wants to hear more, even where it is not known.
+  virtual bool advanced(const std::shared_ptr<OpenTicket>& /*self*/, const Settlement& /*step*/, bool /*known*/) {
+    return true;
+  }
+  // The last one.
+  virtual void ended(std::shared_ptr<OpenTicket> /*self*/, const Settlement& /*end*/, bool /*known*/) {}
   // Nothing more will be heard of it.
-  virtual void given_up(const Error& /*error*/) {}
+  virtual void given_up(std::shared_ptr<OpenTicket> /*self*/, const Error& /*error*/) {}
 
  private:
   friend class Tickets;
@@ -38,11 +45,16 @@ class OpenTicket {
   // Owned by the table's loop.
   Instant asked_;
   std::uint64_t markers_ = 0;  // how many had been offered before it
-  bool answered_ = false;
-  bool started_ = false;
-  bool last_is_acceptance_ = false;
-  bool met_ = false;
+  // In one byte, since the first cache line of what derives from this has none to spare.
+  bool answered_ : 1 = false;
+  bool started_ : 1 = false;
+  bool last_is_acceptance_ : 1 = false;
+  bool met_ : 1 = false;
 };
+
+// Of what derives from OpenTicket, at most: so much is fetched ahead, where many are told one after the other. With the
+// counts of its shared pointers, which lie before it, these are two cache lines.
+constexpr std::size_t kOpenTicketBytes = 112;
 
 class TicketEvents {
  public:

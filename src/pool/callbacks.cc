@@ -5,11 +5,14 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "base/fetch_ahead.h"
+#include "node/tickets.h"
 
 namespace tenure {
 namespace {
 
 constexpr std::size_t kFirstCalls = 64;
+constexpr std::size_t kAhead = 8;
 
 }  // namespace
 
@@ -17,20 +20,18 @@ Callbacks::Callbacks() : thread_([this] { serve(); }) { pthread_setname_np(threa
 
 Callbacks::~Callbacks() { close(); }
 
-void Callbacks::post(Call call) {
-  post_asleep(std::move(call));
+void Callbacks::post(std::function<void()> call) {
+  Call posted{std::make_shared<std::function<void()>>(std::move(call)),
+              [](void* subject) { (*static_cast<std::function<void()>*>(subject))(); }};
+  if (!take_asleep(posted)) return posted.run(posted.subject.get());
   wake();
 }
 
-void Callbacks::post_asleep(Call call) {
-  {
-    std::lock_guard lock(mutex_);
-    if (!closed_) {
-      queue_.push_back(std::move(call));
-      return;
-    }
-  }
-  call.run();
+bool Callbacks::take_asleep(Call& call) {
+  std::lock_guard lock(mutex_);
+  if (closed_) return false;
+  queue_.push_back(std::move(call));
+  return true;
 }
 
 void Callbacks::wake() {
@@ -63,9 +64,11 @@ void Callbacks::serve() {
       if (queue_.empty()) return;
       calls.swap(queue_);
     }
-    for (Call& call : calls) {
-      call.run();
-      call = {};  // what it captured may be released before the rest has run
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      // Most are tickets, which whoever posted them had last, on another processor.
+      if (i + kAhead < calls.size()) fetch_ahead(calls[i + kAhead].subject.get(), kOpenTicketBytes);
+      calls[i].run(calls[i].subject.get());
+      calls[i].subject.reset();  // what it captured may be released before the rest has run
     }
     calls.clear();
   }

@@ -15,9 +15,10 @@ namespace tenure {
 // Thread-safe. Calls run in the order in which they were put here.
 class Callbacks {
  public:
+  // Small, and without memory of its own: hundreds of thousands may wait.
   struct Call {
-    std::function<void()> run;
-    std::shared_ptr<const void> kept{};  // what must live until it has run
+    std::shared_ptr<void> subject;  // what is called; it lives until it has run
+    void (*run)(void* subject);
   };
 
   Callbacks();
@@ -25,9 +26,10 @@ class Callbacks {
   Callbacks(const Callbacks&) = delete;
   Callbacks& operator=(const Callbacks&) = delete;
 
-  void post(Call call);
-  // For many in a row: they wait for wake(), unless the thread comes by.
-  void post_asleep(Call call);
+  void post(std::function<void()> call);
+  // For many in a row, and for one who has a lock: takes it to wait for wake(), unless the thread comes by. False once
+  // the thread has ended or is about to: then it is left to the caller.
+  [[nodiscard]] bool take_asleep(Call& call);
   void wake();
 
   // Whether the caller is one of the callbacks.

@@ -23,7 +23,8 @@ class Outbox {
 
   void push(const SealedRequest& request, TicketPtr ticket) {
     records_.append(request.record);
-    waiting_.push_back({std::move(ticket), request.ticket, request.record.size(), request.single});
+    const auto bytes = static_cast<std::uint32_t>(request.record.size());
+    waiting_.push_back({std::move(ticket), request.ticket, bytes, request.single});
   }
 
   bool empty() const { return next_ == waiting_.size(); }
@@ -58,7 +59,7 @@ class Outbox {
   struct Waiting {
     TicketPtr ticket;
     std::uint64_t number;
-    std::size_t bytes;
+    std::uint32_t bytes;  // a payload has a bound that is far below
     bool single;
   };
 

@@ -14,9 +14,11 @@ constexpr Nanos kRoomRetry = std::chrono::milliseconds(1);
 
 Result<TicketPtr> PoolCore::submit(const Request& request) {
   if (Status sound = request.check(); !sound) return Failure(sound.error());
-  auto ticket = std::make_shared<PendingTicket>(request.operation(), request.single(), callbacks_);
+  auto ticket = std::make_shared<PendingTicket>(request.operation(), callbacks_);
   const std::uint64_t number = next_ticket();
-  const Bytes record = request.encode(number, options_.client_only);
+  static thread_local Bytes record;  // its memory is used again
+  record.clear();
+  request.encode(number, options_.client_only, record);
   bool alone = false;
   {
     std::lock_guard lock(mutex_);
@@ -73,8 +75,8 @@ std::size_t PoolCore::send_outgoing() {
     if (sent) {
       ++sent_unanswered_;
     } else {
-      ticket->given_up(saw_shutdown_ ? Error{Errc::shutting_down, ticket->operation(), "the pool was shut down"}
-                                     : sent.error());
+      ticket->given_up(ticket, saw_shutdown_ ? Error{Errc::shutting_down, ticket->operation(), "the pool was shut down"}
+                                             : sent.error());
       --unanswered_;
       hear([](Heard&) {});
     }
@@ -210,13 +212,13 @@ void PoolCore::pool_gone() {
 // On the callbacks' thread, since to open a log takes its time. One that only reads does not make it anew.
 bool PoolCore::finds_out_the_end() {
   const Shard shard{options_.shard.index, options_.shard.index == 0 ? 0 : shards()};
-  callbacks_->post({[life = life_, url = options_.url, options = LogOptions{options_.pool, true, shard}] {
+  callbacks_->post([life = life_, url = options_.url, options = LogOptions{options_.pool, true, shard}] {
     const auto log = open_log(url, options);
     const bool gone = !log && log.error().code == Errc::refused;
     std::lock_guard lock(life->mutex);
     if (life->core == nullptr) return;
     life->core->on_loop([core = life->core, gone](Node& node) { gone ? core->pool_gone() : node.reload(); });
-  }});
+  });
   return true;
 }
 
@@ -230,7 +232,10 @@ void PoolCore::end(const Error& error) {
   }
   if (auto tell = std::exchange(ended_, nullptr)) tell();
   for (Outbox* unsent : {&outgoing_, &submitted}) {
-    for (; !unsent->empty(); unsent->pop()) unsent->first().ticket->given_up(error);
+    for (; !unsent->empty(); unsent->pop()) {
+      const TicketPtr& ticket = unsent->first().ticket;
+      ticket->given_up(ticket, error);
+    }
   }
   if (node_) node_->give_up_tickets(error);
   if (client_) client_->give_up_tickets(error);

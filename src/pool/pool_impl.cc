@@ -192,7 +192,7 @@ Status PoolImpl::shutdown(Deadline deadline) {
 
 void PoolImpl::say(LogLevel level, std::string text) {
   if (!options_.logger) return;
-  callbacks_->post({[logger = options_.logger, level, text = std::move(text)] { logger(level, text); }});
+  callbacks_->post([logger = options_.logger, level, text = std::move(text)] { logger(level, text); });
 }
 
 }  // namespace tenure

@@ -31,17 +31,15 @@ Result<std::string> Ticket::wait_done(Timeout timeout) const {
 }
 
 void Ticket::on_accepted(std::function<void(Status)> call) const {
-  pending_->when(Stage::accepted,
-                 [ticket = pending_.get(), call = std::move(call)] { call(ticket->outcome(Stage::accepted)); });
+  PendingTicket::when(pending_, TicketCallback::on_accepted(std::move(call)));
 }
 
 void Ticket::on_started(std::function<void(Status)> call) const {
-  pending_->when(Stage::started,
-                 [ticket = pending_.get(), call = std::move(call)] { call(ticket->outcome(Stage::started)); });
+  PendingTicket::when(pending_, TicketCallback::on_started(std::move(call)));
 }
 
 void Ticket::on_done(std::function<void(Result<std::string>)> call) const {
-  pending_->when(Stage::done, [ticket = pending_.get(), call = std::move(call)] { call(ticket->result()); });
+  PendingTicket::when(pending_, TicketCallback::on_done(std::move(call)));
 }
 
 std::optional<TicketState> Ticket::state() const { return pending_->view().state; }

@@ -1,0 +1,92 @@
+// The table of tickets, and what the tickets are told by it.
+
+#include "node/tickets.h"
+
+#include <gtest/gtest.h>
+
+#include "node/manual_world.h"
+
+namespace tenure {
+namespace {
+
+// Writes down what it is told.
+class Listener final : public OpenTicket {
+ public:
+  std::string heard;
+  bool wants_more = false;
+  std::function<void()> meanwhile = [] {};  // while it is told of a step
+
+ private:
+  bool advanced(const std::shared_ptr<OpenTicket>& /*self*/, const Settlement& step, bool known) override {
+    heard += std::string(to_string(step.state)) + (known ? " known, " : " alone, ");
+    meanwhile();
+    return wants_more;
+  }
+  void ended(std::shared_ptr<OpenTicket> self, const Settlement& end, bool known) override {
+    EXPECT_EQ(self.get(), this);
+    heard += std::string(to_string(end.state)) + (known ? " known" : " alone");
+  }
+};
+
+class TicketsTest : public testing::Test, private AppenderEvents, private TicketEvents {
+ protected:
+  void tell(TicketState state) { tickets_.tell({kNumber, state, Errc{}, 0, {}, {}}); }
+
+  static constexpr std::uint64_t kNumber = 7;
+  ManualLoop loop_;
+  ManualLog log_;
+  SeededEntropy entropy_{1};
+  Appender appender_{log_, loop_, loop_, entropy_, *this};
+  Tickets tickets_{appender_, *this};
+
+ private:
+  void append_gave_up() override {}
+  void append_refused(const Error&) override {}
+};
+
+// A ticket that somebody has hears of each step, and that somebody has it.
+TEST_F(TicketsTest, TellsEveryStep) {
+  const auto ticket = std::make_shared<Listener>();
+  tickets_.add(kNumber, false, {}, ticket);
+  for (const TicketState state : {TicketState::accepted, TicketState::started, TicketState::done}) tell(state);
+  EXPECT_EQ(ticket->heard, "accepted known, started known, done known");
+  EXPECT_EQ(ticket.use_count(), 1);
+  EXPECT_TRUE(tickets_.empty());
+}
+
+// Where acceptance is all there is to hear, it is the end.
+TEST_F(TicketsTest, AcceptanceMayBeTheEnd) {
+  const auto ticket = std::make_shared<Listener>();
+  tickets_.add(kNumber, true, {}, ticket);
+  tell(TicketState::accepted);
+  EXPECT_EQ(ticket->heard, "accepted known");
+  EXPECT_TRUE(tickets_.empty());
+}
+
+// One that nobody has is told so, and kept as long as it wants to hear more.
+TEST_F(TicketsTest, KeepsWhatWantsToHear) {
+  auto ticket = std::make_shared<Listener>();
+  Listener& listener = *ticket;
+  listener.wants_more = true;
+  tickets_.add(kNumber, false, {}, std::move(ticket));
+  tell(TicketState::accepted);
+  EXPECT_EQ(listener.heard, "accepted alone, ");
+  EXPECT_TRUE(tickets_.has(kNumber));
+  listener.wants_more = false;
+  tell(TicketState::started);
+  EXPECT_FALSE(tickets_.has(kNumber));
+}
+
+// Somebody may give a ticket a callback and throw it away, both after it was told that it is accepted and before the
+// table looks who has it: the callback is not lost.
+TEST_F(TicketsTest, ThrownAwayWhileItIsTold) {
+  auto ticket = std::make_shared<Listener>();
+  Listener& listener = *ticket;
+  tickets_.add(kNumber, false, {}, ticket);
+  listener.meanwhile = [&] { ticket.reset(); };
+  tell(TicketState::accepted);
+  EXPECT_TRUE(tickets_.has(kNumber));
+}
+
+}  // namespace
+}  // namespace tenure
