@@ -25,6 +25,7 @@ class FrontQueue {
   }
 
   T& front() { return elements_[front_]; }
+  T& back() { return elements_.back(); }
 
   // The queue must not be empty.
   T take_front() {

@@ -16,7 +16,6 @@ using std::chrono::milliseconds;
 
 constexpr Nanos kResendBase = milliseconds(5);
 constexpr Nanos kResendCap = milliseconds(500);
-constexpr std::size_t kLastRecordRoom = 4U << 10;  // for what goes beyond kBatchBytes, if it is not a large one
 constexpr std::size_t kUnmetMax = 1U << 16;  // of a reader that is further behind, the oldest are not looked for
 
 }  // namespace
@@ -41,6 +40,12 @@ void Appender::offer_request(BytesView encoded, Milestones milestones) {
   const std::size_t before = last.records.size();
   last.records.append(encoded);
   gathered(last, before, std::move(milestones));
+}
+
+void Appender::offer_requests(Bytes& encoded) {
+  if (encoded.size() < kBatchBytes / 2) return offer_request(encoded);
+  requests_.push_back({std::exchange(encoded, std::exchange(spare_, {})), {}});
+  gathered(requests_.back(), 0, {});
 }
 
 void Appender::gather(Queue& queue, const v1::Record& record, Milestones milestones) {

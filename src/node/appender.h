@@ -30,7 +30,8 @@ class Record;
 }  // namespace v1
 
 constexpr std::size_t kUnsentBytesMax = 16U << 20;
-constexpr std::size_t kBatchBytes = 256U << 10;  // of each lane; a batch is cut after the record that reaches this
+constexpr std::size_t kBatchBytes = 256U << 10;    // of each lane; a batch is cut after the record that reaches this
+constexpr std::size_t kLastRecordRoom = 4U << 10;  // for what goes beyond, if it is not a large one
 
 class AppenderEvents {
  public:
@@ -64,6 +65,8 @@ class Appender {
   void offer_behind_requests(const v1::Record& record, Milestones milestones = {});
   // A user's request, encoded by append_record().
   void offer_request(BytesView encoded, Milestones milestones = {});
+  // Several of them, one behind the other. Where they are about a batch, their memory is taken.
+  void offer_requests(Bytes& encoded);
   // The node's reader is at this position, and has met this sender's batches up to `sequence` on its way. False: a
   // batch that was acknowledged is not there. To be called after every entry.
   bool all_met(Position at, std::uint64_t sequence);

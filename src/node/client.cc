@@ -59,6 +59,21 @@ Status Client::send(const SealedRequest& request, std::shared_ptr<OpenTicket> ti
   return {};
 }
 
+Status Client::send(SealedRequests& requests) {
+  std::size_t sent = 0;
+  std::size_t bytes = 0;
+  Status room;
+  for (SealedRequests::Asked& asked : requests.asked) {
+    room = send({asked.number, asked.single, BytesView(requests.records).substr(bytes, asked.bytes)}, asked.ticket);
+    if (!room) break;
+    ++sent;
+    bytes += asked.bytes;
+  }
+  requests.records.erase(0, bytes);
+  requests.asked.erase(requests.asked.begin(), requests.asked.begin() + static_cast<std::ptrdiff_t>(sent));
+  return room;
+}
+
 std::uint64_t Client::inquire(v1::Ask ask, std::function<void(v1::Told)> told) {
   const std::uint64_t question = entropy_.id();
   ask.set_question(question);

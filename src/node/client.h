@@ -58,6 +58,8 @@ class Client final : private ReplicaEvents, private AppenderEvents {
   Result<std::uint64_t> ask(const Request& request);
   // The same for a request that comes sealed and asks for its outcome to be said: `ticket` is told, too.
   Status send(const SealedRequest& request, std::shared_ptr<OpenTicket> ticket);
+  // The same for several, of which those that are not taken stay.
+  Status send(SealedRequests& requests);
   // Asks the members. `told` is called once, or never: where nobody answers, or what they say is not followed.
   std::uint64_t inquire(v1::Ask ask, std::function<void(v1::Told)> told);
   // Nobody waits for the answer any longer.

@@ -108,11 +108,17 @@ Result<std::uint64_t> Node::ask(const Request& request) {
 }
 
 Status Node::send(const SealedRequest& request, std::shared_ptr<OpenTicket> ticket) {
+  SealedRequests alone;
+  alone.add(request, std::move(ticket));
+  return send(alone);
+}
+
+Status Node::send(SealedRequests& requests) {
   if (phase_ == Phase::over || failure_) return fail(Errc::closed, "append", "the node has stopped");
   if (Status room = appender_.has_room(); !room) return room;
-  appender_.offer_request(request.record);
+  appender_.offer_requests(requests.records);
   // Nobody asks a node since when its eldest ticket waits, and to read the clock for each would be a tenth of this.
-  tickets_.add(request.ticket, request.single, Instant{}, std::move(ticket));
+  tickets_.add(requests.asked, Instant{});
   return {};
 }
 

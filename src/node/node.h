@@ -131,6 +131,8 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   Result<std::uint64_t> ask(const Request& request);
   // The same for a request that comes sealed: `ticket` is told, too.
   Status send(const SealedRequest& request, std::shared_ptr<OpenTicket> ticket);
+  // The same for several: all of them are taken, or none.
+  Status send(SealedRequests& requests);
   // Tickets of which nothing has been heard yet.
   std::size_t unanswered() const { return tickets_.unanswered(); }
   // Nobody will wait any longer.

@@ -3,6 +3,8 @@
 // What a user asks of a pool, on its way to the log.
 
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "base/bytes.h"
 #include "base/clock.h"
@@ -10,6 +12,8 @@
 #include "machine/effects.h"
 
 namespace tenure {
+
+class OpenTicket;
 
 struct Request {
   enum class Kind : std::uint8_t { dispatch, notify, stop, retry_dead, drop_dead };
@@ -37,6 +41,31 @@ struct SealedRequest {
   std::uint64_t ticket;
   bool single;
   BytesView record;
+};
+
+// Requests that go together, in their order. Their records lie one behind the other, so that a loop through which all
+// of them pass has little left to do.
+struct SealedRequests {
+  struct Asked {
+    std::shared_ptr<OpenTicket> ticket;
+    std::uint64_t number = 0;
+    std::uint32_t bytes = 0;  // of the records; a payload has a bound that is far below
+    bool single = false;
+  };
+
+  Bytes records;
+  std::vector<Asked> asked;
+
+  void add(const SealedRequest& request, std::shared_ptr<OpenTicket> ticket) {
+    records.append(request.record);
+    const auto bytes = static_cast<std::uint32_t>(request.record.size());
+    asked.push_back({std::move(ticket), request.ticket, bytes, request.single});
+  }
+  // The memory stays.
+  void clear() {
+    records.clear();
+    asked.clear();
+  }
 };
 
 }  // namespace tenure

@@ -23,6 +23,16 @@ void Tickets::add(std::uint64_t number, bool single, Instant asked, std::shared_
   ++unanswered_;
 }
 
+void Tickets::add(std::vector<SealedRequests::Asked>& requests, Instant asked) {
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    // They were written by other threads, and come from their processors' caches.
+    if (i + kTicketsAhead < requests.size()) {
+      fetch_ahead(requests[i + kTicketsAhead].ticket.get(), sizeof(OpenTicket));
+    }
+    add(requests[i].number, requests[i].single, asked, std::move(requests[i].ticket));
+  }
+}
+
 void Tickets::meet(std::uint64_t ticket) {
   if (const auto* open = open_.find(ticket)) (*open)->met_ = true;
 }

@@ -17,6 +17,7 @@
 #include "base/id_map.h"
 #include "machine/machine.h"
 #include "node/appender.h"
+#include "node/request.h"
 
 namespace tenure {
 
@@ -73,6 +74,8 @@ class Tickets {
 
   // `single`: being accepted is all there is to hear of it. With null for the ticket only the events tell.
   void add(std::uint64_t number, bool single, Instant asked, std::shared_ptr<OpenTicket> ticket);
+  // The same for several, whose tickets are taken.
+  void add(std::vector<SealedRequests::Asked>& requests, Instant asked);
   bool empty() const { return open_.empty(); }
   bool has(std::uint64_t ticket) const { return open_.contains(ticket); }
   // Those of which nothing has been heard yet.

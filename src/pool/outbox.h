@@ -1,13 +1,14 @@
 #pragma once
 
 // Requests on their way from the threads that submit them to the loop that sends them, in their order. They come
-// encoded, one behind the other in one block: of loops there is one, and it has nothing left to do but copy bytes.
+// encoded, and in blocks that are about as large as what is sent at a time: of loops there is one, and it has nothing
+// left to do but pass them on.
 
 #include <cstdint>
 #include <utility>
-#include <vector>
 
-#include "base/fetch_ahead.h"
+#include "base/front_queue.h"
+#include "node/appender.h"
 #include "node/request.h"
 #include "pool/pending_ticket.h"
 
@@ -16,57 +17,34 @@ namespace tenure {
 // Not thread-safe: a core fills one under its lock, and sends from another.
 class Outbox {
  public:
-  struct First {
-    SealedRequest request;
-    const TicketPtr& ticket;
-  };
-
   void push(const SealedRequest& request, TicketPtr ticket) {
-    records_.append(request.record);
-    const auto bytes = static_cast<std::uint32_t>(request.record.size());
-    waiting_.push_back({std::move(ticket), request.ticket, bytes, request.single});
+    if (blocks_.empty() || blocks_.back().records.size() >= kBatchBytes) add_block();
+    blocks_.back().add(request, std::move(ticket));
   }
 
-  bool empty() const { return next_ == waiting_.size(); }
-
-  First first() const {
-    const Waiting& first = waiting_[next_];
-    // The tickets were written by other threads, and come from their processors' caches.
-    if (next_ + kAhead < waiting_.size()) fetch_ahead(waiting_[next_ + kAhead].ticket.get(), sizeof(OpenTicket));
-    return {{first.number, first.single, BytesView(records_).substr(sent_bytes_, first.bytes)}, first.ticket};
-  }
-
+  bool empty() const { return blocks_.empty(); }
+  SealedRequests& first() { return blocks_.front(); }
   void pop() {
-    Waiting& first = waiting_[next_++];
-    first.ticket.reset();
-    sent_bytes_ += first.bytes;
-    if (!empty()) return;
-    // The memory is used again, unless it is what a flood has left.
-    if (records_.capacity() > kKeptBytes) *this = {};
-    records_.clear();
-    waiting_.clear();
-    next_ = 0;
-    sent_bytes_ = 0;
+    SealedRequests sent = blocks_.take_front();
+    sent.clear();
+    spare_ = std::move(sent);
   }
 
-  // What waits because of a request, while it does.
-  static std::size_t cost(BytesView record) { return sizeof(Waiting) + sizeof(PendingTicket) + record.size(); }
+  // What waits because of such requests, while they do.
+  static std::size_t cost(std::size_t requests, std::size_t bytes) {
+    return requests * (sizeof(SealedRequests::Asked) + sizeof(PendingTicket)) + bytes;
+  }
 
  private:
-  static constexpr std::size_t kKeptBytes = 1U << 20;
-  static constexpr std::size_t kAhead = 8;
+  // Behind a full block this one will be full too: to grow step by step would copy and touch twice as much.
+  void add_block() {
+    const bool flood = !blocks_.empty();
+    blocks_.push_back(std::exchange(spare_, {}));
+    if (flood) blocks_.back().records.reserve(kBatchBytes + kLastRecordRoom);
+  }
 
-  struct Waiting {
-    TicketPtr ticket;
-    std::uint64_t number;
-    std::uint32_t bytes;  // a payload has a bound that is far below
-    bool single;
-  };
-
-  Bytes records_;
-  std::vector<Waiting> waiting_;
-  std::size_t next_ = 0;        // of waiting_: those before it have been sent
-  std::size_t sent_bytes_ = 0;  // of records_: theirs
+  FrontQueue<SealedRequests> blocks_;
+  SealedRequests spare_;  // its memory is used again
 };
 
 }  // namespace tenure

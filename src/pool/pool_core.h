@@ -163,7 +163,8 @@ class PoolCore final : private NodeEvents, private ClientEvents {
   // On the loop.
   void send_submitted();
   std::size_t send_outgoing();
-  Status send(const SealedRequest& request, const TicketPtr& ticket);
+  Status send(SealedRequests& requests);
+  void give_up(SealedRequests& requests, const Error& error);
   void heard_of_tickets();
   void count_answers();
   void end(const Error& error);

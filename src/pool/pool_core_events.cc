@@ -26,7 +26,7 @@ Result<TicketPtr> PoolCore::submit(const Request& request) {
     if (submitted_bytes_ > kSubmittedBytesMax) {
       return fail(Errc::busy, request.operation(), "too much is waiting to be sent; try again shortly");
     }
-    submitted_bytes_ += Outbox::cost(record);
+    submitted_bytes_ += Outbox::cost(1, record.size());
     alone = ++unanswered_ == 1;
     submitted_.push({number, request.single(), record}, ticket);
     if (std::exchange(sending_, true)) return ticket;
@@ -65,31 +65,43 @@ void PoolCore::send_submitted() {
   room_->arm(loop_.now() + kRoomRetry, [this] { send_submitted(); });
 }
 
-// As much as there is room for.
+// As much as there is room for; a client takes some of a block where there is none for all. Returns what it had cost to
+// keep them.
 std::size_t PoolCore::send_outgoing() {
-  std::size_t bytes = 0;
+  std::size_t cost = 0;
   while (!outgoing_.empty()) {
-    const auto [request, ticket] = outgoing_.first();
-    const Status sent = send(request, ticket);
-    if (!sent && sent.error().code == Errc::busy) break;
-    if (sent) {
-      ++sent_unanswered_;
-    } else {
-      ticket->given_up(ticket, saw_shutdown_ ? Error{Errc::shutting_down, ticket->operation(), "the pool was shut down"}
-                                             : sent.error());
-      --unanswered_;
-      hear([](Heard&) {});
+    SealedRequests& requests = outgoing_.first();
+    const std::size_t count = requests.asked.size();
+    const std::size_t bytes = requests.records.size();
+    const Status sent = send(requests);
+    if (!sent && sent.error().code == Errc::busy) {
+      sent_unanswered_ += count - requests.asked.size();
+      return cost + Outbox::cost(count - requests.asked.size(), bytes - requests.records.size());
     }
-    bytes += Outbox::cost(request.record);
+    cost += Outbox::cost(count, bytes);
+    if (sent) {
+      sent_unanswered_ += count;
+    } else {
+      give_up(requests, saw_shutdown_ ? Error{Errc::shutting_down, "append", "the pool was shut down"} : sent.error());
+    }
     outgoing_.pop();
   }
-  return bytes;
+  return cost;
 }
 
-Status PoolCore::send(const SealedRequest& request, const TicketPtr& ticket) {
-  if (client_) return client_->send(request, ticket);
-  if (node_) return node_->send(request, ticket);
-  return fail(Errc::closed, ticket->operation(), "the pool was closed");
+Status PoolCore::send(SealedRequests& requests) {
+  if (client_) return client_->send(requests);
+  if (node_) return node_->send(requests);
+  return fail(Errc::closed, "append", "the pool was closed");
+}
+
+void PoolCore::give_up(SealedRequests& requests, const Error& error) {
+  for (SealedRequests::Asked& asked : requests.asked) {
+    const auto ticket = std::static_pointer_cast<PendingTicket>(std::move(asked.ticket));
+    ticket->given_up(ticket, {error.code, ticket->operation(), error.context});
+  }
+  unanswered_ -= requests.asked.size();
+  hear([](Heard&) {});
 }
 
 void PoolCore::settled(const Settlement& settlement) {
@@ -232,10 +244,7 @@ void PoolCore::end(const Error& error) {
   }
   if (auto tell = std::exchange(ended_, nullptr)) tell();
   for (Outbox* unsent : {&outgoing_, &submitted}) {
-    for (; !unsent->empty(); unsent->pop()) {
-      const TicketPtr& ticket = unsent->first().ticket;
-      ticket->given_up(ticket, error);
-    }
+    for (; !unsent->empty(); unsent->pop()) give_up(unsent->first(), error);
   }
   if (node_) node_->give_up_tickets(error);
   if (client_) client_->give_up_tickets(error);
