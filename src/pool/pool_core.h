@@ -35,7 +35,7 @@
 #include "node/node.h"
 #include "node/request.h"
 #include "pool/callbacks.h"
-#include "pool/outbox.h"
+#include "pool/request_outbox.h"
 
 namespace tenure {
 
@@ -229,7 +229,7 @@ class PoolCore final : private NodeEvents, private ClientEvents {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   Heard heard_;                             // guarded by mutex_
-  Outbox submitted_;                        // guarded by mutex_
+  RequestOutbox submitted_;                 // guarded by mutex_
   std::size_t submitted_bytes_ = 0;         // guarded by mutex_; of this and of outgoing_
   bool sending_ = false;                    // guarded by mutex_: the loop will look at submitted_
   std::atomic<std::size_t> unanswered_{0};  // submitted, and nothing heard of it yet
@@ -240,7 +240,7 @@ class PoolCore final : private NodeEvents, private ClientEvents {
   std::unique_ptr<PoolCore> looker_;  // guarded by looker_mutex_; a client's, once somebody has looked
 
   // Owned by the loop.
-  Outbox outgoing_;                  // taken from submitted_, and not sent yet
+  RequestOutbox outgoing_;           // taken from submitted_, and not sent yet
   std::size_t sent_unanswered_ = 0;  // of unanswered_, as of the last count
   bool turn_posted_ = false;         // something was heard of tickets in this turn of the loop
   bool shutting_down_ = false;       // this process asked for it

@@ -26,7 +26,7 @@ Result<TicketPtr> PoolCore::submit(const Request& request) {
     if (submitted_bytes_ > kSubmittedBytesMax) {
       return fail(Errc::busy, request.operation(), "too much is waiting to be sent; try again shortly");
     }
-    submitted_bytes_ += Outbox::cost(1, record.size());
+    submitted_bytes_ += RequestOutbox::cost(1, record.size());
     alone = ++unanswered_ == 1;
     submitted_.push({number, request.single(), record}, ticket);
     if (std::exchange(sending_, true)) return ticket;
@@ -76,9 +76,9 @@ std::size_t PoolCore::send_outgoing() {
     const Status sent = send(requests);
     if (!sent && sent.error().code == Errc::busy) {
       sent_unanswered_ += count - requests.asked.size();
-      return cost + Outbox::cost(count - requests.asked.size(), bytes - requests.records.size());
+      return cost + RequestOutbox::cost(count - requests.asked.size(), bytes - requests.records.size());
     }
-    cost += Outbox::cost(count, bytes);
+    cost += RequestOutbox::cost(count, bytes);
     if (sent) {
       sent_unanswered_ += count;
     } else {
@@ -235,7 +235,7 @@ bool PoolCore::finds_out_the_end() {
 }
 
 void PoolCore::end(const Error& error) {
-  Outbox submitted;
+  RequestOutbox submitted;
   {
     std::lock_guard lock(mutex_);
     if (!heard_.failure) heard_.failure = error;
@@ -243,7 +243,7 @@ void PoolCore::end(const Error& error) {
     submitted_bytes_ = 0;
   }
   if (auto tell = std::exchange(ended_, nullptr)) tell();
-  for (Outbox* unsent : {&outgoing_, &submitted}) {
+  for (RequestOutbox* unsent : {&outgoing_, &submitted}) {
     for (; !unsent->empty(); unsent->pop()) give_up(unsent->first(), error);
   }
   if (node_) node_->give_up_tickets(error);

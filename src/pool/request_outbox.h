@@ -15,7 +15,7 @@
 namespace tenure {
 
 // Not thread-safe: a core fills one under its lock, and sends from another.
-class Outbox {
+class RequestOutbox {
  public:
   void push(const SealedRequest& request, TicketPtr ticket) {
     if (blocks_.empty() || blocks_.back().records.size() >= kBatchBytes) add_block();
