@@ -15,15 +15,14 @@ constexpr std::int64_t kEarlyNs = 2'000'000;
 
 }  // namespace
 
-void Testimony::take(Position before, const Entry& entry, Instant now) {
+void Testimony::take(Position before, const Entry& entry, std::int64_t engine_ns, Instant now) {
   const auto known = entries_.upper_bound(before);
   if (known != entries_.end() && Cursor::at(known->second) == Cursor::at(entry)) return;
-  const std::int64_t engine_ns = entry.time_ms * 1'000'000;
   offset_ns_ = std::min(offset_ns_, now.since_boot.count() - engine_ns);
   time_ns_ = engine_ns;
   lose_after(before);
   entries_[entry.position] = entry;
-  apply(entry);
+  apply(entry, engine_ns);
 }
 
 void Testimony::lose_after(Position kept) {
@@ -34,14 +33,14 @@ void Testimony::lose_after(Position kept) {
   machine_ = std::make_unique<Machine>();
   const std::int64_t now_ns = time_ns_;
   mute_ = true;
-  for (const auto& [position, entry] : entries_) apply(entry);
+  for (const auto& [position, entry] : entries_) apply(entry, now_ns);
   mute_ = false;
   time_ns_ = now_ns;
 }
 
-void Testimony::apply(const Entry& entry) {
+void Testimony::apply(const Entry& entry, std::int64_t engine_ns) {
   position_ = entry.position;
-  time_ns_ = entry.time_ms * 1'000'000;
+  time_ns_ = engine_ns;
   note_dispatches(entry);
   heard_.clear();
   machine_->apply({entry.position, entry.time_ms, entry.data}, *this);

@@ -18,10 +18,11 @@ namespace tenure::faults {
 // Keeps every entry, so that it can go back to where a log has lost its tail. Belongs to one thread at a time.
 class Testimony final : private Effects {
  public:
-  // The entry that follows the position `before`, as it was read at `now`. One that is known already says nothing. One
-  // that differs from what is known at its position shows that the log has lost that, and all that followed; so does
-  // one that comes where others are known to have been before it.
-  void take(Position before, const Entry& entry, Instant now);
+  // The entry that follows the position `before`, as it was read at `now`, with its time on a clock that keeps pace
+  // with CLOCK_BOOTTIME. One that is known already says nothing. One that differs from what is known at its position
+  // shows that the log has lost that, and all that followed; so does one that comes where others are known to have been
+  // before it.
+  void take(Position before, const Entry& entry, std::int64_t engine_ns, Instant now);
   // Whatever lies behind the position is no longer in the log.
   void lose_after(Position kept);
 
@@ -40,7 +41,7 @@ class Testimony final : private Effects {
   template <class... Words>
   void say(const char* what, const Words&... words);
   void lease(std::uint64_t session, std::int64_t until_ns);
-  void apply(const Entry& entry);
+  void apply(const Entry& entry, std::int64_t engine_ns);
   void note_dispatches(const Entry& entry);
 
   void granted(const Grant& grant) override;

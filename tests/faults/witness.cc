@@ -20,8 +20,10 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "faults/testimony.h"
+#include "faults/wall_drift.h"
 #include "log/open.h"
 
 namespace tenure::faults {
@@ -39,10 +41,39 @@ Result<std::vector<Entry>> read_and_wait(Log& log, const Cursor& after) {
   return came.get_future().get();
 }
 
+// An engine's time, on a clock that keeps pace with CLOCK_BOOTTIME: that of a file does, and servers have the wall
+// clock.
+class EngineClock {
+ public:
+  explicit EngineClock(std::string_view engine) : wall_(!engine.starts_with("sqlite:")) {
+    look();
+    thread_ = std::jthread([this](const std::stop_token& stop) {
+      for (; !stop.stop_requested(); std::this_thread::sleep_for(kLookEvery)) look();
+    });
+  }
+
+  std::int64_t steady_ns(std::int64_t time_ms) const {
+    const std::int64_t time_ns = time_ms * 1'000'000;
+    return wall_ ? drift_.steady_ns(time_ns) : time_ns;
+  }
+
+ private:
+  static constexpr std::chrono::milliseconds kLookEvery{10};
+
+  void look() {
+    const auto wall = std::chrono::system_clock::now().time_since_epoch();
+    drift_.look(std::chrono::nanoseconds(wall).count(), BootClock().now().since_boot.count());
+  }
+
+  const bool wall_;
+  WallDrift drift_;
+  std::jthread thread_;  // last: it uses all of the above
+};
+
 // Reads on and on, until the log is closed or cannot be followed. What was lost is found by reading what there is.
 class Follower {
  public:
-  explicit Follower(Log& log) : log_(log) { read({}); }
+  Follower(Log& log, const EngineClock& clock) : log_(log), clock_(clock) { read({}); }
 
   // What was seen, or why it is not the whole log.
   Result<const Testimony*> finish() {
@@ -74,7 +105,7 @@ class Follower {
       if (!entries) return Failure(entries.error());
       for (const Entry& entry : *entries) {
         if (entry.position == *end) return {};
-        testimony_.take(testimony_.last().position, entry, BootClock().now());
+        testimony_.take(testimony_.last().position, entry, clock_.steady_ns(entry.time_ms), BootClock().now());
       }
     }
   }
@@ -110,7 +141,7 @@ class Follower {
     }
     Position before = read_.position;
     for (const Entry& entry : *entries) {
-      testimony_.take(before, entry, now);
+      testimony_.take(before, entry, clock_.steady_ns(entry.time_ms), now);
       before = entry.position;
     }
     read(Cursor::at(entries->back()));
@@ -131,6 +162,7 @@ class Follower {
   }
 
   Log& log_;
+  const EngineClock& clock_;
   std::mutex mutex_;  // everything below
   Testimony testimony_;
   Cursor read_;  // where the outstanding read begins
@@ -156,7 +188,8 @@ int run(const char* engine, const LogOptions& options, const char* history) {
     std::fprintf(stderr, "%s\n", log.error().message().c_str());
     return 1;
   }
-  Follower follower(**log);
+  const EngineClock clock(engine);
+  Follower follower(**log, clock);
   std::cout << "following" << std::endl;
   for (std::string line; std::getline(std::cin, line);) {
     const Result<Position> at = obey(follower, line, options);
