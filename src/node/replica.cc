@@ -35,10 +35,13 @@ void Replica::abandon() {
   events_.history_lost();
 }
 
-// What is read, and what was to be saved, is of a state that was given up.
+// What is read, and what is being saved or was to be, is of a state that was given up. It may have been wrong: nobody
+// is to load it.
 void Replica::outdate() {
   ++generation_;
   quiet_.cancel();
+  source_.reset();
+  writer_.reset();
 }
 
 void Replica::resume() { load(); }
@@ -47,8 +50,6 @@ void Replica::load() {
   outdate();
   loading_ = true;
   read_due_ = false;
-  source_.reset();
-  writer_.reset();
   auto done = token_.guard([this, generation = generation_](Result<Snapshot> snapshot) {
     if (generation == generation_) loaded(std::move(snapshot));
   });

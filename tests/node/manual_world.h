@@ -100,10 +100,15 @@ class ManualLog final : public Log {
   // A snapshot that is never stored.
   class Unstored final : public SnapshotWriter {
    public:
+    explicit Unstored(int& committed) : committed_(committed) {}
     void add(Bytes /*chunk*/) override {}
-    void commit(std::function<void(Status)> /*done*/) override {}
+    void commit(std::function<void(Status)> /*done*/) override { ++committed_; }
+
+   private:
+    int& committed_;
   };
   int snapshots_begun = 0;
+  int snapshots_committed = 0;
 
   void append(Lane lane, Bytes data, AppendDone done) override {
     appends.push_back({lane, std::move(data), std::move(done)});
@@ -112,7 +117,7 @@ class ManualLog final : public Log {
   void load_snapshot(LoadDone done) override { loads.push_back(std::move(done)); }
   std::unique_ptr<SnapshotWriter> begin_snapshot(Cursor /*at*/) override {
     ++snapshots_begun;
-    return std::make_unique<Unstored>();
+    return std::make_unique<Unstored>(snapshots_committed);
   }
   void trim(Position /*before*/, std::function<void(Status)> /*done*/) override {}
   void remove(std::function<void(Status)> /*done*/) override {}

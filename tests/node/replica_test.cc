@@ -125,6 +125,7 @@ class SnapshotRuleTest : public testing::Test, private ReplicaEvents {
     batch.set_sequence(++position_);
     *batch.add_records() = record;
     log_.answer_read(std::vector{Entry{position_, static_cast<std::int64_t>(position_), batch.SerializeAsString()}});
+    if (behind_entry_) loop_.post(behind_entry_);
     loop_.settle();
   }
   static Bytes key(int number) { return "key-" + std::to_string(number); }
@@ -162,11 +163,13 @@ class SnapshotRuleTest : public testing::Test, private ReplicaEvents {
   ManualLog log_;
   SeededEntropy entropy_;
   Position position_ = 0;
-  std::uint64_t full_ = 0;  // what the state weighed at most
+  std::uint64_t full_ = 0;                // what the state weighed at most
+  std::function<void()> behind_entry_{};  // comes right behind each entry, and before what that posts
+  bool given_up_ = false;                 // by the test
   Replica replica_;
 
  private:
-  void history_lost() override { ADD_FAILURE(); }
+  void history_lost() override { EXPECT_TRUE(given_up_); }
   void broken(const Error& error) override { ADD_FAILURE() << error.message(); }
 };
 
@@ -197,6 +200,21 @@ TEST_F(SnapshotRuleTest, ABusyLogMayOutweighTheStateFourTimes) {
   }
   EXPECT_GE(replica_.log_bytes(), 4 * full_);
   EXPECT_LT(replica_.log_bytes(), 4 * full_ + 100);
+  EXPECT_EQ(log_.snapshots_committed, 1);
+}
+
+// A state that is given up while it is being saved may be wrong: it must not become what others load.
+TEST_F(SnapshotRuleTest, OfAStateThatWasGivenUpNoneIsStored) {
+  dispatch_all();
+  behind_entry_ = [this] {
+    if (log_.snapshots_begun == 0 || given_up_) return;
+    given_up_ = true;
+    replica_.abandon();
+  };
+  while (!given_up_ && replica_.log_bytes() < 8 * full_) tick();
+  loop_.advance(kLong);
+  EXPECT_TRUE(given_up_);
+  EXPECT_EQ(log_.snapshots_committed, 0);
 }
 
 // The others leave quiet moments to the eldest, and write only where it does not.
