@@ -39,6 +39,12 @@ Child::~Child() {
 }
 
 std::optional<std::string> Child::line() {
+  return line_within(static_cast<int>(std::chrono::milliseconds(kDeadline).count()));
+}
+
+std::optional<std::string> Child::line_at_hand() { return line_within(0); }
+
+std::optional<std::string> Child::line_within(int patience_ms) {
   for (;;) {
     if (const std::size_t end = unread_.find('\n'); end != std::string::npos) {
       std::string found = unread_.substr(0, end);
@@ -46,7 +52,7 @@ std::optional<std::string> Child::line() {
       return found;
     }
     pollfd waited{.fd = output_, .events = POLLIN, .revents = 0};
-    if (poll(&waited, 1, static_cast<int>(std::chrono::milliseconds(kDeadline).count())) <= 0) return std::nullopt;
+    if (poll(&waited, 1, patience_ms) <= 0) return std::nullopt;
     std::array<char, 65536> buffer{};
     const ssize_t size = ::read(output_, buffer.data(), buffer.size());
     if (size <= 0) return std::nullopt;

@@ -20,6 +20,8 @@ class Child {
 
   // The next line without its end; nothing when the child has closed its output, or after kDeadline.
   std::optional<std::string> line();
+  // The same, if it has been written already.
+  std::optional<std::string> line_at_hand();
   void signal(int number) const;
   // Waits for the end: the exit code, or minus the signal that ended it.
   int wait();
@@ -27,6 +29,8 @@ class Child {
   pid_t pid() const { return pid_; }
 
  private:
+  std::optional<std::string> line_within(int patience_ms);
+
   pid_t pid_ = -1;
   int output_ = -1;
   std::string unread_;
