@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+#include <iterator>
 #include <mutex>
 #include <vector>
 
@@ -20,8 +22,10 @@ class WallDrift {
     const std::int64_t apart_ns = wall_ns - boot_ns;
     if (looks_.empty()) first_ns_ = apart_ns;
     const std::int64_t drift_ns = apart_ns - first_ns_;
-    if (looks_.empty() || std::abs(drift_ns - looks_.back().drift_ns) > kNoticedNs)
-      looks_.push_back({wall_ns, drift_ns});
+    if (!looks_.empty() && std::abs(drift_ns - looks_.back().drift_ns) <= kNoticedNs) return;
+    // Of a time that was there twice, since the clock was set back, the later one counts.
+    while (!looks_.empty() && looks_.back().wall_ns >= wall_ns) looks_.pop_back();
+    looks_.push_back({wall_ns, drift_ns});
   }
 
   // What the wall clock would have shown at that moment, had the two kept pace since the first look.

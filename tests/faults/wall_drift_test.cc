@@ -36,5 +36,14 @@ TEST(WallDrift, FollowsAClockThatJumps) {
   EXPECT_EQ(drift.steady_ns(kApart + 1000 * kMs), kApart + 600 * kMs);
 }
 
+// One that is set back.
+TEST(WallDrift, FollowsAClockThatIsSetBack) {
+  WallDrift drift;
+  drift.look(kApart, 0);
+  drift.look(kApart + 600 * kMs, 500 * kMs);
+  drift.look(kApart + 400 * kMs, 510 * kMs);
+  EXPECT_EQ(drift.steady_ns(kApart + 410 * kMs), kApart + 520 * kMs);
+}
+
 }  // namespace
 }  // namespace tenure::faults

@@ -60,9 +60,14 @@ class EngineClock {
  private:
   static constexpr std::chrono::milliseconds kLookEvery{10};
 
+  // Where this thread was held up between the clocks it has seen nothing.
   void look() {
+    constexpr std::chrono::microseconds kAtOnce(50);
+    const Instant before = BootClock().now();
     const auto wall = std::chrono::system_clock::now().time_since_epoch();
-    drift_.look(std::chrono::nanoseconds(wall).count(), BootClock().now().since_boot.count());
+    const Instant after = BootClock().now();
+    if (after - before > kAtOnce) return;
+    drift_.look(std::chrono::nanoseconds(wall).count(), (before + (after - before) / 2).since_boot.count());
   }
 
   const bool wall_;
