@@ -29,7 +29,7 @@ class Pace {
   };
 
   bool brisk() const { return brisk_; }
-  // How many jobs were begun so far.
+  // How many jobs were begun so far, by threads that come back for the next.
   std::uint64_t begun() const { return begun_; }
 
   void note_begin() { ++begun_; }
@@ -41,6 +41,12 @@ class Pace {
     const Instant now = clock.now();
     if (stretch.jobs != 0) brisk_ = now - stretch.began < kStretch * kQuick && begun_ >= wary_until_;
     stretch = {now, 0};
+  }
+
+  // The stretch ends, since there is nothing to do. One that was too short to be judged can still be seen to be slow.
+  void note_pause(Stretch& stretch, const Clock& clock) {
+    if (brisk_ && stretch.jobs > 0) brisk_ = clock.now() - stretch.began < kStretch * kQuick;
+    stretch = {};
   }
 
   void note_stuck() {

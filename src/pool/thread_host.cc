@@ -272,13 +272,10 @@ void ThreadHost::enqueue(const LiveJobPtr& job) {
 
 // Under the lock: one more thread, if there is something to do for it, be it to look out.
 void ThreadHost::wake() {
-  if (queue_.empty() || !has_room()) return;
-  if (alone_) {
-    if (lookout_ != Lookout::none) return;
-    lookout_ = Lookout::called;
-  }
+  if (queue_.empty() || !has_room() || (alone_ && lookout_ != Lookout::none)) return;
+  if (idle_ == 0 && (stopping_ || executors_ >= options_.concurrency)) return;
+  if (alone_) lookout_ = Lookout::called;
   if (idle_ > 0) return wake_.notify_one();
-  if (stopping_ || executors_ >= options_.concurrency) return;
   ++executors_;
   running_.emplace_back();
   threads_.emplace_back([this, slot = running_.size() - 1] { serve(slot); });

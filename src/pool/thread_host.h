@@ -123,6 +123,7 @@ class ThreadHost final {
   void begin_next(std::size_t slot, std::unique_lock<std::mutex>& lock);
   bool has_room() const { return working_ < options_.concurrency; }
   void wait_for_work(std::unique_lock<std::mutex>& lock);
+  void answer_call();
   void look_out(std::unique_lock<std::mutex>& lock);
   void work_on(LiveJobPtr job, std::size_t slot, std::unique_lock<std::mutex>& lock);
   void forget(LiveJobPtr job, std::unique_lock<std::mutex>& lock);

@@ -46,10 +46,11 @@ void ThreadHost::serve(std::size_t slot) {
   pthread_setname_np(pthread_self(), "tenure-work");
   Pace::Stretch stretch;
   std::unique_lock lock(mutex_);
+  answer_call();
   for (;;) {
     // Also at the end nobody leaves a job behind that is only to wait for its turn.
     while (stops_.empty() && (queue_.empty() ? !stopping_ : !has_room() || alone_)) {
-      stretch = {};
+      pace_.note_pause(stretch, clock_);
       wait_for_work(lock);
     }
     if (!stops_.empty()) {
@@ -60,6 +61,7 @@ void ThreadHost::serve(std::size_t slot) {
       work_on(std::move(job), slot, lock);
     } else if (!queue_.empty()) {
       alone_ = pace_.brisk() && queue_.size() > 1;
+      pace_.note_begin();
       begin_next(slot, lock);
       alone_ = false;
       pace_.note_end(stretch, clock_);
@@ -77,22 +79,29 @@ void ThreadHost::wait_for_work(std::unique_lock<std::mutex>& lock) {
     look_out(lock);
   } else {
     wake_.wait(lock);
-    if (lookout_ == Lookout::called) lookout_ = Lookout::none;  // perhaps this one was called, and has other work
+    answer_call();
   }
   --idle_;
 }
 
-// Until it is woken, or nothing is begun any more, be it that there is nothing.
+// Under the lock: perhaps it was this one who was called to look out, and it may find other work first.
+void ThreadHost::answer_call() {
+  if (lookout_ == Lookout::called) lookout_ = Lookout::none;
+}
+
+// Until it is woken, there is other work, or nothing is begun any more, be it that there is nothing.
 void ThreadHost::look_out(std::unique_lock<std::mutex>& lock) {
   lookout_ = Lookout::there;
-  bool called = false;
+  bool woken = false;
   std::uint64_t seen = 0;
   do {
     seen = pace_.begun();
-    called = wake_.wait_for(lock, Pace::kLookEvery) == std::cv_status::no_timeout;
-  } while (!called && pace_.begun() != seen);
+    woken = wake_.wait_for(lock, Pace::kLookEvery) == std::cv_status::no_timeout;
+    // A call that comes as the time runs out is not told.
+    woken = woken || !stops_.empty() || (queue_.empty() ? stopping_ : !alone_);
+  } while (!woken && pace_.begun() != seen);
   lookout_ = Lookout::none;
-  if (called || !alone_) return;
+  if (woken || !alone_) return;
   alone_ = false;
   pace_.note_stuck();
 }
@@ -102,7 +111,6 @@ void ThreadHost::begin_next(std::size_t slot, std::unique_lock<std::mutex>& lock
   LiveJobPtr job = std::move(queue_.front());
   queue_.pop_front();
   ++working_;
-  pace_.note_begin();
   wake();
   work_on(std::move(job), slot, lock);
   --working_;

@@ -52,13 +52,25 @@ TEST_F(PaceTest, OneThatLastsEndsIt) {
 TEST_F(PaceTest, PausesDoNotCount) {
   run(1, kQuickJob);
   for (int i = 0; i < Pace::kStretch; ++i) {
+    pace_.note_pause(stretch_, clock_);
     clock_.advance(std::chrono::seconds(1));
-    stretch_ = {};
     run(2, kQuickJob);
   }
   EXPECT_FALSE(pace_.brisk()) << "no stretch was long enough";
   run(Pace::kStretch, kQuickJob);
   EXPECT_TRUE(pace_.brisk());
+}
+
+// Jobs that come a few at a time make no stretch that could be judged; where they last that shows all the same.
+TEST_F(PaceTest, AFewThatLastEndIt) {
+  run(1 + Pace::kStretch, kQuickJob);
+  pace_.note_pause(stretch_, clock_);
+  run(3, kQuickJob);
+  pace_.note_pause(stretch_, clock_);
+  EXPECT_TRUE(pace_.brisk());
+  run(3, Pace::kStretch * Pace::kQuick);
+  pace_.note_pause(stretch_, clock_);
+  EXPECT_FALSE(pace_.brisk());
 }
 
 // After one that was found to hold up the others, very many have to pass.
