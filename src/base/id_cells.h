@@ -20,7 +20,6 @@ namespace tenure {
 template <class Value>
 class IdCells {
  public:
-  std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
 
   Value* find(std::uint64_t id) {
@@ -28,8 +27,6 @@ class IdCells {
     Cell& cell = cells_[place(id)];
     return cell.id == id ? &cell.value : nullptr;
   }
-  const Value* find(std::uint64_t id) const { return const_cast<IdCells*>(this)->find(id); }
-  bool contains(std::uint64_t id) const { return find(id) != nullptr; }
 
   // The value of the id; a new one where there was none.
   Value& operator[](std::uint64_t id) {
@@ -66,12 +63,6 @@ class IdCells {
   template <class Visit>
   void each(Visit visit) {
     for (Cell& cell : cells_) {
-      if (cell.id != 0) visit(cell.id, cell.value);
-    }
-  }
-  template <class Visit>
-  void each(Visit visit) const {
-    for (const Cell& cell : cells_) {
       if (cell.id != 0) visit(cell.id, cell.value);
     }
   }
