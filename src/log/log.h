@@ -13,6 +13,11 @@
 //      reader hands over the hash of the last entry it applied. From that answer on, the handle's appends are
 //      answered with lost_history too and are not appended, until load_snapshot() begins anew with whatever the log
 //      now is: a restored backup, or a new empty log where the pool was removed, be it by this very handle.
+//   7. A beat proves the log. An append on Lane::beat gets into the log only if at that moment a newcomer who opens
+//      the log would be given this very one. So the engine checks, in the step that appends the beat, all that leads
+//      newcomers to the log and that it keeps beside the entries: names, ids, side files. Otherwise the beat is
+//      answered with Errc::lost_history. A session that lives by its beats can therefore not outlive the log's
+//      identity by more than its lease: the members of a log that was replaced do not confirm each other.
 //
 // tests/log_conformance states these promises as tests, and every engine passes them.
 
