@@ -100,6 +100,11 @@ class Log {
   virtual void load_snapshot(std::function<void(Result<Snapshot>)> done) = 0;
   virtual std::unique_ptr<SnapshotWriter> begin_snapshot(Cursor at) = 0;
 
+  // With each of its beats an engine may look whether the stored snapshot is still whole, and tell the position of the
+  // one that a newcomer would load: zero where there is none. To be called once, before the first append.
+  using SnapshotSeen = std::function<void(Position stored)>;
+  virtual void watch_snapshot(SnapshotSeen /*seen*/) {}
+
   // Drops entries before `before`, but never the entry that the stored snapshot stands on nor any after it.
   virtual void trim(Position before, std::function<void(Status)> done) = 0;
 

@@ -74,7 +74,7 @@ TEST_F(RedisCluster, ShardsLieOnDifferentServers) {
   }
   const int first = std::stoi(members_[0].server.command({"DBSIZE"}));
   const int second = std::stoi(members_[1].server.command({"DBSIZE"}));
-  EXPECT_EQ(first + second, 2 * static_cast<int>(kShards)) << "a log and its meta each";
+  EXPECT_EQ(first + second, 3 * static_cast<int>(kShards)) << "a stream and two hashes each";
   EXPECT_GT(first, 0);
   EXPECT_GT(second, 0);
 }

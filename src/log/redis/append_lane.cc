@@ -1,10 +1,12 @@
 #include "log/redis/append_lane.h"
 
 #include <algorithm>
+#include <array>
 #include <vector>
 
 #include "log/redis/command.h"
 #include "log/redis/entry_id.h"
+#include "log/redis/scripts.h"
 #include "log/redis/stream_entry.h"
 
 namespace tenure::redis {
@@ -27,13 +29,14 @@ struct AppendLane::Group {
 };
 
 AppendLane::AppendLane(const World& world, const Settings& settings, Link& link, History& history, CallAfter call_after,
-                       OnLost on_lost)
+                       OnLost on_lost, std::optional<BeatProof> proof)
     : world_(world),
       settings_(settings),
       link_(link),
       history_(history),
       call_after_(std::move(call_after)),
       on_lost_(std::move(on_lost)),
+      proof_(std::move(proof)),
       link_base_(world.entropy.id()) {}
 
 void AppendLane::offer(Bytes data, Log::AppendDone done) {
@@ -68,28 +71,73 @@ void AppendLane::pump() {
 }
 
 void AppendLane::send(Append append, const std::shared_ptr<Group>& group) {
-  const std::uint64_t link = next_link();
-  const std::size_t bytes = append.data.size();
   ++under_way_;
-  under_way_bytes_ += bytes;
+  under_way_bytes_ += append.data.size();
+  if (proof_) return send_beat(std::move(append), group);
+  const std::uint64_t link = next_link();
   link_.send(kAppendOperation, append_command(append.data, link),
-             [this, bytes, link, group, log = history_.id, done = std::move(append.done)](const Result<Reply>& reply) {
-               const Result<Position> result = position_of(reply, log);
-               if (group && result) {
-                 group->answers.push_back({done, *result, link});
-               } else {
-                 if (result) see(*result, log, link);
-                 answer(done, result);
-               }
+             [this, bytes = append.data.size(), link, group, log = history_.id,
+              done = std::move(append.done)](const Result<Reply>& reply) {
+               settle(done, position_of(reply, log), log, link, group);
                answered(bytes);
              });
 }
 
-Bytes AppendLane::append_command(BytesView data, std::uint64_t link) const {
-  // The server's clock was set back, and many entries have come since (entry_id.h).
+void AppendLane::send_beat(Append append, const std::shared_ptr<Group>& group) {
+  const std::uint64_t link = next_link();
+  Bytes command = beat_command(append.data, link);
+  link_.send(kAppendOperation, std::move(command),
+             [this, link, group, log = history_.id, append = std::move(append)](const Result<Reply>& reply) {
+               if (reply && reply->value().text() == "mended") {
+                 offer(append.data, append.done);  // one of the pool's hashes was gone, and is there again
+                 return answered(append.data.size());
+               }
+               const Result<Position> result = position_of(reply, log);
+               settle(append.done, result, log, link, group);
+               answered(append.data.size());
+               if (!result || log != history_.id) return;
+               last_beat_ = {.id = log, .stream = {}, .seen = *result, .link = link, .lost = false};
+               proof_->snapshot_seen(parse_id(reply->value()[1].text()).value_or(0));
+             });
+}
+
+void AppendLane::settle(Log::AppendDone done, const Result<Position>& result, std::uint64_t log, std::uint64_t link,
+                        const std::shared_ptr<Group>& group) {
+  if (group && result) {
+    group->answers.push_back({std::move(done), *result, link});
+    return;
+  }
+  if (result) see(*result, log, link);
+  answer(std::move(done), result);
+}
+
+// The server gives the id, except where its clock was set back and many entries have come since (entry_id.h).
+std::string AppendLane::new_id() const {
   const bool crowded = is_crowded(history_.seen) && history_.seen != outrun_;
-  const std::string id = crowded ? std::to_string(time_of(history_.seen) + 1) + "-*" : "*";
-  return command({"XADD", history_.stream, "NOMKSTREAM", id, kEntryField}, link_bytes(link), data);
+  return crowded ? std::to_string(time_of(history_.seen) + 1) + "-*" : "*";
+}
+
+Bytes AppendLane::append_command(BytesView data, std::uint64_t link) const {
+  return command({"XADD", history_.stream, "NOMKSTREAM", new_id(), kEntryField}, link_bytes(link), data);
+}
+
+// The last beat is a small entry, and quickly compared. Where a trim has passed it, the last entry that was seen tells.
+Bytes AppendLane::beat_command(BytesView data, std::uint64_t link) const {
+  const History& beat = last_beat_.id == history_.id ? last_beat_ : history_;
+  const std::string id = to_hex(history_.id);
+  const std::string seen = id_of(history_.seen);
+  const std::string seen_link = link_bytes(history_.link);
+  const std::string last = id_of(beat.seen);
+  const std::string last_link = link_bytes(beat.link);
+  const std::string next = new_id();
+  const std::string value = link_bytes(link) + Bytes(data);
+  const LogOptions& options = proof_->options;
+  const std::string shard = std::to_string(options.shard.index);
+  const std::string shards = std::to_string(options.shard.count);
+  const std::array<std::string_view, 3> keys = {history_.stream, proof_->keys.meta, proof_->keys.head};
+  const std::array<std::string_view, 10> arguments = {id,   seen,  seen_link,    last,  last_link,
+                                                      next, value, options.pool, shard, shards};
+  return call(Scripts::get().beat, keys, arguments);
 }
 
 Result<Position> AppendLane::position_of(const Result<Reply>& reply, std::uint64_t log) {
@@ -103,7 +151,8 @@ Result<Position> AppendLane::position_of(const Result<Reply>& reply, std::uint64
     if (log == history_.id) on_lost_(lost);
     return Failure(lost);
   }
-  const std::optional<Position> position = parse_id(reply->value().text());
+  const Value said = proof_ ? reply->value()[0] : reply->value();
+  const std::optional<Position> position = parse_id(said.text());
   if (!position) return fail(Errc::unknown, "redis append", "an answer that is none");
   return *position;
 }

@@ -2,13 +2,20 @@
 
 // One lane of appends: what waits, what is under way, and the answers. Each lane has a connection of its own, so that a
 // beat never waits behind megabytes of data.
+//
+// The data lane sends plain XADDs. The beat lane sends a script, which appends the beat only if newcomers are given
+// this very log (Scripts::beat), and which says in passing what snapshot they would load.
 
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include "log/log.h"
+#include "log/open.h"
 #include "log/redis/history.h"
+#include "log/redis/keys.h"
 #include "log/redis/link.h"
 
 namespace tenure::redis {
@@ -19,6 +26,13 @@ constexpr std::string_view kAppendOperation = "append";
 // Has a call made when the turn of the loop is over.
 using CallAfter = std::function<void(std::function<void()>)>;
 
+// What the beat lane proves the log with.
+struct BeatProof {
+  const Keys& keys;
+  const LogOptions& options;                    // the pool's name, and the shard
+  std::function<void(Position)> snapshot_seen;  // that newcomers would load; zero: none that is whole
+};
+
 // Belongs to the loop. The Log bounds what is offered.
 class AppendLane {
  public:
@@ -26,7 +40,7 @@ class AppendLane {
   using OnLost = std::function<void(const Error&)>;
 
   AppendLane(const World& world, const Settings& settings, Link& link, History& history, CallAfter call_after,
-             OnLost on_lost);
+             OnLost on_lost, std::optional<BeatProof> proof = std::nullopt);
 
   void offer(Bytes data, Log::AppendDone done);
   // Answers what was not sent yet.
@@ -45,7 +59,12 @@ class AppendLane {
   void wait_for_replicas(const std::shared_ptr<Group>& group);
   void answered(std::size_t bytes);
   void answer(Log::AppendDone done, Result<Position> result);
+  std::string new_id() const;
   Bytes append_command(BytesView data, std::uint64_t link) const;
+  Bytes beat_command(BytesView data, std::uint64_t link) const;
+  void send_beat(Append append, const std::shared_ptr<Group>& group);
+  void settle(Log::AppendDone done, const Result<Position>& result, std::uint64_t log, std::uint64_t link,
+              const std::shared_ptr<Group>& group);
   Result<Position> position_of(const Result<Reply>& reply, std::uint64_t log);
   void see(Position position, std::uint64_t log, std::uint64_t link);
   std::uint64_t next_link();
@@ -56,6 +75,8 @@ class AppendLane {
   History& history_;
   const CallAfter call_after_;
   const OnLost on_lost_;
+  const std::optional<BeatProof> proof_;
+  History last_beat_;  // the last entry of this lane that was acknowledged
   std::deque<Append> waiting_;
   std::size_t under_way_ = 0;
   std::size_t under_way_bytes_ = 0;

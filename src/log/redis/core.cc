@@ -10,8 +10,10 @@
 namespace tenure::redis {
 namespace {
 
-// How often a snapshot is looked up that is replaced faster than it is read.
-constexpr int kLoadTriesMax = 8;
+// How often a snapshot is looked up that cannot be read whole, and the pause between two tries, which grows: 14 seconds
+// in all, which is more than the beats of a lease of a minute are apart.
+constexpr int kLoadTriesMax = 16;
+constexpr Nanos kLoadPause = std::chrono::milliseconds(120);
 
 std::vector<const Script*> all_scripts() {
   const Scripts& scripts = Scripts::get();
@@ -31,20 +33,24 @@ Error not_loaded(Error error) {
 Core::Core(const World& world, const Settings& settings, const LogOptions& options, const CallAfter& call_after)
     : world_(world),
       settings_(settings),
+      call_after_(call_after),
       options_(options),
       keys_(options.pool, options.shard.index),
       data_link_(
           world, settings, [this] { return greet(all_scripts()); }, [this](const Error& error) { lose(error); }),
       beat_link_(
-          world, settings, [this] { return greet({&Scripts::get().probe}); },
+          world, settings, [this] { return greet({&Scripts::get().probe, &Scripts::get().beat}); },
           [this](const Error& error) { lose(error); }),
       tail_link_(
           world, settings, [this] { return greet({&Scripts::get().probe, &Scripts::get().mark}); },
           [this](const Error& error) { lose(error); }),
       data_(world, settings, data_link_, history_, call_after, [this](const Error& error) { lose(error); }),
-      beats_(world, settings, beat_link_, history_, call_after, [this](const Error& error) { lose(error); }),
-      tail_(settings, keys_, tail_link_, history_, options.read_only ? 0 : settings.wait_replicas,
-            [this](const Error& error) { lose(error); }) {}
+      beats_(
+          world, settings, beat_link_, history_, call_after, [this](const Error& error) { lose(error); },
+          BeatProof{keys_, options_, [this](Position stored) { tell_snapshot(stored); }}),
+      tail_(world, settings, keys_, tail_link_, history_, options.read_only ? 0 : settings.wait_replicas,
+            [this](const Error& error) { lose(error); }),
+      load_retry_(world.loop) {}
 
 // A lost history needs no proof: what comes next is a snapshot of whatever is there now.
 Greeting Core::greet(const std::vector<const Script*>& scripts) const {
@@ -88,15 +94,26 @@ void Core::try_load(SnapshotDone done, int tries) {
     }
     const auto take = [this, tries, done, found = *overview](Result<std::optional<Snapshot>> snapshot) {
       if (!snapshot) return done(Failure(not_loaded(snapshot.error())));
-      if (!*snapshot) {
-        if (tries + 1 < kLoadTriesMax) return try_load(done, tries + 1);
-        return done(fail(Errc::unavailable, "redis load snapshot", "it is replaced faster than it can be read"));
-      }
+      if (!*snapshot) return load_again(done, tries + 1);
       loaded(found);
       done(**std::move(snapshot));
     };
     std::make_shared<LoadChunks>(keys_, data_link_, *overview, take)->run();
   });
+}
+
+// Either the snapshot was replaced while it was read, or some of it was deleted or evicted. Then a member writes a new
+// one, after its next beat.
+void Core::load_again(SnapshotDone done, int tries) {
+  if (tries < kLoadTriesMax) {
+    load_retry_.arm(world_.loop.now() + kLoadPause * tries,
+                    [this, done = std::move(done), tries] { try_load(done, tries); });
+    return;
+  }
+  done(fail(Errc::corrupt, "redis load snapshot",
+            settings_.shown +
+                ": the snapshot's chunks were deleted or evicted, and no living member has written it again; "
+                "try again while a worker runs, restore a backup, or delete the pool's keys"));
 }
 
 // The data connection has just shown what the log is. The others may lead to a server that was the master once.
@@ -149,6 +166,10 @@ void Core::lose(const Error& error) {
   // What waits for a connection would get into a log whose proof is no longer asked for.
   for (Link* const link : {&data_link_, &beat_link_}) link->revoke(kAppendOperation, error);
   tail_.lose(error);
+}
+
+void Core::tell_snapshot(Position stored) const {
+  if (snapshot_seen_) call_after_([seen = snapshot_seen_, stored] { seen(stored); });
 }
 
 Status Core::check_history() const {

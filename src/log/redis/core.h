@@ -36,6 +36,7 @@ class Core {
   void append(Lane lane, Bytes data, Log::AppendDone done);
   void read(Cursor after, Log::ReadDone done) { tail_.read(after, std::move(done)); }
   void load_snapshot(SnapshotDone done) { try_load(std::move(done), 0); }
+  void watch_snapshot(Log::SnapshotSeen seen) { snapshot_seen_ = std::move(seen); }
   // `log` is the one that the snapshot is of.
   void store_snapshot(std::uint64_t log, Snapshot snapshot, Done done);
   void trim(Position before, Done done);
@@ -48,13 +49,17 @@ class Core {
   Greeting greet(const std::vector<const Script*>& scripts) const;
   void find(FindLog::Done done);
   void try_load(SnapshotDone done, int tries);
+  void load_again(SnapshotDone done, int tries);
   void loaded(const Overview& overview);
   void enter(const Overview& overview);
   void lose(const Error& error);
+  void tell_snapshot(Position stored) const;
   Status check_history() const;
 
   const World world_;
   const Settings& settings_;
+  const CallAfter call_after_;
+  Log::SnapshotSeen snapshot_seen_;
   LogOptions options_;  // the number of shards as the log has it, once it is open
   const Keys keys_;
   History history_;
@@ -64,6 +69,7 @@ class Core {
   AppendLane data_;
   AppendLane beats_;
   Tail tail_;
+  Timer load_retry_;
 };
 
 }  // namespace tenure::redis

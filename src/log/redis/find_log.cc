@@ -83,7 +83,7 @@ void FindLog::create() {
 void FindLog::bear() {
   const std::string log = keys_.log(overview_.id);
   const std::string id = to_hex(overview_.id);
-  const std::array<std::string_view, 2> keys = {log, keys_.meta};
+  const std::array<std::string_view, 3> keys = {log, keys_.meta, keys_.head};
   const std::array<std::string_view, 1> arguments = {id};
   ask(call(Scripts::get().bear, keys, arguments), [this](Value born) { born.integer() == 0 ? bear() : look(); });
 }

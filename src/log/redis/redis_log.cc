@@ -88,6 +88,10 @@ class Body : public std::enable_shared_from_this<Body> {
     });
   }
 
+  void watch_snapshot(Log::SnapshotSeen seen) {
+    reactor_->post([this, seen = std::move(seen)]() mutable { core_->watch_snapshot(std::move(seen)); });
+  }
+
   // A change that a read-only handle is refused.
   void change(Done done, std::function<void(Core&, Done)> what) {
     if (options_.read_only) {
@@ -183,6 +187,8 @@ class RedisLog final : public Log {
   std::unique_ptr<SnapshotWriter> begin_snapshot(Cursor at) override {
     return std::make_unique<RedisSnapshotWriter>(at, body_);
   }
+
+  void watch_snapshot(SnapshotSeen seen) override { body_->watch_snapshot(std::move(seen)); }
 
   void trim(Position before, Done done) override {
     body_->change(std::move(done), [before](Core& core, Done trimmed) { core.trim(before, std::move(trimmed)); });

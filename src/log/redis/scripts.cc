@@ -20,6 +20,19 @@ local function later(a, b)
   return tonumber(a_count) > tonumber(b_count)
 end
 local function link_of(e) return string.sub(e[2][2], 1, 8) end
+local function write_meta(meta, id, pool, shard, shards, born)
+  local more = tonumber(shards) > 1 and {'shards', shards, 'shard', shard} or {}
+  if born then table.insert(more, 'born') table.insert(more, id) end
+  redis.call('HSET', meta, 'format', '3', 'pool', pool, 'id', id, unpack(more))
+end
+local function write_head(head, id, pool, shard, shards)
+  redis.call('HSET', head, 'id', id, 'pool', pool, 'shard', shard, 'shards', shards)
+end
+local function in_place(log, entry, link)
+  if entry == '0-0' then return redis.call('EXISTS', log) == 1 end
+  local e = redis.call('XRANGE', log, entry, entry)[1]
+  return e and link_of(e) == link
+end
 local function stream_info(log)
   local list, info = redis.call('XINFO', 'STREAM', log), {}
   for i = 1, #list, 2 do info[list[i]] = list[i + 1] end
@@ -27,39 +40,59 @@ local function stream_info(log)
 end
 )";
 
+// Where meta is gone the snapshot's hash may name a log whose stream is there: meta is written again from it.
 constexpr std::string_view kCreate = R"(
 local meta, head = KEYS[1], KEYS[2]
 if redis.call('EXISTS', meta) == 1 then
   if redis.call('HGET', meta, 'format') then return 0 end
   return bad('FOREIGN', meta .. ' is no hash of Tenure')
 end
-if redis.call('EXISTS', head) == 1 then return bad('CORRUPT', meta .. ' is gone, other keys are not') end
-local which = tonumber(ARGV[4]) > 1 and {'shards', ARGV[4], 'shard', ARGV[3]} or {}
-redis.call('HSET', meta, 'format', '2', 'pool', ARGV[1], 'id', ARGV[2], unpack(which))
+local h = redis.call('HMGET', head, 'id', 'pool', 'shard', 'shards', 'position')
+if h[1] and h[2] and redis.call('EXISTS', (string.gsub(head, 'snapshot$', 'log:' .. h[1]))) == 1 then
+  write_meta(meta, h[1], h[2], h[3] or '0', h[4] or '1', true)
+  return 0
+end
+if h[5] then return bad('CORRUPT', meta .. ' is gone, other keys are not') end
+write_meta(meta, ARGV[2], ARGV[1], ARGV[3], ARGV[4], false)
 return 1
 )";
 
-// What all others begin with: the log must be the one that the caller believes to be in.
+// What all others begin with: the log must be the one that the caller believes to be in. While meta is gone nobody can
+// have made another log, and a member's next beat writes it again.
 constexpr std::string_view kSameLog = R"(
-if redis.call('HGET', KEYS[2], 'id') ~= ARGV[1] then
+local meta_id = redis.pcall('HGET', KEYS[2], 'id')
+local meta_gone = not meta_id and redis.call('EXISTS', KEYS[2]) == 0 and redis.call('EXISTS', KEYS[1]) == 1
+if meta_id ~= ARGV[1] and not meta_gone then
   return bad('LOST', 'the log was removed, flushed or replaced')
 end
 )";
 
+// For those that need meta.
+constexpr std::string_view kWithMeta = R"(
+if meta_gone then return bad('AGAIN', KEYS[2] .. ' is gone; a member that beats writes it again') end
+)";
+
 // An entry that does not stay makes an empty stream, whose count of entries added is one.
 constexpr std::string_view kBear = R"(
-local log, meta = KEYS[1], KEYS[2]
-if redis.call('HGET', meta, 'born') == ARGV[1] then return 1 end
-if redis.call('EXISTS', log) == 1 then
-  redis.call('HSET', meta, 'born', ARGV[1])
-  return 1
+local log, meta, head = KEYS[1], KEYS[2], KEYS[3]
+local m = redis.call('HMGET', meta, 'born', 'pool', 'shard', 'shards')
+if m[1] == ARGV[1] then return 1 end
+if redis.call('EXISTS', log) == 0 then
+  redis.call('XADD', log, 'MAXLEN', '=', '0', '*', 'born', ARGV[1])
+  return 0
 end
-redis.call('XADD', log, 'MAXLEN', '=', '0', '*', 'born', ARGV[1])
-return 0
+if redis.call('HGET', head, 'id') ~= ARGV[1] then
+  write_head(head, ARGV[1], m[2], m[3] or '0', m[4] or '1')
+  return 0
+end
+redis.call('HSET', meta, 'born', ARGV[1])
+return 1
 )";
 
 constexpr std::string_view kRenew = R"(
-if redis.call('EXISTS', KEYS[1], KEYS[3]) == 0 then redis.call('HSET', KEYS[2], 'id', ARGV[2]) end
+if redis.call('EXISTS', KEYS[1]) == 0 and not redis.call('HGET', KEYS[3], 'position') then
+  redis.call('HSET', KEYS[2], 'id', ARGV[2])
+end
 return 1
 )";
 
@@ -82,7 +115,8 @@ end
 return {e and e[1] or '0-0', e and link_of(e) or '', h[1], h[2], h[3], h[4]}
 )";
 
-// What XINFO says is asked for last: it brings the first and the last entry with it.
+// What XINFO says is asked for last: it brings the first and the last entry with it. Its caller knows an entry of the
+// log, and may write meta again.
 constexpr std::string_view kProbe = R"(
 local log, entry, link = KEYS[1], ARGV[2], ARGV[3]
 local e = entry ~= '0-0' and redis.call('XRANGE', log, entry, entry)[1]
@@ -97,10 +131,31 @@ if first and saved and later(first[1], entry) then return {'trimmed', first[1]} 
 return bad('LOST', 'an entry is gone')
 )";
 
+// Like XADD with NOMKSTREAM, behind the proof that newcomers are given this log. The chunks of the snapshot are only
+// counted: whether they can be loaded is for the members to mend, and no reason to refuse their beats.
+constexpr std::string_view kBeat = R"(
+local log, meta, head = KEYS[1], KEYS[2], KEYS[3]
+if not (in_place(log, ARGV[4], ARGV[5]) or in_place(log, ARGV[2], ARGV[3])) then
+  return bad('LOST', 'the last entries are gone, or others are in their places')
+end
+if meta_gone then
+  write_meta(meta, ARGV[1], ARGV[8], ARGV[9], ARGV[10], true)
+  return 'mended'
+end
+local h = redis.call('HMGET', head, 'id', 'position', 'chunks', 'tag')
+if not h[1] then
+  write_head(head, ARGV[1], ARGV[8], ARGV[9], ARGV[10])
+  return 'mended'
+end
+local whole = h[1] == ARGV[1] and h[2] and redis.call('LLEN', head .. ':' .. h[4]) == tonumber(h[3])
+local position = redis.call('XADD', log, 'NOMKSTREAM', ARGV[6], 'tenure', ARGV[7])
+return {position, whole and h[2] or '0-0'}
+)";
+
 constexpr std::string_view kCommit = R"(
 local log, head, chunks = KEYS[1], KEYS[3], KEYS[4]
-local h = redis.call('HMGET', head, 'position', 'tag', 'before')
-if h[1] and later(h[1], ARGV[2]) then return ARGV[5] end
+local h = redis.call('HMGET', head, 'position', 'tag', 'before', 'id')
+if h[1] and h[4] == ARGV[1] and later(h[1], ARGV[2]) then return ARGV[5] end
 if #redis.call('XRANGE', log, ARGV[2], ARGV[2]) == 0 then return bad('LOST', 'the last entries are gone') end
 if redis.call('LLEN', chunks) ~= tonumber(ARGV[4]) then return bad('AGAIN', 'chunks of the snapshot are missing') end
 redis.call('HSET', head, 'position', ARGV[2], 'hash', ARGV[3], 'chunks', ARGV[4], 'tag', ARGV[5],
@@ -132,7 +187,7 @@ return 1
 
 // A write that changes nothing and is sent to the replicas, after all that was written before it.
 constexpr std::string_view kMark = R"(
-redis.call('HSET', KEYS[2], 'format', '2')
+redis.call('HSET', KEYS[2], 'format', '3')
 return 1
 )";
 
@@ -157,15 +212,19 @@ const Scripts& Scripts::get() {
   const auto in_same_log = [](std::string_view body) {
     return Script(std::string(kTools).append(kSameLog).append(body));
   };
+  const auto with_meta = [](std::string_view body) {
+    return Script(std::string(kTools).append(kSameLog).append(kWithMeta).append(body));
+  };
   static const Scripts* const scripts = new Scripts{.create = Script(std::string(kTools).append(kCreate)),
-                                                    .bear = in_same_log(kBear),
-                                                    .renew = in_same_log(kRenew),
-                                                    .look = in_same_log(kLook),
+                                                    .bear = with_meta(kBear),
+                                                    .renew = with_meta(kRenew),
+                                                    .look = with_meta(kLook),
                                                     .probe = in_same_log(kProbe),
-                                                    .commit = in_same_log(kCommit),
-                                                    .trim = in_same_log(kTrim),
+                                                    .beat = in_same_log(kBeat),
+                                                    .commit = with_meta(kCommit),
+                                                    .trim = with_meta(kTrim),
                                                     .remove = in_same_log(kRemove),
-                                                    .mark = in_same_log(kMark)};
+                                                    .mark = with_meta(kMark)};
   return *scripts;
 }
 

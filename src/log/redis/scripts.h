@@ -15,9 +15,17 @@
 //   read behind: if somebody put an older copy of the stream in its place under a living connection, or trimmed it
 //   while the run was read, that is noticed one run later.
 //
+//   Beats. A beat is appended by a script, which first checks that a newcomer would be given this log: that meta names
+//   it, and that the sender's last beat (or, where that was trimmed, the last entry it has seen) is in its place. Of
+//   the two hashes, meta and snapshot, each says which log it belongs to. Whoever finds that one of them was deleted or
+//   evicted, and that the stream is the right one, writes it again; so neither is lost as long as the other, or a
+//   member, is there. Plain XADDs and XREADs go by the stream's name alone. A reader asks meta for the id now and then,
+//   so that a log that was replaced is noticed within a moment by those who do not beat, too.
+//
 //   stream entry   tenure LINK+DATA                         the link is 8 bytes
 //   meta           format pool id born shards shard         born is the id once there is a stream; shards if several
-//   snapshot       position hash chunks tag before          tag names the list of chunks, before the one it replaced
+//   snapshot       id pool shards shard                     as in meta
+//                  position hash chunks tag before          tag names the list of chunks, before the one it replaced
 //
 // A chain of links, each entry naming the one before it, would prove more, but only the server knows the last entry
 // when it takes the next: that is a script, which took ten times as long as an XADD, and a second for each 256 MB that
@@ -47,10 +55,12 @@ struct Script {
 // All of them, made on first use. Positions are written as the ids of their entries.
 struct Scripts {
   Script create;  // meta head     | pool id shard shards  -> 1; or 0 where there is a log
-  Script bear;    // log meta      | id                    -> 1 once the stream is there; 0: call again
+  Script bear;    // log meta head | id                    -> 1 once the stream and both hashes are there; 0: call again
   Script renew;   // log meta head | id new_id             gives a log whose stream is gone, and nothing else, a new id
   Script look;    // log meta head | id -> last link position hash chunks tag; or 'gone' where the stream is
   Script probe;   // log meta head | id entry link -> ok; or, without link, the entry; or trimmed, and up to where
+  Script beat;    // log meta head | id entry link beat its_link new_id value pool shard shards
+                  //               -> position, and that of the snapshot a newcomer would load; or, mended: call again
   Script commit;  // log meta head chunks | id position hash count tag  -> the tag of chunks that nobody needs any more
   Script trim;    // log meta head | id before             -> 1 where nothing is left to trim
   Script remove;  // log meta head | id
@@ -64,6 +74,6 @@ Bytes call(const Script& script, std::span<const std::string_view> keys, std::sp
 Bytes load(const Script& script);
 
 // Of the layout above.
-constexpr std::string_view kFormat = "2";
+constexpr std::string_view kFormat = "3";
 
 }  // namespace tenure::redis

@@ -14,6 +14,7 @@ namespace {
 // How long the server holds a read that finds nothing. After that the proof is repeated: so long can a removed pool go
 // unnoticed by those who only wait.
 constexpr Nanos kBlock = std::chrono::seconds(1);
+constexpr Nanos kIdentityEvery = std::chrono::milliseconds(100);
 
 // A run should have about so many bytes. Redis counts entries, so their number follows the sizes met; it begins small
 // and grows slowly, so that a run of large entries after small ones stays bearable.
@@ -24,9 +25,10 @@ constexpr std::size_t kGrowth = 4;
 
 }  // namespace
 
-Tail::Tail(const Settings& settings, const Keys& keys, Link& link, History& history, std::uint32_t wait_replicas,
-           OnLost on_lost)
-    : settings_(settings),
+Tail::Tail(const World& world, const Settings& settings, const Keys& keys, Link& link, History& history,
+           std::uint32_t wait_replicas, OnLost on_lost)
+    : loop_(world.loop),
+      settings_(settings),
       keys_(keys),
       link_(link),
       history_(history),
@@ -62,8 +64,20 @@ void Tail::lose(const Error& error) {
 // Proof and read travel together.
 void Tail::ask(Proof proof) {
   ++question_;
+  check_identity();
   proof == Proof::by_link ? check() : send_probe();
   send_read();
+}
+
+// Where meta is gone no newcomer was given another log yet, and a member is about to write it again.
+void Tail::check_identity() {
+  if (loop_.now() - identity_asked_ < kIdentityEvery) return;
+  identity_asked_ = loop_.now();
+  link_.send("read", command({"HGET", keys_.meta, "id"}), [this, log = log_](const Result<Reply>& reply) {
+    if (!reply || reply->value().is_nil() || log != history_.id || history_.lost) return;
+    if (parse_word(reply->value().text()) == log) return;
+    on_lost_({Errc::lost_history, "redis read", settings_.shown + ": the log was replaced by another one"});
+  });
 }
 
 void Tail::check() {

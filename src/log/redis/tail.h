@@ -7,6 +7,9 @@
 // proof of a run cannot come before the run without holding it up.) While nothing comes, the last entry is proven now
 // and then, since a database that was flushed wakes nobody.
 //
+// A stream may live on though newcomers are given another one. So meta is asked for its id along with a read, at most
+// every kIdentityEvery.
+//
 // With `wait_replicas` nothing is handed over that the replicas do not have. Otherwise a pool would act on, and tell
 // its clients, what a failover may still undo, and a master that was cut off would go on confirming beats.
 
@@ -28,8 +31,8 @@ class Tail {
   // Called when the tail finds that history was lost; it is then told so by lose(), like everybody else.
   using OnLost = std::function<void(const Error&)>;
 
-  Tail(const Settings& settings, const Keys& keys, Link& link, History& history, std::uint32_t wait_replicas,
-       OnLost on_lost);
+  Tail(const World& world, const Settings& settings, const Keys& keys, Link& link, History& history,
+       std::uint32_t wait_replicas, OnLost on_lost);
 
   void read(Cursor after, Log::ReadDone done);
   // Answers the read that is outstanding, if any. The connection goes with it: the server may hold it for a while.
@@ -45,6 +48,7 @@ class Tail {
 
   void ask(Proof proof);
   void check();
+  void check_identity();
   void send_probe();
   void send_read();
   void take_check(Value found);
@@ -55,6 +59,7 @@ class Tail {
   void adapt(const std::vector<Entry>& run);
   void finish(Result<std::vector<Entry>> result);
 
+  Loop& loop_;
   const Settings& settings_;
   const Keys& keys_;
   Link& link_;
@@ -68,6 +73,7 @@ class Tail {
   std::uint64_t link_known_ = 0;  // of the entry at after_; zero where the reader brought a cursor of its own, or none
   Anchor anchor_;                 // to be proven with the next question
   std::size_t count_;             // entries to ask for
+  Instant identity_asked_;        // when meta was last asked which log is the pool's
 };
 
 }  // namespace tenure::redis
