@@ -158,12 +158,11 @@ void Picture::ended(const TenureRef& ref, TenureEnd why) {
   if (blow != blows_.end() && blow->second.how == Down::killed) of->killed = true;
 }
 
-void Picture::beaten(std::uint64_t session, std::uint64_t /*number*/, std::uint64_t /*digest_position*/,
-                     std::uint64_t /*digest*/) {
+void Picture::beat_seen(const SeenBeat& beat) {
   std::lock_guard lock(mutex_);
   ++picture_.beats;
   for (auto& [id, worker] : picture_.workers) {
-    if (worker.session == session) worker.last_beat = clock_.now();
+    if (worker.session == beat.session) worker.last_beat = clock_.now();
   }
 }
 

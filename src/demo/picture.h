@@ -110,8 +110,7 @@ class Picture final : private Effects {
   void started(const TenureRef& tenure) override;
   void stop_asked(const TenureRef& tenure, StopReason reason) override;
   void ended(const TenureRef& tenure, TenureEnd why) override;
-  void beaten(std::uint64_t session, std::uint64_t number, std::uint64_t digest_position,
-              std::uint64_t digest) override;
+  void beat_seen(const SeenBeat& beat) override;
   void worker_added(std::uint64_t session, BytesView worker) override;
   void worker_removed(std::uint64_t session, BytesView worker) override;
   Tenant* tenant(const TenureRef& ref, Tenant::Phase phase);

@@ -56,6 +56,15 @@ struct Settlement {
   BytesView text;  // the result if done, the error if failed
 };
 
+// A beat that counts: the session lives on.
+struct SeenBeat {
+  std::uint64_t session;
+  std::uint64_t number;
+  std::uint64_t digest_position;  // zero if it gives no digest
+  std::uint64_t digest;
+  std::uint64_t read;  // the sender has applied the log up to here
+};
+
 enum class SessionEnd : std::uint8_t { left, fenced, crashed, expired };
 
 // Called while an entry is being applied: implementations must not call back into the machine, and the views die
@@ -77,8 +86,7 @@ class Effects {
   virtual void answer_due(const Settlement&) {}
 
   virtual void joined(std::uint64_t /*session*/) {}
-  virtual void beaten(std::uint64_t /*session*/, std::uint64_t /*number*/, std::uint64_t /*digest_position*/,
-                      std::uint64_t /*digest*/) {}
+  virtual void beat_seen(const SeenBeat&) {}
   virtual void session_ended(std::uint64_t /*session*/, SessionEnd) {}
   virtual void worker_added(std::uint64_t /*session*/, BytesView /*worker*/) {}
   virtual void worker_refused(std::uint64_t /*session*/, BytesView /*worker*/, Errc) {}

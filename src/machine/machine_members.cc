@@ -41,7 +41,7 @@ void Machine::on(const v1::Beat& record) {
   session->last_beat = position_;
   session->beat_number = std::max(session->beat_number, record.number());
   session->speaks = std::max(session->speaks, record.speaks());
-  effects_->beaten(session->id, record.number(), record.digest_position(), record.digest());
+  effects_->beat_seen({session->id, record.number(), record.digest_position(), record.digest(), record.read()});
 }
 
 // A claim that was made too early, too late or twice finds a newer beat, or no session, and is void.

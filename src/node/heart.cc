@@ -65,6 +65,7 @@ void Heart::beat() {
   record.set_speaks(kMachineVersion);
   record.set_digest_position(std::exchange(digest_position_, 0));
   record.set_digest(digest_);
+  record.set_read(read_.load(std::memory_order_relaxed));
 
   sent_.push_back({number_, loop_.now()});
   if (sent_.size() > kUnconfirmedMax) sent_.pop_front();

@@ -55,6 +55,8 @@ class Heart {
   // A deliberate bug, for the simulator.
   void confirm_newest(std::uint64_t session) { confirmed(session, number_); }
   void note_digest(Position position, std::uint64_t digest);
+  // The node has applied the log up to here; beats say so. Any thread.
+  void note_read(Position position) { read_.store(position, std::memory_order_relaxed); }
   // Beats now, for a node that must know whether it is in touch.
   void beat_now();
   // The session is over: no more beats, no more fencing.
@@ -88,6 +90,7 @@ class Heart {
   std::deque<Sent> sent_;  // not yet confirmed, oldest first; bounded
   Position digest_position_ = 0;
   std::uint64_t digest_ = 0;
+  std::atomic<Position> read_ = 0;
   bool fenced_ = false;
   std::atomic<std::int64_t> until_{0};
   Timer beat_timer_;

@@ -207,8 +207,7 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   void settled(const Settlement& settlement) override;
   void answer_due(const Settlement& settlement) override;
   void joined(std::uint64_t session) override;
-  void beaten(std::uint64_t session, std::uint64_t number, std::uint64_t digest_position,
-              std::uint64_t digest) override;
+  void beat_seen(const SeenBeat& beat) override;
   void session_ended(std::uint64_t session, SessionEnd how) override;
   void worker_added(std::uint64_t session, BytesView worker) override;
   void worker_refused(std::uint64_t session, BytesView worker, Errc why) override;

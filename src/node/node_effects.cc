@@ -68,23 +68,25 @@ void Node::joined(std::uint64_t session) {
   post_to_heart([session](Heart& heart) { heart.confirmed(session, 0); });
 }
 
-void Node::beaten(std::uint64_t session, std::uint64_t number, std::uint64_t digest_position, std::uint64_t digest) {
-  if (Effects* watcher = events_.watcher()) watcher->beaten(session, number, digest_position, digest);
-  if (living(session)) {
-    post_to_heart([session, number](Heart& heart) { heart.confirmed(session, number); });
+void Node::beat_seen(const SeenBeat& beat) {
+  if (Effects* watcher = events_.watcher()) watcher->beat_seen(beat);
+  replica_.note_read(beat.session, beat.read);
+  if (living(beat.session)) {
+    post_to_heart([session = beat.session, number = beat.number](Heart& heart) { heart.confirmed(session, number); });
     observer_.in_touch();
     digest_due_ = ++own_beats_ % kBeatsPerDigest == 0;
     return;
   }
   if (MUTANT(beat_confirms_any)) post_to_heart([own = session_](Heart& heart) { heart.confirm_newest(own); });
-  observer_.heard(session, machine().position());
-  if (digest_position != 0) compare_digest(session, digest_position, digest);
+  observer_.heard(beat.session, machine().position());
+  if (beat.digest_position != 0) compare_digest(beat.session, beat.digest_position, beat.digest);
 }
 
 void Node::session_ended(std::uint64_t session, SessionEnd how) {
   if (Effects* watcher = events_.watcher()) watcher->session_ended(session, how);
   roster_changed_ = true;
   observer_.forget(session);
+  replica_.forget_reader(session);
   if (world_.known_death != nullptr) world_.known_death->forget(session);
   digests_.erase(session);
   if (!living(session)) return;
@@ -155,6 +157,7 @@ void Node::pool_gone() {
 }
 
 void Node::applied() {
+  heart_side_->heart().note_read(replica_.position());
   // What the node said, and was told is kept, never happened.
   const bool met = appender_.all_met(replica_.position(), machine().last_sequence(appender_.sender()));
   if (!met && !MUTANT(lost_records_ignored)) return replica_.abandon();

@@ -11,7 +11,6 @@ namespace {
 constexpr Nanos kRetryBase = std::chrono::milliseconds(5);
 constexpr Nanos kRetryCap = std::chrono::milliseconds(500);
 constexpr std::size_t kDigestsMax = 4096;
-constexpr std::size_t kSavedMax = 64;
 // So much may be applied by the engine's thread itself where the node is idle. More would keep it from its sockets.
 constexpr std::size_t kInPlaceBytesMax = 16U << 10;
 
@@ -26,9 +25,16 @@ Replica::Replica(Log& log, Loop& loop, Entropy& entropy, ReplicaOptions options,
       backoff_(kRetryBase, kRetryCap, entropy),
       retry_(loop),
       rule_(options.snapshot_bytes_min),
-      quiet_(loop) {}
+      quiet_(loop),
+      trim_(loop) {}
 
-void Replica::start() { load(); }
+void Replica::start() {
+  auto seen = token_.guard([this](Position stored) { snapshot_seen(stored); });
+  log_.watch_snapshot([loop = &loop_, seen = std::move(seen)](Position stored) mutable {
+    loop->post([seen, stored]() mutable { seen(stored); });
+  });
+  load();
+}
 
 void Replica::abandon() {
   outdate();
@@ -40,6 +46,7 @@ void Replica::abandon() {
 void Replica::outdate() {
   ++generation_;
   quiet_.cancel();
+  trim_.cancel();
   source_.reset();
   writer_.reset();
 }
@@ -75,8 +82,10 @@ void Replica::loaded(Result<Snapshot> snapshot) {
   weighed_.clear();
   bytes_since_ = 0;
   rule_.reset();
-  saved_.clear();
-  if (!snapshot->chunks.empty()) saved_.push_back({cursor_.position, loop_.now()});
+  retention_.reset();
+  read_by_.clear();
+  missing_seen_ = 0;
+  if (!snapshot->chunks.empty()) retention_.note_saved(cursor_.position, bytes_applied_, loop_.now());
   backoff_.reset();
   events_.reloaded();
   read_on();
@@ -173,6 +182,7 @@ bool Replica::apply(const Entry& entry, const v1::Batch* batch) {
                         ", this program speaks " + std::to_string(kMachineVersion) + ": use a newer one"});
     return false;
   }
+  if (std::exchange(trim_due_, false) && rank_ == 0) trim();
   events_.applied();
   return true;
 }
@@ -188,12 +198,17 @@ std::optional<std::uint64_t> Replica::digest_at(Position position) const {
 }
 
 void Replica::note_saved(Position position) {
-  if (saved_.empty() || saved_.back().position < position) saved_.push_back({position, loop_.now()});
-  if (saved_.size() > kSavedMax) saved_.pop_front();
   while (!weighed_.empty() && weighed_.front().position <= position) {
     bytes_since_ -= weighed_.front().bytes;
     weighed_.pop_front();
   }
+  retention_.note_saved(position, bytes_applied_ - bytes_since_, loop_.now());
+  trim_due_ = true;
+}
+
+void Replica::note_read(std::uint64_t session, Position position) {
+  read_by_[session] = position;
+  trim_due_ = true;
 }
 
 void Replica::maybe_snapshot() {
@@ -257,18 +272,33 @@ void Replica::end_snapshot(const Status& stored) {
   events_.snapshot_stored(snapshot_at_.position);
 }
 
-// A living member has read one of its own beats that is younger than its lease: it has read all that this replica
-// applied longer ago than that, and no trim cuts it off. What is kept now goes with a later snapshot.
-void Replica::trim() {
-  std::uint32_t lease_ms = 0;
-  for (const auto& [id, session] : machine_->roster().sessions) lease_ms = std::max(lease_ms, session.lease_ms);
-  const Instant old = loop_.now() - std::chrono::milliseconds(lease_ms) * 5 / 4;
-  Position before = 0;
-  while (saved_.size() > 1 && saved_.front().known <= old) {
-    before = saved_.front().position;
-    saved_.pop_front();
+// Those who speak later wait for the elder ones to write it.
+void Replica::snapshot_seen(Position stored) {
+  if (loading_ || !retention_.misses(stored, loop_.now())) {
+    missing_seen_ = 0;
+    return;
   }
-  if (before != 0) log_.trim(before, [](const Status&) {});
+  if (missing_seen_++ < rank_ || !options_.snapshots || source_ || machine_->gone()) return;
+  begin_snapshot();
+}
+
+// The eldest, and whoever has stored a snapshot.
+void Replica::trim() {
+  const Retention::Members pool = members();
+  if (const auto before = retention_.take_trim(pool, loop_.now())) log_.trim(*before, [](const Status&) {});
+  const std::optional<Instant> next = retention_.next(pool);
+  if (!next) return trim_.cancel();
+  trim_.arm(std::max(*next, loop_.now() + std::chrono::milliseconds(1)), [this] { trim(); });
+}
+
+Retention::Members Replica::members() const {
+  Retention::Members pool{.read_by_all = cursor_.position, .log_bytes = bytes_applied_};
+  for (const auto& [id, session] : machine_->roster().sessions) {
+    pool.lease = std::max<Nanos>(pool.lease, std::chrono::milliseconds(session.lease_ms));
+    const auto said = read_by_.find(id);
+    pool.read_by_all = std::min(pool.read_by_all, said == read_by_.end() ? 0 : said->second);
+  }
+  return pool;
 }
 
 }  // namespace tenure

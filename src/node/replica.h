@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "log/log.h"
 #include "machine/decode.h"
 #include "machine/machine.h"
+#include "node/retention.h"
 #include "node/snapshot_rule.h"
 #include "node/token.h"
 
@@ -60,6 +62,9 @@ class Replica {
   void set_rank(std::size_t rank) { rank_ = rank; }
   // Somebody has stored a snapshot as of this position.
   void note_saved(Position position);
+  // A member says that it has applied the log up to here. A session that has ended says no more.
+  void note_read(std::uint64_t session, Position position);
+  void forget_reader(std::uint64_t session) { read_by_.erase(session); }
   // When the last entry was applied, on this loop's clock.
   Instant applied_at() const { return applied_at_; }
 
@@ -68,11 +73,6 @@ class Replica {
     Position position;
     std::uint64_t bytes;
   };
-  struct Saved {
-    Position position;
-    Instant known;
-  };
-
   // What a read has brought. While one run is applied the next is read, and what its bytes say is found out, on the
   // engine's thread; there are two of them at most, whose memory is used again.
   struct Run {
@@ -103,7 +103,9 @@ class Replica {
   void begin_snapshot();
   void write_snapshot();
   void end_snapshot(const Status& stored);
+  void snapshot_seen(Position stored);
   void trim();
+  Retention::Members members() const;
 
   Log& log_;
   Loop& loop_;
@@ -130,7 +132,11 @@ class Replica {
   std::unique_ptr<SnapshotSource> source_;
   std::unique_ptr<SnapshotWriter> writer_;
   Cursor snapshot_at_;
-  std::deque<Saved> saved_;  // snapshots that this replica knows of, oldest first
+  Retention retention_;
+  std::map<std::uint64_t, Position> read_by_;  // by session: how far each member has read, as it said last
+  std::size_t missing_seen_ = 0;               // how often a snapshot was missing, in a row
+  bool trim_due_ = false;                      // something was said that lets more of the log go
+  Timer trim_;                                 // armed while a snapshot waits for the log before it to go
   Token token_;
 };
 

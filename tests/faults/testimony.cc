@@ -121,10 +121,7 @@ void Testimony::buried(BytesView /*key*/, std::uint64_t /*dead_id*/, bool /*quar
   say("log.buried", position_, failed_last_);
 }
 
-void Testimony::beaten(std::uint64_t session, std::uint64_t /*number*/, std::uint64_t /*digest_position*/,
-                       std::uint64_t /*digest*/) {
-  heard_.push_back(session);
-}
+void Testimony::beat_seen(const SeenBeat& beat) { heard_.push_back(beat.session); }
 
 void Testimony::session_ended(std::uint64_t session, SessionEnd how) {
   std::erase(heard_, session);

@@ -49,8 +49,7 @@ class Testimony final : private Effects {
   void settled(const Settlement& settlement) override;
   void buried(BytesView key, std::uint64_t dead_id, bool quarantined) override;
   void joined(std::uint64_t session) override { heard_.push_back(session); }
-  void beaten(std::uint64_t session, std::uint64_t number, std::uint64_t digest_position,
-              std::uint64_t digest) override;
+  void beat_seen(const SeenBeat& beat) override;
   void session_ended(std::uint64_t session, SessionEnd how) override;
 
   std::unique_ptr<Machine> machine_ = std::make_unique<Machine>();

@@ -139,8 +139,8 @@ class Recorder final : public Effects {
     line("joined", session);
     joins.push_back(session);
   }
-  void beaten(std::uint64_t session, std::uint64_t number, std::uint64_t at, std::uint64_t digest) override {
-    line("beaten", session, number, at, digest);
+  void beat_seen(const SeenBeat& beat) override {
+    line("beat_seen", beat.session, beat.number, beat.digest_position, beat.digest);
   }
   void session_ended(std::uint64_t session, SessionEnd why) override {
     line("session_ended", session, int(why));

@@ -107,6 +107,7 @@ class ManualLog final : public Log {
    private:
     int& committed_;
   };
+  SnapshotSeen snapshot_seen;
   int snapshots_begun = 0;
   int snapshots_committed = 0;
 
@@ -119,6 +120,7 @@ class ManualLog final : public Log {
     ++snapshots_begun;
     return std::make_unique<Unstored>(snapshots_committed);
   }
+  void watch_snapshot(SnapshotSeen seen) override { snapshot_seen = std::move(seen); }
   void trim(Position /*before*/, std::function<void(Status)> /*done*/) override {}
   void remove(std::function<void(Status)> /*done*/) override {}
   void close() override {}

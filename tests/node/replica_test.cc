@@ -253,5 +253,26 @@ TEST_F(SnapshotRuleTest, AStateThatShrinksIsWaitedFor) {
   EXPECT_LT(replica_.log_bytes(), 8 * before + 100);
 }
 
+// The engine lost the snapshot that newcomers would load, though not the log: a member writes it again, the eldest
+// first.
+TEST_F(SnapshotRuleTest, ASnapshotThatIsGoneIsWrittenAgain) {
+  dispatch(1);
+  replica_.note_saved(1);
+  loop_.advance(kLong);
+  const auto found = [&](Position stored) {
+    log_.snapshot_seen(stored);
+    loop_.settle();
+  };
+  found(1);
+  EXPECT_EQ(log_.snapshots_begun, 0) << "it is there";
+  replica_.set_rank(1);
+  found(0);
+  EXPECT_EQ(log_.snapshots_begun, 0) << "the eldest goes first";
+  found(0);
+  EXPECT_EQ(log_.snapshots_begun, 1);
+  found(0);
+  EXPECT_EQ(log_.snapshots_begun, 1) << "it is being written";
+}
+
 }  // namespace
 }  // namespace tenure
