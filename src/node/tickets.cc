@@ -99,11 +99,13 @@ void Tickets::in_doubt() {
 }
 
 void Tickets::applied(const Machine& machine) {
+  // An older marker may lie in a log that was replaced since, at a position that this one will not reach for long.
   const std::uint64_t before = marker_passed_;
-  while (!markers_ahead_.empty() && markers_ahead_.begin()->second <= machine.position()) {
-    marker_passed_ = markers_ahead_.begin()->first;
-    markers_ahead_.erase(markers_ahead_.begin());
+  for (const auto& [marker, position] : markers_ahead_) {
+    if (position <= machine.position()) marker_passed_ = marker;
   }
+  if (marker_passed_ != before)
+    markers_ahead_.erase(markers_ahead_.begin(), markers_ahead_.upper_bound(marker_passed_));
   if (marker_passed_ != before && !open_.empty()) judge(machine);
 }
 

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "machine/machine.h"
 #include "node/manual_world.h"
 
 namespace tenure {
@@ -42,6 +43,10 @@ class TicketsTest : public testing::Test, private AppenderEvents, private Ticket
  private:
   void append_gave_up() override {}
   void append_refused(const Error&) override {}
+  void ticket_lost(std::uint64_t ticket) override { lost_ = ticket; }
+
+ protected:
+  std::uint64_t lost_ = 0;
 };
 
 // A ticket that somebody has hears of each step, and that somebody has it.
@@ -86,6 +91,27 @@ TEST_F(TicketsTest, ThrownAwayWhileItIsTold) {
   listener.meanwhile = [&] { ticket.reset(); };
   tell(TicketState::accepted);
   EXPECT_TRUE(tickets_.has(kNumber));
+}
+
+// The state is loaded, and the log is then replaced by a new one whose positions begin anew. What marked the end of the
+// old log must not be waited for.
+TEST_F(TicketsTest, AMarkerInALogThatWasReplacedHoldsNothingUp) {
+  tickets_.add(kNumber, false, {}, std::make_shared<Listener>());
+  for (const Position end : {100, 5}) {
+    tickets_.in_doubt();
+    loop_.settle();
+    log_.answer(end);
+    loop_.settle();
+  }
+  struct : Effects {
+  } ignored;
+  Machine machine;
+  machine.apply({4, 1, "x"}, ignored);
+  tickets_.applied(machine);
+  EXPECT_EQ(lost_, 0U);
+  machine.apply({6, 1, "x"}, ignored);
+  tickets_.applied(machine);
+  EXPECT_EQ(lost_, kNumber);
 }
 
 }  // namespace
