@@ -30,6 +30,7 @@ namespace tenure {
   X(snapshot_forgets_timers) /* a restored node knows no retries */                                 \
   X(local_time_in_machine)   /* a decision depends on who applies it */                             \
   X(beat_confirms_any)       /* any session's beat renews the own lease */                          \
+  X(beats_unproven)          /* a log that was replaced goes on taking beats */                     \
   X(tasks_overlap)           /* the next task of a key is granted before the last is done */        \
   X(stale_epoch_accepted)    /* a holder's record counts whatever epoch it names */                 \
   X(unsent_forgotten)        /* a batch whose answer was lost is not sent again */                  \

@@ -138,10 +138,12 @@ std::uint64_t Machine::engine_us() const {
 }
 
 // Epochs only grow, and no two grants of a pool share one: those of a shard leave its number when they are divided by
-// the number of shards. Starting from the engine's time in microseconds makes them go on above all earlier ones when
-// the log itself lost its tail, or was removed and made anew.
-std::uint64_t Machine::next_epoch() {
-  const std::uint64_t floor = MUTANT(epoch_from_position) ? position_ : engine_us();
+// the number of shards. Starting from the engine's time makes them go on above all earlier ones when the log itself
+// lost its tail, or was removed and made anew. The engine counts in milliseconds: what is left of the microseconds
+// comes from the holder's session, so that two logs, of which one has replaced the other, hardly ever give the same
+// epoch at a time.
+std::uint64_t Machine::next_epoch(std::uint64_t session) {
+  const std::uint64_t floor = MUTANT(epoch_from_position) ? position_ : engine_us() + hash_mix(session, 0) % 1000;
   const Shard& shard = config_.shard;
   epoch_ = std::max(epoch_ + 1, floor);
   epoch_ += (shard.index + shard.count - epoch_ % shard.count) % shard.count;

@@ -210,7 +210,7 @@ class Machine {
   void time_out_start(SlotId slot);
   void note(std::uint64_t word) { digest_ = hash_mix(digest_, word); }
   std::uint64_t engine_us() const;
-  std::uint64_t next_epoch();
+  std::uint64_t next_epoch(std::uint64_t session);
   void configure(const v1::Configure& record);
   void refuse_record() { ++stats_.records_refused; }
 

@@ -225,7 +225,7 @@ void Machine::grant(SlotId slot, WorkerIx ix, bool trial) {
   ASSERT(table_.placed[slot].holder == kNone || MUTANT(grant_before_release) || MUTANT(tasks_overlap));
   KeptJob& job = table_.head(slot);
   table_.placed[slot].holder = ix;
-  entry.epoch = next_epoch();
+  entry.epoch = next_epoch(worker.session);
   entry.started_ms = 0;
   ++worker.keys_held;
   ++stats_.grants;

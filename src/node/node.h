@@ -236,6 +236,7 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   void gone(std::uint64_t session) override;
   void touch_wanted() override;
 
+  void say_read();
   void watch_all();
   void let_go(std::uint64_t session);
   void compare_digest(std::uint64_t session, Position position, std::uint64_t digest);
@@ -275,6 +276,7 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   std::uint64_t histories_ = 0;
   std::uint64_t epoch_seen_ = 0;
   std::uint64_t own_beats_ = 0;
+  std::uint64_t bytes_said_ = 0;  // applied when a beat was last asked for
   std::map<Bytes, OwnWorker, std::less<>> workers_;
   std::map<std::uint64_t, bool> digests_;  // by session: whether its last digest agreed with ours
   Timer close_deadline_;

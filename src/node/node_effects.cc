@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::uint64_t kBeatsPerDigest = 5;
 constexpr int kDivergencesMax = 5;
+constexpr std::uint64_t kBytesPerBeat = 8U << 20;
 
 }  // namespace
 
@@ -156,8 +157,16 @@ void Node::pool_gone() {
   }
 }
 
-void Node::applied() {
+// A beat says how far this node has read. Under a heavy load the others could trim much in the time between two beats.
+void Node::say_read() {
   heart_side_->heart().note_read(replica_.position());
+  if (phase_ != Phase::member || replica_.bytes_applied() - bytes_said_ < kBytesPerBeat) return;
+  bytes_said_ = replica_.bytes_applied();
+  touch_wanted();
+}
+
+void Node::applied() {
+  say_read();
   // What the node said, and was told is kept, never happened.
   const bool met = appender_.all_met(replica_.position(), machine().last_sequence(appender_.sender()));
   if (!met && !MUTANT(lost_records_ignored)) return replica_.abandon();

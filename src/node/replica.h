@@ -58,6 +58,7 @@ class Replica {
   // The digest right after the entry at this position, if that is not too long ago.
   std::optional<std::uint64_t> digest_at(Position position) const;
   std::uint64_t log_bytes() const { return bytes_since_; }
+  std::uint64_t bytes_applied() const { return bytes_applied_; }  // ever
   // A node that speaks later writes later: zero for the eldest.
   void set_rank(std::size_t rank) { rank_ = rank; }
   // Somebody has stored a snapshot as of this position.

@@ -5,8 +5,8 @@
 //
 //   a snapshot that was stored longer than a lease and a quarter ago   the log before it goes: every living member has
 //                                                                      read one of its own beats since
-//   more than kKept behind a snapshot older than kRecent               the log before it goes, once all members have
-//                                                                      said in their beats that they have read it
+//   more than kKept behind a snapshot older than kRecent,              the log before it goes, once all members have
+//   or more than kKeptMax behind any                                   said in their beats that they have read it
 //   more than kSlowMax                                                 the same, whatever the members have said
 //
 // So an idle log shrinks to its last snapshot, a busy one stays at some ten megabytes, and one with a slow member is
@@ -26,7 +26,7 @@ namespace tenure {
 class Retention {
  public:
   static constexpr std::uint64_t kKept = 16U << 20;
-  static constexpr std::uint64_t kKeptMax = 64U << 20;
+  static constexpr std::uint64_t kKeptMax = 48U << 20;
   static constexpr std::uint64_t kSlowMax = 256U << 20;
   static constexpr Nanos kRecent = std::chrono::seconds(2);
 
