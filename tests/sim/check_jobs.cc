@@ -49,6 +49,7 @@ void check_told(const History& history, Verdict& verdict) {
   for (const Event& event : history) {
     if (std::holds_alternative<LogLost>(event.what)) lost_at = event.at;
     if (const auto* settled = std::get_if<LogSettled>(&event.what)) said.insert({settled->ticket, settled->step});
+    if (const auto* ghost = std::get_if<GhostSettled>(&event.what)) said.insert({ghost->ticket, ghost->step});
     if (const auto* began = std::get_if<HoldBegan>(&event.what)) {
       said.insert({began->ticket, Step::started});
       began_at.emplace(began->ticket, event.at);

@@ -73,9 +73,12 @@ void check_epochs(const History& history, const PastHolds& holds, const Expectat
       last = std::max(last, granted->epoch);
       granted_to[{granted->key, granted->epoch}] = granted->ticket;
       check_grant(holds, *granted, event.at, expected, verdict);
+    } else if (const auto* ghost = std::get_if<GhostGranted>(&event.what)) {
+      granted_to[{ghost->key, ghost->epoch}] = ghost->ticket;
     } else if (const auto* began = std::get_if<HoldBegan>(&event.what)) {
       std::uint64_t& last = begun_last[began->key];
-      if (began->epoch <= last) {
+      // Where two may hold it, either may begin first.
+      if (began->epoch <= last && !holds.replaced_within(event.at, expected.lease)) {
         verdict.broken('b', event.at,
                        began->key + " epoch " + std::to_string(began->epoch) + " begins in process " +
                            std::to_string(began->process) + " after epoch " + std::to_string(last) + " has begun");

@@ -136,6 +136,17 @@ struct LogBlob {
 // Everything after `kept` is gone from the log, whoever was told of it.
 struct LogLost {
   std::uint64_t kept;
+  bool replaced = false;  // by a new log, while those who know the old one go on in it
+};
+// The same two in a log that had been replaced by then: those who still follow it may act on them for a while.
+struct GhostSettled {
+  std::uint64_t ticket;
+  Step step;
+};
+struct GhostGranted {
+  std::string key;
+  std::uint64_t epoch;
+  std::uint64_t ticket;
 };
 // A process has applied the log up to an entry, named by a number that is never used again.
 struct Digest {
@@ -154,7 +165,7 @@ struct Closed {    // the end, and what the log looks like then
 
 using What = std::variant<ProcessCrashed, ProcessLeft, ProcessPaused, ProcessResumed, NodeBroke, Leased, HoldBegan,
                           HoldEnded, Wrote, Delivered, Asked, Answered, TicketLost, LogSettled, LogGranted, LogEnded,
-                          LogFenced, LogBuried, LogBlob, LogLost, Digest, Healed, Closed>;
+                          LogFenced, LogBuried, LogBlob, LogLost, GhostSettled, GhostGranted, Digest, Healed, Closed>;
 
 struct Event {
   Time at;

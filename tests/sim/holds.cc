@@ -53,6 +53,7 @@ PastHolds::PastHolds(const History& history) {
       if (!spans.empty()) spans.back().until = event.at;
     } else if (std::holds_alternative<LogLost>(event.what)) {
       losses.push_back(event.at);
+      if (std::get<LogLost>(event.what).replaced) replacements.push_back(event.at);
     } else if (const auto* crashed = std::get_if<ProcessCrashed>(&event.what)) {
       crashes[crashed->process] = event.at;
       for (PastHold& hold : all) {
@@ -70,9 +71,16 @@ const std::vector<Span>& PastHolds::lease(std::uint64_t session) const {
   return found == leases_.end() ? kNone : found->second;
 }
 
-bool PastHolds::lost_within(Time at, Time span) const {
-  return std::any_of(losses.begin(), losses.end(), [&](Time lost) { return lost <= at && at - lost <= span; });
+namespace {
+
+bool within(const std::vector<Time>& times, Time at, Time span) {
+  return std::any_of(times.begin(), times.end(), [&](Time time) { return time <= at && at - time <= span; });
 }
+
+}  // namespace
+
+bool PastHolds::lost_within(Time at, Time span) const { return within(losses, at, span); }
+bool PastHolds::replaced_within(Time at, Time span) const { return within(replacements, at, span); }
 
 bool PastHolds::lease_valid(std::uint64_t session, Time at) const {
   const auto& spans = lease(session);

@@ -43,10 +43,12 @@ struct PastHolds {
   std::map<std::string, std::vector<std::size_t>> by_key;
   std::map<ProcessNumber, std::vector<Span>> pauses;
   std::map<ProcessNumber, Time> crashes;
-  std::vector<Time> losses;  // when the log lost entries
-  Time last = 0;             // when the history ends
+  std::vector<Time> losses;        // when the log lost entries
+  std::vector<Time> replacements;  // of these: all of them, while readers went on in the old log
+  Time last = 0;                   // when the history ends
 
   bool lost_within(Time at, Time span) const;  // the log lost entries in that span before `at`
+  bool replaced_within(Time at, Time span) const;
 
  private:
   std::map<std::uint64_t, std::vector<Span>> leases_;

@@ -77,6 +77,12 @@ struct Teller {
     return "log " + text(e.position) + ": blob " + to_hex(e.value) + " for " + e.key + " epoch " + text(e.epoch);
   }
   std::string operator()(const LogLost& e) const { return "LOG LOST everything after " + text(e.kept); }
+  std::string operator()(const GhostSettled& e) const {
+    return std::string("ghost: ") + name(e.step) + " ticket " + to_hex(e.ticket);
+  }
+  std::string operator()(const GhostGranted& e) const {
+    return "ghost: granted " + e.key + " epoch " + text(e.epoch) + " ticket " + to_hex(e.ticket);
+  }
   std::string operator()(const Digest& e) const {
     return who(e.process) + " digest " + to_hex(e.digest) + " after entry " + text(e.entry);
   }

@@ -28,10 +28,27 @@ Step step_of(TicketState state) {
 
 Onlooker::Onlooker(LogServer& server, Recorder& recorder)
     : server_(server), recorder_(recorder), machine_(std::make_unique<Machine>()) {
-  server_.observe([this](const LogServer::Stored& stored) { take(stored); }, [this](Position kept) { rebuild(kept); });
+  server_.observe([this](const LogServer::Stored& stored,
+                         LogServer::LogNumber log) { server_.is_ghost(log) ? take_ghost(stored, log) : take(stored); },
+                  [this](Position kept) { rebuild(kept); }, [this] { replaced(); });
 }
 
-Onlooker::~Onlooker() { server_.observe(nullptr, nullptr); }
+Onlooker::~Onlooker() { server_.observe(nullptr, nullptr, nullptr); }
+
+// Of a ghost only what those who follow it may be told, and their digests.
+void Onlooker::take_ghost(const LogServer::Stored& stored, LogServer::LogNumber log) {
+  Machine& machine = *ghosts_.at(log);
+  ghost_ = silent_ = true;
+  machine.apply({stored.entry.position, stored.entry.time_ms, stored.entry.data}, *this);
+  ghost_ = silent_ = false;
+  known_[stored.entry.position].push_back({stored.order, machine.digest()});
+}
+
+void Onlooker::replaced() {
+  recorder_.add(LogLost{.kept = 0, .replaced = true});
+  ghosts_[server_.current() - 1] = std::exchange(machine_, std::make_unique<Machine>());
+  graves_.clear();
+}
 
 void Onlooker::take(const LogServer::Stored& stored) {
   if (!silent_) write_blobs(stored);
@@ -56,7 +73,7 @@ void Onlooker::write_blobs(const LogServer::Stored& stored) {
 }
 
 void Onlooker::rebuild(Position kept) {
-  recorder_.add(LogLost{kept});
+  recorder_.add(LogLost{.kept = kept});
   machine_ = std::make_unique<Machine>();
   graves_.clear();
   silent_ = true;
@@ -77,6 +94,7 @@ void Onlooker::applied(ProcessNumber process, Position position, std::uint64_t d
 }
 
 void Onlooker::granted(const Grant& grant) {
+  if (ghost_) recorder_.add(GhostGranted{Bytes(grant.tenure.key), grant.tenure.epoch, grant.ticket});
   if (silent_) return;
   recorder_.add(
       LogGranted{machine_->position(), Bytes(grant.tenure.key), grant.tenure.epoch, grant.ticket, grant.first});
@@ -87,12 +105,14 @@ void Onlooker::ended(const TenureRef& tenure, TenureEnd) {
 }
 
 void Onlooker::buried(BytesView, std::uint64_t dead_id, bool) {
+  if (ghost_) return;
   // The job's ticket was told of its failure just before.
   graves_[dead_id] = failed_last_;
   if (!silent_) recorder_.add(LogBuried{machine_->position(), failed_last_});
 }
 
 void Onlooker::settled(const Settlement& settlement) {
+  if (ghost_) return recorder_.add(GhostSettled{settlement.ticket, step_of(settlement.state)});
   if (settlement.state == TicketState::failed) failed_last_ = settlement.ticket;
   if (silent_) return;
   recorder_.add(LogSettled{machine_->position(), settlement.ticket, step_of(settlement.state), settlement.code});

@@ -33,6 +33,8 @@ class Onlooker final : private Effects {
 
  private:
   void take(const LogServer::Stored& stored);
+  void take_ghost(const LogServer::Stored& stored, LogServer::LogNumber log);
+  void replaced();
   void write_blobs(const LogServer::Stored& stored);
   void rebuild(Position kept);
 
@@ -50,7 +52,9 @@ class Onlooker final : private Effects {
   LogServer& server_;
   Recorder& recorder_;
   std::unique_ptr<Machine> machine_;
-  bool silent_ = false;  // applying again what was written down before
+  std::map<LogServer::LogNumber, std::unique_ptr<Machine>> ghosts_;  // the states of logs that were replaced
+  bool silent_ = false;                                              // applying again what was written down before
+  bool ghost_ = false;                                               // applying an entry of a ghost
   std::uint64_t failed_last_ = 0;
   std::map<std::uint64_t, std::uint64_t> graves_;
   struct Known {

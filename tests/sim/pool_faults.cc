@@ -58,6 +58,7 @@ void PoolRun::strike(Fault fault) {
       return world_.after(short_or_past_lease(), [seat] { seat->link.read_delay_max = 0; });
     case Fault::trim: return server_.trim(server_.last());
     case Fault::lost_tail: return fail_over();
+    case Fault::replaced: server_.replace(); return wires_.replaced();
     case Fault::junk: return throw_junk();
     case Fault::clock_rate:
       world_.set_clock_rate(*seat->clock, dice_.between(-plan_.ppm_max, plan_.ppm_max));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/mutant.h"
 #include "sim/actor.h"
 #include "sim/visitor.h"
 
@@ -27,6 +28,7 @@ PoolRun::PoolRun(const Plan& plan)
       work_(plan.work),
       dice_(world_.fork("run")),
       stage_{world_, wires_, onlooker_, recorder_, store_, work_} {
+  wires_.options().beats_prove = !MUTANT(beats_unproven);
   for (std::uint32_t i = 0; i < plan.nodes; ++i)
     add_seat(std::string("n").append(std::to_string(i)), Seat::Kind::worker);
   for (std::uint32_t i = 0; i < plan.clients; ++i) {
@@ -214,6 +216,8 @@ Expectations PoolRun::expectations() const {
     const Time alone = std::min<Time>(2 * plan_.busy, kYouthMs * kMilli) + kSecond / 2;
     expected.recovery += (plan_.work.resident_keys + plan_.work.task_keys) * alone;
   }
+  // Who reads a log that was replaced comes to notice.
+  if (plan_.interval(Fault::replaced) != 0) expected.recovery += plan_.wires.doubt_max;
   expected.queue_bound = plan_.queue_bound;
   expected.shard = plan_.shard;
   // A snapshot is due when the log since the last one outweighs the state twice, or four times where that has shrunk,

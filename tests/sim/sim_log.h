@@ -25,13 +25,17 @@ class SimLog final : public Log {
   void close() override;
 
  private:
+  friend class AppendCall;
+  friend class LoadCall;
   friend class SimSnapshotWriter;
   friend class ReadCall;
 
   // What outlives calls that are under way.
   struct State {
+    LogServer::LogNumber log = 0;  // the one that was opened, or loaded last
     bool reading = false;
-    bool lost = false;  // a read was answered with lost_history, and load_snapshot() has not been called since
+    bool lost = false;  // something was answered with lost_history, and load_snapshot() has not been called since
+    Time doubts = 0;    // how long after it was replaced a log is read on
   };
 
   void send(std::unique_ptr<Call> call, Call::Kind kind, Lane lane = Lane::data);

@@ -222,6 +222,7 @@ TEST(SimLog, LostTailIsNoticedByContent) {
   EXPECT_EQ(append_refused, Errc::lost_history);
   bool appended = false;
   ahead.log->load_snapshot([](const Result<Snapshot>&) {});
+  bench.world.run_until(14 * kSecond + 500 * kMilli);
   ahead.log->append(Lane::data, "anew", [&](const Result<Position>& answer) { appended = answer.has_value(); });
   bench.world.run_until(15 * kSecond);
   EXPECT_TRUE(appended);

@@ -7,8 +7,8 @@ namespace tenure::sim {
 namespace {
 
 constexpr std::array<std::string_view, kFaults> kNames{
-    "crash",       "crash_inside", "pause",     "stall", "cut",        "cut_one_way", "outage",
-    "slow_reader", "trim",         "lost_tail", "junk",  "clock_rate", "wall_step",   "leave"};
+    "crash", "crash_inside", "pause", "stall",      "cut",       "cut_one_way", "outage",  "slow_reader",
+    "trim",  "lost_tail",    "junk",  "clock_rate", "wall_step", "leave",       "replaced"};
 
 // The faults of the wires, which a run has or has not like the others.
 constexpr std::size_t kWireFaults = 7;
@@ -111,8 +111,13 @@ Plan plan_for(std::uint64_t seed) {
   for (std::size_t kind = 0; kind < kFaults + kWireFaults; ++kind) {
     if (dice.chance(share)) add(kind);
   }
-  // Losing history makes every node start over, which hides much else: it is in a quarter of the runs at most.
-  if (dice.chance(0.7)) plan.every[static_cast<std::size_t>(Fault::lost_tail)] = 0;
+  // Losing history makes every node start over, which hides much else: each kind of loss is in a quarter of the runs at
+  // most.
+  for (const Fault loss : {Fault::lost_tail, Fault::replaced}) {
+    if (dice.chance(0.7)) plan.every[static_cast<std::size_t>(loss)] = 0;
+  }
+  // A new log has the default bound until the first worker joins.
+  if (plan.interval(Fault::replaced) != 0) plan.queue_bound = 1000;
   return plan;
 }
 

@@ -207,6 +207,12 @@ void Wires::poke() {
   }
 }
 
+void Wires::replaced() {
+  for (Time after = 0; after <= options_.doubt_max + 100 * kMilli; after += 100 * kMilli) {
+    world_.after(after, [this] { poke(); });
+  }
+}
+
 void Wires::outage(Time span) {
   if (!down()) down_since_ = world_.now();
   down_until_ = std::max(down_until_, world_.now() + span);

@@ -33,6 +33,8 @@ struct WireOptions {
   double answered_meanwhile = 0;
   double snapshot_commit_fails = 0;
   double snapshot_load_fails = 0;
+  Time doubt_max = 1200 * kMilli;  // how long a log that was replaced is read on
+  bool beats_prove = true;         // as promise 7 of the port says; false: the bug that it excludes
 };
 
 // What lies between one host and the server.
@@ -81,6 +83,8 @@ class Wires {
   void heal(Link& link);
   // Something was appended or lost without a call: wakes the readers concerned.
   void poke();
+  // The log was replaced: its readers will come to notice.
+  void replaced();
   // All faults of these wires are off from now on, and what their senders have given up does not arrive any more.
   void calm();
 
@@ -96,6 +100,8 @@ class Wires {
   void answer_meanwhile(std::uint64_t connection);
   std::size_t entries_per_read();
   bool snapshot_fails(bool loading);
+  Time doubt() { return dice_.between(kMilli, options_.doubt_max); }
+  Time now() const { return world_.now(); }
 
  private:
   using Id = std::uint64_t;  // index and generation: an event for a call that is gone finds nothing
