@@ -14,6 +14,9 @@ namespace {
 
 // How often one begins anew because somebody else was quicker: to create it, or to remove it.
 constexpr int kTriesMax = 8;
+// Time for two beats of the default lease, and for a snapshot.
+constexpr int kTornMax = 20;
+constexpr Nanos kTornPause = std::chrono::milliseconds(250);
 
 }  // namespace
 
@@ -101,6 +104,7 @@ void FindLog::take_look(Value found) {
     if (!options_.read_only) return renew();
     return refuse(Errc::refused, "the log's stream is gone, and a read-only opener does not create it");
   }
+  if (found.text() == "torn") return wait_for_mending();
   const std::optional<Position> last = parse_id(found[0].text());
   overview_.link = parse_link(found[1].text());
   const std::optional<Position> snapshot = found[2].is_nil() ? Position{0} : parse_id(found[2].text());
@@ -114,6 +118,18 @@ void FindLog::take_look(Value found) {
     overview_.tag = found[5].text();
   }
   done_(overview_);
+}
+
+void FindLog::wait_for_mending() {
+  if (++torn_ > kTornMax) {
+    return refuse(Errc::corrupt,
+                  "entries are gone that no snapshot covers: they were trimmed by another program, or the snapshot was "
+                  "deleted or evicted; run a worker that knows the pool, restore a backup, or delete the pool's keys");
+  }
+  world_.loop.at(world_.loop.now() + kTornPause, [self = shared_from_this()] {
+    self->tries_ = 0;
+    self->run();
+  });
 }
 
 void FindLog::renew() {

@@ -3,6 +3,9 @@
 // Opening: finds a pool's log, or creates it, and looks at what it is. A log is created in steps of one write each
 // (scripts.h), and whoever finds one half made goes on with it.
 //
+// Where the snapshot that newcomers need was deleted or evicted, a living member notices with its next beat and writes
+// another one: whoever opens the log meanwhile waits for some seconds before it is refused.
+//
 //   what is in meta? ── nothing ──▶ create ──▶ (again)
 //          └── a log ──▶ is there a stream? ── not yet ──▶ bear
 //                              └──▶ look ── it is gone, and with it all there was ──▶ renew ──▶ (again)
@@ -44,6 +47,7 @@ class FindLog : public std::enable_shared_from_this<FindLog> {
   void bear();
   void look();
   void take_look(Value found);
+  void wait_for_mending();
   void renew();
 
   // Sends a request of `open`, whose answer goes to `take` if it is no error.
@@ -58,6 +62,7 @@ class FindLog : public std::enable_shared_from_this<FindLog> {
   const Done done_;
   Overview overview_;
   int tries_ = 0;
+  int torn_ = 0;  // how often no newcomer could load the log
 };
 
 }  // namespace tenure::redis

@@ -109,8 +109,9 @@ if e and e[2][1] ~= 'tenure' then return bad('FOREIGN', log .. ' has entries of 
 if later(info['max-deleted-entry-id'], h[1] or '0-0') then
   return bad('CORRUPT', 'another program has deleted entry ' .. info['max-deleted-entry-id'])
 end
+if h[1] and (not e or later(h[1], e[1])) then return bad('CORRUPT', log .. ' is older than the snapshot') end
 if h[1] and #redis.call('XRANGE', log, h[1], h[1]) == 0 or not h[1] and info['entries-added'] ~= info['length'] + 1 then
-  return bad('CORRUPT', 'entries are gone that no snapshot covers: trimmed by another program, or deleted')
+  return 'torn'
 end
 return {e and e[1] or '0-0', e and link_of(e) or '', h[1], h[2], h[3], h[4]}
 )";

@@ -57,7 +57,8 @@ struct Scripts {
   Script create;  // meta head     | pool id shard shards  -> 1; or 0 where there is a log
   Script bear;    // log meta head | id                    -> 1 once the stream and both hashes are there; 0: call again
   Script renew;   // log meta head | id new_id             gives a log whose stream is gone, and nothing else, a new id
-  Script look;    // log meta head | id -> last link position hash chunks tag; or 'gone' where the stream is
+  Script look;    // log meta head | id -> last link position hash chunks tag; or 'gone' where the stream is,
+                  //                 or 'torn' where entries are gone that no snapshot covers
   Script probe;   // log meta head | id entry link -> ok; or, without link, the entry; or trimmed, and up to where
   Script beat;    // log meta head | id entry link beat its_link new_id value pool shard shards
                   //               -> position, and that of the snapshot a newcomer would load; or, mended: call again
