@@ -3,40 +3,19 @@
 #include <array>
 #include <cstdint>
 
+#include "base/utf8.h"
+
 namespace tenure::exec {
 namespace {
 
 constexpr BytesView kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-// How many bytes the character that begins with this one has; zero if none does.
-std::size_t utf8_size(unsigned char first) {
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first < 0xE0) return 2;
-  if (first >= 0xE0 && first < 0xF0) return 3;
-  if (first >= 0xF0 && first < 0xF5) return 4;
-  return 0;
-}
-
-bool follows(BytesView character) {
-  for (const char byte : character.substr(1)) {
-    if ((static_cast<unsigned char>(byte) & 0xC0U) != 0x80U) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
-// The shortest form only, no surrogates, nothing above U+10FFFF.
 bool is_utf8(BytesView bytes) {
   while (!bytes.empty()) {
-    const auto first = static_cast<unsigned char>(bytes[0]);
-    const std::size_t size = utf8_size(first);
-    if (size == 0 || size > bytes.size() || !follows(bytes.substr(0, size))) return false;
-    if (size > 2) {
-      const auto second = static_cast<unsigned char>(bytes[1]);
-      if ((first == 0xE0 && second < 0xA0) || (first == 0xED && second > 0x9F)) return false;
-      if ((first == 0xF0 && second < 0x90) || (first == 0xF4 && second > 0x8F)) return false;
-    }
+    const std::size_t size = first_character(bytes).bytes;
+    if (size == 0) return false;
     bytes.remove_prefix(size);
   }
   return true;
