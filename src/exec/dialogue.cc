@@ -39,7 +39,10 @@ Bytes describe_exit(int status, BytesView error_tail) {
   return text;
 }
 
-void log(std::deque<Said>& into, BytesView line) { into.push_back({Said::What::log, Bytes(line)}); }
+// A line of the json protocol may be longer than one that is logged.
+void log(std::deque<Said>& into, BytesView line) {
+  into.push_back({Said::What::log, Bytes(line.substr(0, kLogLineBytesMax))});
+}
 
 }  // namespace
 

@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/mutant.h"
+#include "base/utf8.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure {
@@ -123,7 +124,7 @@ void Runtime::finished(const Hold& hold, Bytes result) {
 }
 
 void Runtime::failed(const Hold& hold, Next next, Bytes error, Nanos delay) {
-  if (error.size() > kErrorBytesMax) error.resize(kErrorBytesMax);
+  error.resize(cut_at_character(error, kErrorBytesMax).size());
   report({Report::Kind::failed, hold.epoch, std::move(error), false, next, delay});
 }
 

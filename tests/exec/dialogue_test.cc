@@ -83,6 +83,19 @@ TEST(Dialogue, LineOverTheBoundFails) {
   EXPECT_EQ(json.verdict(exited(0), Cause::itself).what, What::failed);
 }
 
+// Of whatever protocol, and on both streams.
+TEST(Dialogue, LoggedLinesAreBounded) {
+  const Bytes line = Bytes(1'000'000, 'x') + "\n";
+  for (const Protocol protocol : {Protocol::plain, Protocol::json}) {
+    Dialogue dialogue(protocol, job(JobKind::resident));
+    for (const std::deque<Said>& said : {dialogue.output(line), dialogue.error_output(line)}) {
+      ASSERT_EQ(said.size(), 1U);
+      EXPECT_EQ(said[0].what, Said::What::log);
+      EXPECT_EQ(said[0].data.size(), 8U << 10);
+    }
+  }
+}
+
 TEST(Dialogue, StoppedOnes) {
   const Dialogue resident(Protocol::plain, job(JobKind::resident));
   for (const int status : {exited(0), exited(3), SIGTERM, SIGKILL}) {
