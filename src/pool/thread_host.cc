@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/errand.h"
+#include "base/output.h"
 #include "machine/limits.h"
 
 namespace tenure {
@@ -16,9 +17,7 @@ constexpr std::size_t kPortion = 256;
 
 // A thread that is stuck in a handler may hold any lock, so this takes none.
 [[noreturn]] void end_process(const std::string& pool, const std::string& why) {
-  const std::string line =
-      "tenure: pool '" + pool + "': " + why + "; ending the process so that no key has two holders\n";
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
+  warn_at_once("tenure: pool '" + pool + "': " + why + "; ending the process so that no key has two holders");
   ::_exit(kLeaseLostExit);
 }
 

@@ -423,9 +423,9 @@ class Shards(ProgramTest):
 class Stubborn(ProgramTest):
     """A program of the library that is frozen past its lease, with a handler that will not stop."""
 
-    def start(self, mode):
+    def start(self, mode, errors=subprocess.PIPE):
         process = subprocess.Popen([STUBBORN, self.engine, self.folder / "file", mode], stdin=subprocess.PIPE,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+                                   stdout=subprocess.PIPE, stderr=errors, text=True)
         self.addCleanup(process.__exit__, None, None, None)
         self.addCleanup(process.kill)
         return process
@@ -436,9 +436,9 @@ class Stubborn(ProgramTest):
                 return line.strip()
         self.fail(f"no line that begins with '{start}': {process.stderr.read()}")
 
-    def lose_the_key(self, mode):
+    def lose_the_key(self, mode, errors=subprocess.PIPE):
         """A stubborn process that has lost its key to a worker, and was thawed; and that worker."""
-        process = self.start(mode)
+        process = self.start(mode, errors)
         self.line(process, "log joined")
         self.ask("dispatch", "k", "--task")
         old = int(self.line(process, "begin").split()[1])
@@ -455,6 +455,18 @@ class Stubborn(ProgramTest):
         said = process.stderr.read()
         self.assertIn("lease", said)
         self.assertEqual(len(said.splitlines()), 1, said)
+
+    def test_the_process_ends_where_nobody_reads_its_errors(self):
+        reader, errors = os.pipe()
+        self.addCleanup(os.close, reader)
+        os.set_blocking(errors, False)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(errors, b"x" * 4096)
+        os.set_blocking(errors, True)
+        process, _ = self.lose_the_key("end", errors)
+        os.close(errors)
+        self.assertEqual(process.wait(PATIENCE), 75)
 
     def test_or_goes_on_and_comes_back(self):
         process, heir = self.lose_the_key("keep")
