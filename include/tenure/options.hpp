@@ -46,7 +46,8 @@ struct PoolOptions {
   ChooseWorker choose{};                       // needed for Assignment::chosen on every node that has workers
   std::string node_name{};                     // for people; the host's name and the process id where empty
   std::chrono::milliseconds close_timeout{0};  // of the destructor; zero: worker_shutdown_ttl and a little more
-  // Called on a thread of the pool's that does nothing else, with no lock held.
+  // Called on a thread of the pool's that does nothing else, with no lock held. The text is one line of printable
+  // characters, whatever keys, names and errors have in them.
   std::function<void(LogLevel, std::string_view)> logger{};
 };
 

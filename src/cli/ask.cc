@@ -30,7 +30,7 @@ int ask(const Call& call, const Request& request, Stage stage, std::string_view 
     json.object().field("key", request.key);
     view.epoch == 0 ? json.null("epoch") : json.field("epoch", view.epoch);
     view.worker.empty() ? json.null("worker") : json.field("worker", view.worker);
-    print(json.end().text());
+    print(json.end());
   } else {
     print(request.key + " " + std::string(done) + (view.worker.empty() ? "" : " on " + view.worker));
   }
@@ -100,7 +100,7 @@ int run_drain(const Call& call) {
   }
   if (call.json()) {
     Json json;
-    print(json.object().field("worker", id).field("moved", *held).end().text());
+    print(json.object().field("worker", id).field("moved", *held).end());
   } else {
     print(id + " is drained: " + std::to_string(*held) + " keys moved");
   }
@@ -115,7 +115,7 @@ int run_shutdown(const Call& call) {
   if (const Status ended = (*pool)->shut_down(*deadline); !ended) return report(call, ended.error());
   if (call.json()) {
     Json json;
-    print(json.object().field("pool", pool_name(call)).field("state", "gone").end().text());
+    print(json.object().field("pool", pool_name(call)).field("state", "gone").end());
   } else {
     print("pool " + pool_name(call) + " has ended");
   }

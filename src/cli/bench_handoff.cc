@@ -158,7 +158,7 @@ int run_bench_handoff(const Call& call) {
     json.object().field("engine", place->engine()).field("keys", *keys).field("moves", holds.moves());
     json.field("moves_minimum", *keys);
     holds.gaps().write(json, "gap_ms");
-    print(json.field("double_holders", holds.double_holders()).end().text());
+    print(json.field("double_holders", holds.double_holders()).end());
   } else {
     print(place->engine() + ": " + std::to_string(*keys) + " keys on " + std::to_string(*workers) +
           " workers, each restarted once");

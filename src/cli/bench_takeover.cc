@@ -175,7 +175,7 @@ int run_bench_takeover(const Call& call) {
     Json json;
     json.object().field("engine", place->engine()).field("lease_ms", lease->count()).field("known_death", known_death);
     takeovers.write(json, "takeover_ms");
-    print(json.end().text());
+    print(json.end());
   } else {
     print(place->engine() + ", lease " + lease_text + (known_death ? "" : ", only the lease") +
           ": from kill -9 to started elsewhere");

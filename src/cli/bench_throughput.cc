@@ -205,7 +205,7 @@ int run_bench_throughput(const Call& call) {
     if (bare) baseline->hop.write(json, "log_hop_ms");
     json.end().field("share_of_baseline", share);
     if (bare) json.field("idle_start_in_hops", outcome->idle_start.at(0.5) / outcome->bare_hop.at(0.5));
-    print(json.end().text());
+    print(json.end());
     return kDone;
   }
   print(place->engine() + ": " + std::to_string(plan->jobs) + " tasks, " +

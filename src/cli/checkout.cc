@@ -5,7 +5,9 @@
 #include <iterator>
 #include <tenure/checkout_remote.hpp>
 
+#include "base/printable.h"
 #include "cli/connect.h"
+#include "cli/error_lines.h"
 #include "cli/failure.h"
 #include "cli/run.h"
 #include "cli/signals.h"
@@ -118,7 +120,7 @@ Result<RemoteOptions> remote_options(const Call& call) {
 void say_ready(const Call& call, const std::string& address) {
   if (!call.json()) return print("serving at " + address);
   Json json;
-  print(json.object().field("event", "ready").field("listen", address).end().text());
+  print(json.object().field("event", "ready").field("listen", address).end());
 }
 
 std::string request_of_words(const Call& call) {
@@ -127,9 +129,9 @@ std::string request_of_words(const Call& call) {
 }
 
 void print_answer(const Call& call, const RemoteWorker& worker, const std::string& answer) {
-  if (!call.json()) return print(answer);
+  if (!call.json()) return print_data(answer);
   Json json;
-  print(json.object().field("answer", answer).field("process", worker.process_id()).end().text());
+  print(json.object().field("answer", answer).field("process", worker.process_id()).end());
 }
 
 // With --lines each line is a request, and the answers come in their order. An error of one's is said, and the next
@@ -162,6 +164,8 @@ int run_checkout_serve(const Call& call) {
   plan->serve.token = *std::move(token);
   const Signals signals;
   process::Yard::use_guard({"/proc/self/exe", "guard-main"});
+  const Result<ErrorLines> errors = ErrorLines::open();
+  if (!errors) return report_checkout(call, errors.error());
   plan->checkout.on_event = [](const CheckoutEvent& event) {
     using Kind = CheckoutEvent::Kind;
     if (event.kind == Kind::started || event.kind == Kind::health || event.kind == Kind::shrunk) return;
@@ -200,7 +204,11 @@ int run_checkout_stats(const Call& call) {
   if (!options) return report_checkout(call, options.error());
   const auto stats = remote_checkout_stats(*options);
   if (!stats) return report_checkout(call, stats.error());
-  print(*stats);
+  // JSON, as a server has it. What is no line of it comes from something else.
+  if (printable_page(*stats) != *stats || stats->find_first_of("\n\t") != std::string::npos) {
+    return report_checkout(call, {Errc::corrupt, "checkout", "the server's answer is no line of JSON"});
+  }
+  print_page(*stats);
   return kDone;
 }
 

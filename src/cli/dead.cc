@@ -1,5 +1,6 @@
 // tenure dead: what is out of attempts, and what is to become of it.
 
+#include "base/printable.h"
 #include "cli/connect.h"
 #include "cli/failure.h"
 #include "cli/run.h"
@@ -10,9 +11,10 @@ namespace tenure::cli {
 namespace {
 
 std::string first_line(const std::string& text) {
-  constexpr std::size_t kShown = 60;
+  constexpr std::size_t kColumnsMax = 60;
   const std::string line = text.substr(0, text.find('\n'));
-  return line.size() <= kShown ? line : line.substr(0, kShown) + "…";
+  const std::string shown(printable_prefix(line, kColumnsMax));
+  return shown.size() == line.size() ? line : shown + "…";
 }
 
 std::string_view kind_of(const v1::ListedDead& dead) { return to_string(static_cast<JobKind>(dead.kind())); }
@@ -36,7 +38,7 @@ int settle(const Call& call, Request::Kind kind, std::string_view done) {
   if (const Status outcome = (*ticket)->outcome(Stage::accepted); !outcome) return report(call, outcome.error());
   if (call.json()) {
     Json json;
-    print(json.object().field("id", *id).field("state", done).end().text());
+    print(json.object().field("id", *id).field("state", done).end());
   } else {
     print(std::to_string(*id) + " " + std::string(done));
   }
@@ -62,7 +64,7 @@ int run_dead_list(const Call& call) {
       json.field("state", state_of(row)).field("epoch", row.epoch());
       json.field("age_ms", row.age_ms()).field("error", row.error()).end();
     }
-    print(json.end().end().text());
+    print(json.end().end());
     return kDone;
   }
   Table table({"ID", "KEY", "KIND", "STATE", "AGE", "ERROR"});

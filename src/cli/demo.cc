@@ -42,7 +42,10 @@ int run_demo_command(const Call& call) {
   options.script = *script;
   options.json = call.json();
   options.engine_url = call.value("engine").value_or("");
-  return demo::run_demo(options);
+  if (const Status sound = demo::check(options); !sound) return report_usage(call, sound.error());
+  const Result<bool> sound = demo::run_demo(options);
+  if (!sound) return report(call, sound.error());
+  return *sound ? kDone : kOther;
 }
 
 }  // namespace tenure::cli

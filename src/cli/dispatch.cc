@@ -60,7 +60,7 @@ std::string_view state_of(const PendingTicket::View& view) {
   return to_string(*view.state);
 }
 
-std::string line_of(const std::string& key, const PendingTicket& ticket, const std::optional<Error>& error) {
+Json line_of(const std::string& key, const PendingTicket& ticket, const std::optional<Error>& error) {
   const PendingTicket::View view = ticket.view();
   Json json;
   json.object().field("key", key).field("ticket", std::to_string(view.number)).field("state", state_of(view));
@@ -73,7 +73,7 @@ std::string line_of(const std::string& key, const PendingTicket& ticket, const s
   } else {
     json.null("error");
   }
-  return json.end().text();
+  return json.end();
 }
 
 int tell(const Shards& pool, const DispatchPlan& plan, const std::string& key, const PendingTicket& ticket,
@@ -83,7 +83,7 @@ int tell(const Shards& pool, const DispatchPlan& plan, const std::string& key, c
   if (plan.json) {
     print(line_of(key, ticket, error));
   } else if (!error && plan.stage == Stage::done) {
-    print(view.text);
+    print_data(view.text);
   } else if (!error) {
     print(key + " " + std::string(state_of(view)) + (view.worker.empty() ? "" : " on " + view.worker) +
           (view.epoch == 0 ? "" : ", epoch " + std::to_string(view.epoch)));
@@ -131,7 +131,7 @@ class UnderWay {
       Json json;
       json.object().field("key", key).null("ticket").field("state", "refused");
       write_error(json, error);
-      print(json.end().text());
+      print(json.end());
     }
     say("tenure: " + error.message());
     note(exit_code(error.code));

@@ -113,7 +113,7 @@ int run_doctor(const Call& call) {
       check.ok || check.hint.empty() ? json.null("hint") : json.field("hint", check.hint);
       json.end();
     }
-    print(json.end().end().text());
+    print(json.end().end());
     return exit;
   }
   for (const Check& check : checks) {

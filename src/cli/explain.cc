@@ -60,7 +60,7 @@ std::string clock_time(std::int64_t ms) {
   return text + "." + std::string(3 - std::min<std::size_t>(fraction.size(), 3), '0') + fraction;
 }
 
-std::string as_json(const std::string& key, const std::vector<Tenure>& history) {
+Json as_json(const std::string& key, const std::vector<Tenure>& history) {
   Json json;
   json.object().field("key", key).array("history");
   const auto optional = [&](std::string_view name, const std::optional<std::int64_t>& value) {
@@ -75,7 +75,7 @@ std::string as_json(const std::string& key, const std::vector<Tenure>& history) 
     optional("gap_ms", tenure.gap_ms);
     json.end();
   }
-  return json.end().end().text();
+  return json.end().end();
 }
 
 }  // namespace

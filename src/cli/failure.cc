@@ -1,8 +1,8 @@
 #include "cli/failure.h"
 
-#include <cstdio>
-
+#include "base/printable.h"
 #include "cli/command.h"
+#include "exec/text.h"
 
 namespace tenure::cli {
 
@@ -50,7 +50,11 @@ std::string hint(Errc code) {
 }
 
 void write_error(Json& json, const Error& error, Hint* advice) {
-  json.object("error").field("code", to_string(error.code)).field("message", error.message());
+  const std::string message = error.message();
+  json.object("error").field("code", to_string(error.code));
+  // Scripts look for the message: it is there in any case, and exact beside it where it is no text.
+  if (!exec::is_utf8(message)) json.field("message", printable(message));
+  json.field("message", message);
   const std::string next = advice(error.code);
   if (!next.empty()) json.field("hint", next);
   json.end();
@@ -61,7 +65,7 @@ int report(const Call& call, const Error& error, Hint* advice) {
     Json json;
     json.object();
     write_error(json, error, advice);
-    print(json.end().text());
+    print(json.end());
   }
   say("tenure: " + error.message());
   const std::string next = advice(error.code);
@@ -73,22 +77,11 @@ int report_usage(const Call& call, const Error& error) {
   if (call.json()) {
     Json json;
     json.object().object("error").field("code", "usage").field("message", error.context);
-    print(json.end().end().text());
+    print(json.end().end());
   }
   say("tenure: " + error.context);
   say("  see tenure help" + (call.command == nullptr ? "" : " " + std::string(call.command->name)));
   return kUsage;
-}
-
-void print(std::string_view line) {
-  std::fwrite(line.data(), 1, line.size(), stdout);
-  std::fputc('\n', stdout);
-  std::fflush(stdout);
-}
-
-void say(std::string_view line) {
-  std::fwrite(line.data(), 1, line.size(), stderr);
-  std::fputc('\n', stderr);
 }
 
 }  // namespace tenure::cli

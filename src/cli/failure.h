@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "cli/call.h"
 #include "cli/json.h"
+#include "cli/output.h"
 
 namespace tenure::cli {
 
@@ -36,10 +37,5 @@ void write_error(Json& json, const Error& error, Hint* advice = hint);
 int report(const Call& call, const Error& error, Hint* advice = hint);
 // For a command line that was not understood.
 int report_usage(const Call& call, const Error& error);
-
-// A line on standard output, at once.
-void print(std::string_view line);
-// A line for people on standard error.
-void say(std::string_view line);
 
 }  // namespace tenure::cli

@@ -22,7 +22,7 @@ std::optional<JobState> state_named(std::string_view name) {
 std::string_view kind_of(const v1::ListedJob& job) { return to_string(static_cast<JobKind>(job.kind())); }
 std::string_view state_of(const v1::ListedJob& job) { return to_string(static_cast<JobState>(job.state())); }
 
-std::string as_json(const JobPage& listing) {
+Json as_json(const JobPage& listing) {
   Json json;
   json.object().field("position", listing.position).array("jobs");
   for (const v1::ListedJob& row : listing.jobs) {
@@ -31,7 +31,7 @@ std::string as_json(const JobPage& listing) {
     row.epoch() == 0 ? json.null("epoch") : json.field("epoch", row.epoch());
     json.field("attempt", row.attempt()).field("since_ms", row.since_ms()).end();
   }
-  return json.end().end().text();
+  return json.end().end();
 }
 
 }  // namespace

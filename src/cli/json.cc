@@ -4,36 +4,10 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/json_text.h"
 #include "exec/text.h"
 
 namespace tenure::cli {
-namespace {
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    switch (c) {
-      case '"': out += "\\\""; break;
-      case '\\': out += "\\\\"; break;
-      case '\n': out += "\\n"; break;
-      case '\r': out += "\\r"; break;
-      case '\t': out += "\\t"; break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20) {
-          constexpr std::string_view kHex = "0123456789abcdef";
-          out += "\\u00";
-          out += kHex[static_cast<unsigned char>(c) >> 4];
-          out += kHex[static_cast<unsigned char>(c) & 0xF];
-        } else {
-          out += c;
-        }
-    }
-  }
-  return out += '"';
-}
-
-}  // namespace
-
 Json& Json::end() {
   text_ += closing_.back();
   closing_.pop_back();
@@ -42,8 +16,8 @@ Json& Json::end() {
 }
 
 Json& Json::field(std::string_view name, std::string_view bytes) {
-  if (exec::is_utf8(bytes)) return this->name(name).raw(quoted(bytes));
-  return this->name(std::string(name) + "_base64").raw(quoted(exec::to_base64(bytes)));
+  if (exec::is_utf8(bytes)) return this->name(name).raw(json_string(bytes));
+  return this->name(std::string(name) + "_base64").raw(json_string(exec::to_base64(bytes)));
 }
 
 Json& Json::field(std::string_view name, bool value) { return this->name(name).raw(value ? "true" : "false"); }
@@ -67,7 +41,7 @@ Json& Json::open(char begin, char end) {
 
 Json& Json::name(std::string_view name) {
   comma();
-  text_ += quoted(name);
+  text_ += json_string(name);
   text_ += ':';
   first_ = true;
   return *this;

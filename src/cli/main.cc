@@ -1,11 +1,11 @@
 // The program. What it can be asked to do is in commands.cc.
 
 #include <csignal>
-#include <cstdio>
 #include <exception>
 #include <string>
 #include <vector>
 
+#include "base/output.h"
 #include "cli/command.h"
 
 int main(int count, char** arguments) {
@@ -14,7 +14,7 @@ int main(int count, char** arguments) {
   try {
     return tenure::cli::run_program({arguments + 1, arguments + count});
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "tenure: %s\n", error.what());
+    tenure::warn_line(std::string("tenure: ") + error.what());
     return 1;
   }
 }

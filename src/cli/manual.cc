@@ -206,18 +206,18 @@ int run_man(const Call& /*call*/) {
   }
   out += ".SH FLAGS OF ALL COMMANDS\n" + troff_flags(common_flags());
   out += ".SH EXIT STATUS\n" + troff(exit_codes_text()) + ".";
-  print(out);
+  print_page(out);
   return kDone;
 }
 
 int run_completion(const Call& call) {
   const std::string& shell = call.words[0];
   if (shell == "bash") {
-    print(bash());
+    print_page(bash());
   } else if (shell == "zsh") {
-    print(zsh());
+    print_page(zsh());
   } else if (shell == "fish") {
-    print(fish());
+    print_page(fish());
   } else {
     return report_usage(call, {Errc::invalid, "", "no such shell: " + shell + "; there are bash, zsh and fish"});
   }

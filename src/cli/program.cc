@@ -12,7 +12,7 @@ int help_on(const std::vector<std::string>& words) {
   for (const std::string& word : words) name += (name.empty() ? "" : " ") + word;
   const std::string text = name.empty() ? help_overview() : help_of_group(name);
   if (text.empty()) return report_usage({}, {Errc::invalid, "", "no such command: " + name});
-  print(std::string_view(text).substr(0, text.size() - 1));
+  print_page(text);
   return kDone;
 }
 
@@ -39,7 +39,7 @@ int run_program(const std::vector<std::string>& arguments) {
     std::vector<std::string> words = call->words;
     if (!words.empty()) words.erase(words.begin());
     const bool asked = !call->words.empty() || call->has("help");
-    return asked ? help_on(words) : (say(help_overview()), static_cast<int>(kUsage));
+    return asked ? help_on(words) : (say_page(help_overview()), static_cast<int>(kUsage));
   }
   if (call->has("help")) return help_on({std::string(call->command->name)});
   return call->command->run(*call);

@@ -1,41 +1,37 @@
 #include "cli/table.h"
 
 #include <algorithm>
-#include <cstdint>
 
-#include "cli/failure.h"
+#include "base/printable.h"
+#include "cli/output.h"
 
 namespace tenure::cli {
 namespace {
 
-std::string harmless(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = '?';
-  }
-  return text;
-}
-
-// As shown: bytes that continue a UTF-8 character take no room.
-std::size_t width(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
-}
+// A longer cell moves the rest of its own row, and leaves the others as they are.
+constexpr std::size_t kAlignedColumnsMax = 80;
 
 }  // namespace
 
 void Table::print() const {
   std::vector<std::size_t> widths(rows_.front().size());
   for (const auto& row : rows_) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::size_t columns = columns_of(row[i]);
+      if (columns <= kAlignedColumnsMax) widths[i] = std::max(widths[i], columns);
+    }
   }
+  Gathered lines;
   for (const auto& row : rows_) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
-      line += harmless(row[i]);
-      if (i + 1 < row.size()) line.append(widths[i] - width(row[i]) + 2, ' ');
+      line += row[i];
+      const std::size_t columns = columns_of(row[i]);
+      if (i + 1 < row.size()) line.append(std::max(widths[i], columns) - columns + 2, ' ');
     }
-    cli::print(line);
+    lines.line(line);
   }
+  lines.write();
 }
 
 std::string show_ms(std::int64_t ms) {

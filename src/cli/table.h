@@ -1,7 +1,8 @@
 #pragma once
 
-// A listing for people: columns as wide as what they hold.
+// A listing for people: columns as wide as what they hold, as it is printed.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,6 @@ class Table {
  public:
   explicit Table(std::vector<std::string> heads) { rows_.push_back(std::move(heads)); }
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-  // Control characters in what users named are shown as '?': a key must not move the terminal's cursor.
   void print() const;
 
  private:

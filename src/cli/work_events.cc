@@ -2,7 +2,8 @@
 
 #include <chrono>
 
-#include "cli/failure.h"
+#include "base/utf8.h"
+#include "machine/limits.h"
 
 namespace tenure::cli {
 namespace {
@@ -12,29 +13,37 @@ std::int64_t wall_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
+Json document_of(const WorkEvents::Event& event) {
+  Json json;
+  json.object().field("event", event.name);
+  event.key.empty() ? json.null("key") : json.field("key", event.key);
+  event.epoch == 0 ? json.null("epoch") : json.field("epoch", event.epoch);
+  event.worker.empty() ? json.null("worker") : json.field("worker", event.worker);
+  json.field("at_ms", wall_ms());
+  event.reason.empty() ? json.null("reason") : json.field("reason", event.reason);
+  return json.end();
+}
+
+std::string text_of(const WorkEvents::Event& event) {
+  std::string line(event.name);
+  if (!event.key.empty()) line += " " + std::string(event.key) + " (epoch " + std::to_string(event.epoch) + ")";
+  if (!event.worker.empty()) line += " on " + std::string(event.worker);
+  if (!event.reason.empty()) line += ": " + std::string(event.reason);
+  return line;
+}
+
 }  // namespace
 
 void WorkEvents::write(const Event& event) {
-  std::string line;
+  Gathered line;
   if (json_) {
-    Json json;
-    json.object().field("event", event.name);
-    event.key.empty() ? json.null("key") : json.field("key", event.key);
-    event.epoch == 0 ? json.null("epoch") : json.field("epoch", event.epoch);
-    event.worker.empty() ? json.null("worker") : json.field("worker", event.worker);
-    json.field("at_ms", wall_ms());
-    event.reason.empty() ? json.null("reason") : json.field("reason", event.reason);
-    line = json.end().text();
+    line.document(document_of(event));
   } else {
-    line = std::string(event.name);
-    if (!event.key.empty()) line += " " + std::string(event.key) + " (epoch " + std::to_string(event.epoch) + ")";
-    if (!event.worker.empty()) line += " on " + std::string(event.worker);
-    if (!event.reason.empty()) line += ": " + std::string(event.reason);
+    line.line(text_of(event));
   }
   std::lock_guard lock(mutex_);
-  if (gathering_ == 0) return print(line);
-  gathered_ += line;
-  gathered_ += '\n';
+  gathered_.add(line);
+  if (gathering_ == 0) gathered_.write();
 }
 
 void WorkEvents::together(const std::function<void()>& what) {
@@ -44,10 +53,7 @@ void WorkEvents::together(const std::function<void()>& what) {
   }
   what();
   std::lock_guard lock(mutex_);
-  if (--gathering_ > 0 || gathered_.empty()) return;
-  gathered_.pop_back();  // the last line's end, which print() adds
-  print(gathered_);
-  gathered_.clear();
+  if (--gathering_ == 0) gathered_.write();
 }
 
 void ToldReports::granted(const HeldJob& job) {
@@ -80,7 +86,7 @@ void ToldReports::finished(const Hold& hold, Bytes result) {
 }
 
 void ToldReports::failed(const Hold& hold, Next next, Bytes error, Nanos delay) {
-  say("failed", hold, error, true);
+  say("failed", hold, cut_at_character(error, kErrorBytesMax), true);  // the pool keeps no more, either
   node_.failed(hold, next, std::move(error), delay);
 }
 

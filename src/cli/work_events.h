@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "cli/output.h"
 #include "node/host.h"
 #include "node/node.h"
 
@@ -32,7 +33,7 @@ class WorkEvents {
   std::mutex mutex_;  // of the output
   // Guarded by mutex_.
   int gathering_ = 0;
-  std::string gathered_;
+  Gathered gathered_;
 };
 
 // Between a host and its node: says what the host reports, and which worker it is of.

@@ -68,7 +68,7 @@ int run_workers(const Call& call) {
       json.field("tasks_running", row.tasks).field("lease_ms", row.lease_ms);
       json.field("lease_left_ms", row.lease_left_ms).field("age_ms", row.age_ms).end();
     }
-    print(json.end().end().text());
+    print(json.end().end());
     return kDone;
   }
   Table table({"WORKER", "NODE", "HOST", "PID", "STATE", "KEYS", "TASKS", "LEASE", "LEFT", "AGE"});

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/output.h"
 #include "demo/bookkeeper.h"
 #include "demo/chronicle.h"
 #include "demo/console.h"
@@ -37,28 +38,25 @@ std::vector<std::string> tenant_keys(int count) {
   return keys;
 }
 
-bool in_bounds(const DemoOptions& options) {
-  const bool script = std::all_of(options.script.begin(), options.script.end(),
-                                  [](char act) { return act != '\0' && std::strchr(kActs, act) != nullptr; });
-  // What lives in one process cannot be shared by several.
-  const bool shared = !options.engine_url.starts_with("memory:");
-  return script && shared && options.workers >= 1 && options.workers <= kWorkersMax && options.tenants >= 1 &&
-         options.tenants <= kTenantsMax && (!options.run_for || options.run_for->count() > 0);
+// A row of the figures: what it is, and its value.
+std::string row_of(const char* name, const std::string& value) {
+  std::string row = name;
+  row.resize(23, ' ');
+  return row + value;
 }
 
 void print(const Happening& happening) {
-  std::printf("%7.1f s  %s\n", static_cast<double>(to_ms(happening.at)) / 1000, happening.text.c_str());
-  std::fflush(stdout);
+  char when[32];
+  std::snprintf(when, sizeof when, "%7.1f s  ", static_cast<double>(to_ms(happening.at)) / 1000);
+  print_line(when + happening.text);
 }
 
 void print(const Figures& all) {
   const auto times = [](const char* name, const Distribution& all_ms) {
-    std::printf("%-22s p50 %s, p99 %s, max %s (%zu)\n", name, human_ms(all_ms.p50).c_str(),
-                human_ms(all_ms.p99).c_str(), human_ms(all_ms.max).c_str(), all_ms.n);
+    print_line(row_of(name, "p50 " + human_ms(all_ms.p50) + ", p99 " + human_ms(all_ms.p99) + ", max " +
+                                human_ms(all_ms.max) + " (" + std::to_string(all_ms.n) + ")"));
   };
-  const auto count = [](const char* name, std::uint64_t number) {
-    std::printf("%-22s %llu\n", name, static_cast<unsigned long long>(number));
-  };
+  const auto count = [](const char* name, std::uint64_t number) { print_line(row_of(name, std::to_string(number))); };
   times("takeover", all.takeover_ms);
   times("gap", all.gap_ms);
   count("moves", all.moves);
@@ -67,40 +65,6 @@ void print(const Figures& all) {
   count("lost ticks", all.lost);
   count("double holders", all.double_holders);
   count("stale writes refused", all.stale_writes_refused);
-}
-
-// As everywhere in the program: 6 for what took too long, 8 for an engine that cannot be had.
-int exit_code(Errc code) {
-  switch (code) {
-    case Errc::timed_out: return 6;
-    case Errc::unavailable:
-    case Errc::refused:
-    case Errc::full:
-    case Errc::corrupt:
-    case Errc::version: return 8;
-    default: return 1;
-  }
-}
-
-std::string quoted(const std::string& text) {
-  std::string json = "\"";
-  for (const char byte : text) {
-    if (byte == '"' || byte == '\\') json += '\\';
-    json += static_cast<unsigned char>(byte) < 0x20 ? ' ' : byte;
-  }
-  return json + "\"";
-}
-
-int complain(const Error& error, bool json) {
-  std::fprintf(stderr, "tenure demo: %s\n", error.message().c_str());
-  if (json) {
-    const std::string code = quoted(std::string(to_string(error.code)));
-    const std::string message = quoted(error.message());
-    std::printf(R"({"error":{"code":%s,"message":%s,"hint":"tenure doctor"}})"
-                "\n",
-                code.c_str(), message.c_str());
-  }
-  return exit_code(error.code);
 }
 
 // The stage and everybody on it. Members are ended in the reverse order.
@@ -235,29 +199,38 @@ class Demo {
 
 }  // namespace
 
-int run_demo(const DemoOptions& options) {
-  if (!in_bounds(options)) {
-    std::fprintf(stderr,
-                 "tenure demo: up to %d workers and %d tenants; the script is of the letters %s; no memory engine\n",
-                 kWorkersMax, kTenantsMax, kActs);
-    return 2;
-  }
+Status check(const DemoOptions& options) {
+  const bool script = std::all_of(options.script.begin(), options.script.end(),
+                                  [](char act) { return act != '\0' && std::strchr(kActs, act) != nullptr; });
+  // What lives in one process cannot be shared by several.
+  const bool shared = !options.engine_url.starts_with("memory:");
+  const bool sound = script && shared && options.workers >= 1 && options.workers <= kWorkersMax &&
+                     options.tenants >= 1 && options.tenants <= kTenantsMax &&
+                     (!options.run_for || options.run_for->count() > 0);
+  if (sound) return {};
+  return fail(Errc::invalid, "demo",
+              "up to " + std::to_string(kWorkersMax) + " workers and " + std::to_string(kTenantsMax) +
+                  " tenants; the script is of the letters " + kActs + "; no memory engine");
+}
+
+Result<bool> run_demo(const DemoOptions& options) {
+  if (Status sound = check(options); !sound) return Failure(sound.error());
   const std::string program = options.program.empty() ? "/proc/self/exe" : options.program;
   Inbox inbox;
   Console console(inbox);
   const Result<SweptFolder> folder = SweptFolder::create(program);
-  if (!folder) return complain(folder.error(), options.json);
+  if (!folder) return Failure(folder.error());
   Demo demo(options, console, inbox, program, folder->path());
   const Status run = demo.run();
   console.stop();
-  if (!run) return complain(run.error(), options.json);
+  if (!run) return Failure(run.error());
   const Figures figures = demo.result();
   if (options.json) {
-    std::printf("%s\n", to_json(figures).c_str());
+    print_line(to_json(figures));  // numbers, and names of ours
   } else {
     print(figures);
   }
-  return figures.sound() ? 0 : 1;
+  return figures.sound();
 }
 
 }  // namespace tenure::demo

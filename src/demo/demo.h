@@ -15,6 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
+
 namespace tenure::demo {
 
 struct DemoOptions {
@@ -32,8 +34,10 @@ constexpr int kTenantsMax = 512;
 // Kill, freeze, rolling restart, one worker more, one less.
 constexpr char kActs[] = "kzr+-";
 
-// The exit code: 0 if no key had two holders and no tick was lost, 2 for options out of bounds.
-int run_demo(const DemoOptions& options);
+// Errc::invalid for options out of bounds.
+Status check(const DemoOptions& options);
+// Whether no key had two holders and no tick was lost.
+Result<bool> run_demo(const DemoOptions& options);
 
 // A worker process of the demo, or the sweeper that cleans up behind it. The arguments are those after `demo-worker`.
 int run_demo_worker(const std::vector<std::string>& arguments);

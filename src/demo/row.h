@@ -17,18 +17,16 @@ struct Style {
   friend bool operator==(const Style&, const Style&) = default;
 };
 
-// Columns that a text takes: all our characters take one.
-std::size_t columns_of(std::string_view utf8);
-
 class Row {
  public:
   Row(std::size_t width, bool colour) : width_(width), colour_(colour) {}
 
-  Row& put(std::string_view utf8, const Style& style = {});
+  // What is not printable is escaped (base/printable.h): a row holds no sequences but its own.
+  Row& put(std::string_view text, const Style& style = {});
   // Blanks up to the column, in the terminal's own colour; a single one if it is passed already.
   Row& to(std::size_t column);
   // So that it ends at the right edge, if there is room for it.
-  Row& right(std::string_view utf8, const Style& style = {});
+  Row& right(std::string_view text, const Style& style = {});
 
   std::size_t column() const { return column_; }
   // The bytes to write; the terminal is left in its own colours.

@@ -1,8 +1,9 @@
 #include "demo/ticker.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <vector>
+
+#include "base/output.h"
 
 namespace tenure::demo {
 namespace {
@@ -60,7 +61,7 @@ void Ticker::tick_due(std::uint64_t only_epoch) {
   if (due.empty()) return;
   if (Status written = ledger_->write(due, worker_); !written) {
     // Nothing was written; the next pass tries again.
-    std::fprintf(stderr, "%s: %s\n", worker_.c_str(), written.error().message().c_str());
+    warn_line(worker_ + ": " + written.error().message());
     return;
   }
   for (const TickWrite& tick : due) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/printable.h"
 #include "demo/stats.h"
 #include "demo/view_parts.h"
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "base/printable.h"
 #include "demo/stats.h"
 
 namespace tenure::demo {

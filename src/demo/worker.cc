@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdio>
 #include <ctime>
 
+#include "base/output.h"
 #include "demo/demo.h"
 #include "demo/ledger.h"
 #include "demo/sweeper.h"
@@ -22,7 +22,7 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 int complain(const Error& error) {
-  std::fprintf(stderr, "%s\n", error.message().c_str());
+  warn_line(error.message());
   return 1;
 }
 
@@ -74,7 +74,6 @@ int work(const WorkerCommand& command) {
   const bool quiet = host.shut(steady_clock::now() + seconds(2));
   if (!added) complain(added.error());
   if (!closed) complain(closed.error());
-  std::fflush(stderr);
   // The pool has been told all there is to tell; threads that hang are of no interest to anybody any more.
   if (!quiet) _exit(1);
   opened->reset();
@@ -87,7 +86,7 @@ int work(const WorkerCommand& command) {
 int run_demo_worker(const std::vector<std::string>& arguments) {
   if (const std::optional<std::string> folder = sweeper_folder(arguments)) return sweep(*folder);
   if (const std::optional<WorkerCommand> command = worker_command(arguments)) return work(*command);
-  std::fputs("demo-worker: arguments and environment are those that 'tenure demo' gives\n", stderr);
+  warn_line("demo-worker: arguments and environment are those that 'tenure demo' gives");
   return 2;
 }
 

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 
 #include <csignal>
-#include <cstdio>
 
+#include "base/output.h"
 #include "exec/guard_process.h"
 
 namespace tenure::exec {
@@ -33,7 +33,7 @@ void quiet_signals() {
 
 int guard_main() {
   if (!started_by_a_worker()) {
-    std::fputs("tenure-guard: is started by a worker, not by hand\n", stderr);
+    warn_line("tenure-guard: is started by a worker, not by hand");
     return 2;
   }
   prctl(PR_SET_NAME, "tenure-guard");
@@ -41,7 +41,7 @@ int guard_main() {
   quiet_signals();
   auto page = LeasePage::adopt(Descriptor(kGuardPage));
   if (!page) {
-    std::fprintf(stderr, "tenure-guard: %s\n", page.error().message().c_str());
+    warn_line("tenure-guard: " + page.error().message());
     return 1;
   }
   GuardProcess guard(std::move(*page));

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "base/assert.h"
+#include "base/output.h"
 
 namespace tenure {
 namespace {
@@ -107,7 +108,7 @@ PoolImpl::PoolImpl(std::string name, PoolOptions options) : name_(std::move(name
   host.concurrency = concurrency_of(options_);
   host.on_lease_lost = options_.on_lease_lost;
   host.pool = name_;
-  host.log = [this](LogLevel level, std::string text) { say(level, std::move(text)); };
+  host.log = [this](LogLevel level, const std::string& text) { say(level, text); };
   host_ = std::make_unique<ThreadHost>(std::move(host));
 }
 
@@ -190,9 +191,9 @@ Status PoolImpl::shutdown(Deadline deadline) {
   return shards_->shut_down(deadline);
 }
 
-void PoolImpl::say(LogLevel level, std::string text) {
+void PoolImpl::say(LogLevel level, std::string_view text) {
   if (!options_.logger) return;
-  callbacks_->post([logger = options_.logger, level, text = std::move(text)] { logger(level, text); });
+  callbacks_->post([logger = options_.logger, level, line = one_line(text)] { logger(level, line); });
 }
 
 }  // namespace tenure

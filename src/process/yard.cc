@@ -61,6 +61,12 @@ void Yard::use_guard(std::vector<std::string> command) {
   yard.guard_command_ = std::move(command);
 }
 
+void Yard::use_errors(exec::Descriptor errors) {
+  Yard& yard = of_process();
+  const std::lock_guard lock(yard.mutex_);
+  yard.errors_ = std::move(errors);
+}
+
 Yard::Yard() : wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), guard_command_(default_guard()) {
   ASSERT(wake_);
   const std::lock_guard lock(mutex_);
@@ -101,10 +107,10 @@ Result<ChildPtr> Yard::start(const ProcessOptions& options, std::optional<Worker
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return no_start(std::strerror(errno));
   exec::Descriptor own(ends[0]);
   exec::Descriptor theirs(ends[1]);
-  exec::Descriptor errors(dup(STDERR_FILENO));
-  if (!errors) errors = exec::Descriptor(::open("/dev/null", O_WRONLY | O_CLOEXEC));
 
   Lock lock(mutex_);
+  exec::Descriptor errors(fcntl(errors_ ? errors_.get() : STDERR_FILENO, F_DUPFD_CLOEXEC, 0));
+  if (!errors) errors = exec::Descriptor(::open("/dev/null", O_WRONLY | O_CLOEXEC));
   if (Status ready = ready_guard(lock, deadline); !ready) return Failure(std::move(ready).error());
   auto child = std::make_shared<Child>(++last_number_, wear_limits(options.limits), std::move(alarm), std::move(own));
   child->slot = guard_->leases().acquire(kSession);

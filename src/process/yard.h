@@ -35,6 +35,8 @@ class Yard {
   static Yard& of_process();
   // The guard's command line, for the next that is started; a program that can be its own guard sets this first.
   static void use_guard(std::vector<std::string> command);
+  // Where the programs that are started from now on write their standard error; none: to this process's.
+  static void use_errors(exec::Descriptor errors);
 
   // Who may start children. The guard stays while there is one.
   class Use {
@@ -98,6 +100,7 @@ class Yard {
   std::uint64_t attempts_ = 0;          // to start it
   bool guard_wanted_ = false;
   std::vector<std::string> guard_command_;
+  exec::Descriptor errors_;
   std::uint64_t users_ = 0;
   std::map<std::uint64_t, ChildPtr> children_;  // that have not ended
   std::uint64_t last_number_ = 0;

@@ -2,6 +2,7 @@
 
 #include <tenure/checkout_remote.hpp>
 
+#include "base/json_text.h"
 #include "remote/session.h"
 
 namespace tenure::remote {
@@ -9,15 +10,6 @@ namespace {
 
 // The codes are dense, and have names up to the last.
 constexpr int kCodes = static_cast<int>(Errc::worker_died);
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char each : text) {
-    if (each == '"' || each == '\\') out += '\\';
-    out += static_cast<unsigned char>(each) < 0x20 ? ' ' : each;
-  }
-  return out + "\"";
-}
 
 }  // namespace
 
@@ -36,7 +28,7 @@ Error decode_refusal(BytesView bytes) {
 std::string stats_of(const CheckoutRef<ProcessWorker>& pool) {
   const CheckoutState state = pool.state();
   const CheckoutMetrics counts = pool.metrics();
-  std::string out = "{\"health\":" + quoted(to_string(state.health)) + ",\"reason\":" + quoted(state.reason);
+  std::string out = "{\"health\":" + json_string(to_string(state.health)) + ",\"reason\":" + json_string(state.reason);
   const auto put = [&](const char* name, std::uint64_t value) {
     out += ",\"" + std::string(name) + "\":" + std::to_string(value);
   };

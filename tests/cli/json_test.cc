@@ -22,6 +22,12 @@ TEST(Json, WhatIsNotTextTravelsAsBase64) {
   EXPECT_EQ(json.text(), R"({"payload_base64":"/wA="})");
 }
 
+TEST(Json, EscapesWhatSteersATerminalAndKeepsItsValue) {
+  Json json;
+  json.object().field("key", "\x7f\xc2\x9b\xe2\x80\xae").end();
+  EXPECT_EQ(json.text(), R"({"key":"\u007f\u009b\u202e"})");
+}
+
 TEST(JobLine, FillsInWhatItSays) {
   Request request;
   request.delay = std::chrono::seconds(3);

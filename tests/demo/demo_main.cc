@@ -37,5 +37,8 @@ int main(int count, char** words) {
       return 2;
     }
   }
-  return tenure::demo::run_demo(options);
+  const auto sound = tenure::demo::run_demo(options);
+  if (sound) return *sound ? 0 : 1;
+  std::fprintf(stderr, "%s\n", sound.error().message().c_str());
+  return sound.error().code == tenure::Errc::invalid ? 2 : 1;
 }

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "base/printable.h"
 #include "demo/row.h"
 #include "demo/view.h"
 
@@ -20,6 +23,13 @@ std::string plain(const std::string& row) {
     }
   }
   return text;
+}
+
+// As a terminal shows it: a column for each character.
+std::size_t width_of(const std::string& row) {
+  const std::string text = plain(row);
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
 
 std::string joined(const std::vector<std::string>& rows) {
@@ -59,13 +69,35 @@ TEST(View, FitsEverySize) {
             for (const std::size_t height : {1U, 2U, 6U, 11U, 23U, 24U, 25U, 66U}) {
               const std::vector<std::string> rows = draw(scene, {width, height}, colour);
               ASSERT_LE(rows.size(), height);
-              for (const std::string& row : rows) ASSERT_LE(columns_of(plain(row)), width);
+              for (const std::string& row : rows) ASSERT_LE(width_of(row), width);
             }
           }
         }
       }
     }
   }
+}
+
+TEST(View, ShowsNothingThatSteersTheTerminal) {
+  const std::string nasty = "-\x1b[2J\x1b]0;t\x07\r\n\t\x9b\xc2\x9b\xe2\x80\xae\xef\xbb\xbf\xff\\";
+  Scene scene = scene_of(64, 4);
+  scene.engine = nasty;
+  for (Cell& cell : scene.cells) cell.key = nasty;
+  for (WorkerLine& worker : scene.workers) worker.id = worker.state = nasty;
+  scene.happenings.push_back({{}, nasty, true});
+  const std::vector<PastHold> holds(3, {.worker = nasty, .reason = "crash"});
+  for (const bool colour : {true, false}) {
+    for (const std::optional<Explanation>& shown : {std::optional<Explanation>(), {Explanation{nasty, holds, {}}}}) {
+      scene.explanation = shown;
+      for (const std::string& row : draw(scene, {80, 24}, colour)) {
+        const std::string text = plain(row);  // without the row's own sequences
+        EXPECT_EQ(printable_page(text), text);
+        EXPECT_EQ(text.find_first_of("\n\t"), std::string::npos);
+        EXPECT_LE(width_of(row), 80U);
+      }
+    }
+  }
+  EXPECT_NE(joined(draw(scene, {118, 40}, true)).find("\\x1b[2J"), std::string::npos);
 }
 
 TEST(View, ShowsEveryTenantAndFigureOnAnOrdinaryScreen) {
