@@ -7,6 +7,7 @@
 #include <future>
 #include <utility>
 
+#include "base/mask_login.h"
 #include "log/open.h"
 
 namespace tenure::cli {
@@ -23,12 +24,8 @@ std::string engine_of(const Call& call) {
 
 // Without credentials and options.
 std::string shown(const std::string& url) {
-  const std::size_t from = url.find("://");
-  const std::size_t at = url.rfind('@');
-  const std::string whole = from != std::string::npos && at != std::string::npos && at > from
-                                ? url.substr(0, from + 3) + url.substr(at + 1)
-                                : url;
-  return whole.substr(0, whole.find('?'));
+  const std::string masked = mask_logins(url);
+  return masked.substr(0, masked.find('?'));
 }
 
 // The first shard, which knows how many there are, goes last.

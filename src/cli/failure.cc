@@ -1,5 +1,6 @@
 #include "cli/failure.h"
 
+#include "base/mask_login.h"
 #include "base/printable.h"
 #include "cli/command.h"
 #include "exec/text.h"
@@ -49,12 +50,19 @@ std::string hint(Errc code) {
   }
 }
 
-void write_error(Json& json, const Error& error, Hint* advice) {
-  const std::string message = error.message();
-  json.object("error").field("code", to_string(error.code));
-  // Scripts look for the message: it is there in any case, and exact beside it where it is no text.
+namespace {
+
+// Scripts look for the message: it is there in any case, and exact beside it where it is no text.
+void write_message(Json& json, const std::string& message) {
   if (!exec::is_utf8(message)) json.field("message", printable(message));
   json.field("message", message);
+}
+
+}  // namespace
+
+void write_error(Json& json, const Error& error, Hint* advice) {
+  json.object("error").field("code", to_string(error.code));
+  write_message(json, error.message());
   const std::string next = advice(error.code);
   if (!next.empty()) json.field("hint", next);
   json.end();
@@ -73,13 +81,16 @@ int report(const Call& call, const Error& error, Hint* advice) {
   return exit_code(error.code);
 }
 
+// What was typed is repeated in it, and may have been a URL.
 int report_usage(const Call& call, const Error& error) {
+  const std::string message = mask_logins(error.context);
   if (call.json()) {
     Json json;
-    json.object().object("error").field("code", "usage").field("message", error.context);
+    json.object().object("error").field("code", "usage");
+    write_message(json, message);
     print(json.end().end());
   }
-  say("tenure: " + error.context);
+  say("tenure: " + message);
   say("  see tenure help" + (call.command == nullptr ? "" : " " + std::string(call.command->name)));
   return kUsage;
 }

@@ -1,10 +1,12 @@
 // The program. What it can be asked to do is in commands.cc.
 
+#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <string>
 #include <vector>
 
+#include "base/mask_login.h"
 #include "base/output.h"
 #include "cli/command.h"
 
@@ -12,7 +14,9 @@ int main(int count, char** arguments) {
   // A reader that went away is an error of the write, not the end of the workers.
   std::signal(SIGPIPE, SIG_IGN);
   try {
-    return tenure::cli::run_program({arguments + 1, arguments + count});
+    const std::vector<std::string> words(arguments + 1, arguments + count);
+    std::for_each(arguments + 1, arguments + count, tenure::mask_login_in_place);
+    return tenure::cli::run_program(words);
   } catch (const std::exception& error) {
     tenure::warn_line(std::string("tenure: ") + error.what());
     return 1;

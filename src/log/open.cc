@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/mask_login.h"
 #include "log/memory/memory_log.h"
 #ifdef TENURE_WITH_REDIS
 #include "log/redis/redis_log.h"
@@ -29,10 +30,10 @@ Status check(const Shard& shard) {
   return {};
 }
 
-// Whatever may be a password stays out of it.
+// Whatever may be a password stays out of it. A password may have a question mark, so the options go last.
 Failure no_engine(std::string_view url) {
-  const std::size_t at = url.rfind('@');
-  std::string context(at == std::string_view::npos ? url : url.substr(at + 1));
+  std::string context = mask_logins(url);
+  context.resize(std::min(context.find('?'), context.size()));
   context += " names no engine: write memory:NAME, sqlite:PATH or redis://HOST:PORT";
   return fail(Errc::invalid, "open log", std::move(context));
 }

@@ -25,7 +25,7 @@ Status parse_option(std::string_view option, Settings& settings) {
   const std::size_t equals = option.find('=');
   const std::string_view name = option.substr(0, equals);
   if (name != "sync" || equals == std::string_view::npos) {
-    return invalid(option, "no option of this engine: it has only sync=full|normal|off");
+    return invalid(name, "no option of this engine: it has only sync=full|normal|off");
   }
   const auto sync = parse_sync(option.substr(equals + 1));
   if (!sync) return Failure(sync.error());
