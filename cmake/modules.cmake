@@ -4,6 +4,7 @@ function(tenure_module name)
   add_library(tenure_${name} STATIC ${arg_SOURCES})
   target_include_directories(tenure_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_link_libraries(tenure_${name} PUBLIC ${arg_LINKS} PRIVATE $<BUILD_INTERFACE:tenure_flags>)
+  tenure_harden(tenure_${name})
   tenure_shares_headers(tenure_${name} tenure)
 endfunction()
 
