@@ -24,7 +24,7 @@
 #include "base/entropy.h"
 #include "base/loop.h"
 #include "log/redis/dialogue.h"
-#include "log/redis/reply.h"
+#include "log/redis/reply_parser.h"
 #include "log/redis/transport.h"
 
 namespace tenure::redis {

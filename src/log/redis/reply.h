@@ -1,18 +1,10 @@
 #pragma once
 
-// Answers of a server. The protocol is hiredis' matter; the values are ours: it would allocate two pieces of memory for
-// each, which an entry's answer has nine of, and all of one answer fits into one.
+// An answer of a server: a tree of values. All of one answer lies in memory that is freed together.
 
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <string>
 #include <string_view>
-
-#include "base/bytes.h"
-#include "base/result.h"
-
-struct redisReader;  // NOLINT(readability-identifier-naming): hiredis'
 
 namespace tenure::redis {
 
@@ -52,27 +44,6 @@ class Reply {
  private:
   std::unique_ptr<ReplyMemory> memory_;
   const ReplyNode* root_;
-};
-
-// Cuts the bytes of a connection into replies.
-class ReplyParser {
- public:
-  // Far above the largest entry or chunk. A reply that outgrows it is refused before it takes the process with it.
-  static constexpr std::size_t kReplyBytesMax = 64U << 20;
-
-  ReplyParser();
-  ~ReplyParser();
-  ReplyParser(const ReplyParser&) = delete;
-  ReplyParser& operator=(const ReplyParser&) = delete;
-
-  void feed(BytesView bytes);
-  // The next whole reply; nothing where more bytes are needed. After an error the connection is of no more use.
-  Result<std::optional<Reply>> next();
-
- private:
-  redisReader* reader_;
-  std::unique_ptr<ReplyMemory> memory_;  // of the reply that is being read
-  std::size_t unfinished_ = 0;           // bytes fed since the last whole reply
 };
 
 }  // namespace tenure::redis
