@@ -137,9 +137,19 @@ Result<Programs> programs_of(exec::Guard& guard, const WorkPlan& plan) {
   return programs_from(exec::ProgramHost::create(guard, plan.programs));
 }
 
+// Shared by the nodes of all shards.
 class Told final : public NodeEvents {
  public:
   explicit Told(WorkEvents& events) : events_(events) {}
+  void log_delayed(const Error& error) override {
+    const std::lock_guard lock(mutex_);
+    if (delayed_++ == 0) say("tenure: waiting for the log: " + error.message());
+  }
+  void log_resumed() override {
+    const std::lock_guard lock(mutex_);
+    if (--delayed_ == 0) say("tenure: the log is back");
+  }
+  void log_warned(const Error& error) override { say("tenure: " + error.message()); }
   void fenced(std::uint64_t /*session*/, FenceReason reason) override {
     events_.write({"fenced", {}, 0, {}, to_string(reason)});
   }
@@ -157,7 +167,9 @@ class Told final : public NodeEvents {
  private:
   WorkEvents& events_;
   mutable std::mutex mutex_;
-  std::optional<Error> failure_;  // guarded by mutex_
+  // Guarded by mutex_.
+  std::optional<Error> failure_;
+  int delayed_ = 0;  // how many of them wait for the log
 };
 
 // Until a signal, or until the pool ends by itself.

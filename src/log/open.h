@@ -6,6 +6,7 @@
 //   sqlite:PATH[?sync=full|normal|off]   a file on this host, shared by processes (FULL by default)
 //   redis://HOST[:PORT][/DB], rediss://, redis+sentinel://, redis+unix:   a server, shared by hosts (redis/settings.h)
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,8 @@ struct LogOptions {
   // Which log of the pool's. The pool has as many as it was created with, and an opener that believes otherwise is
   // refused; a count of zero takes what there is, and one for a pool that is created here.
   Shard shard{};
+  // Told, on a thread of the engine's, of what people should know though nothing fails of it. Must be quick.
+  std::function<void(const Error&)> warn{};
 };
 
 Result<std::unique_ptr<Log>> open_log(std::string_view url, const LogOptions& options);

@@ -143,6 +143,17 @@ void Node::append_gave_up() { tickets_.append_gave_up(); }
 
 void Node::append_refused(const Error& error) { break_down(error); }
 
+// Whichever way it shows first that the log is away: it is said once, and taken back once all is well.
+void Node::delayed(bool& what, const Error& error) {
+  if (!appends_delayed_ && !reads_delayed_) events_.log_delayed(error);
+  what = true;
+}
+
+void Node::resumed(bool& what) {
+  what = false;
+  if (!appends_delayed_ && !reads_delayed_) events_.log_resumed();
+}
+
 void Node::fill_config(v1::Configure& into) const { set_config(options_.config, into); }
 
 }  // namespace tenure

@@ -101,9 +101,11 @@ class NodeEvents : public TicketEvents {
   // On the heart's loop.
   virtual void lease_until(std::uint64_t /*session*/, Instant /*until*/) {}
   virtual void closed() {}
-  // The log takes nothing now; and it does again.
+  // The log takes nothing now, or gives nothing; and it does again.
   virtual void log_delayed(const Error&) {}
   virtual void log_resumed() {}
+  // Nothing fails yet, but people should know. On a thread of the engine's.
+  virtual void log_warned(const Error&) {}
   // The node has stopped for good; nothing of it runs any more.
   virtual void broken(const Error&) {}
   virtual void pool_gone() {}
@@ -224,12 +226,14 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   void history_lost() override;
   void broken(const Error& error) override;
   void snapshot_stored(Position position) override;
+  void read_delayed(const Error& error) override { delayed(reads_delayed_, error); }
+  void read_resumed() override { resumed(reads_delayed_); }
 
   // AppenderEvents.
   void append_gave_up() override;
   void append_refused(const Error& error) override;
-  void append_delayed(const Error& error) override { events_.log_delayed(error); }
-  void append_resumed() override { events_.log_resumed(); }
+  void append_delayed(const Error& error) override { delayed(appends_delayed_, error); }
+  void append_resumed() override { resumed(appends_delayed_); }
 
   // ObserverEvents.
   void suspect(std::uint64_t session, Position last_beat) override;
@@ -237,6 +241,8 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   void touch_wanted() override;
 
   void say_read();
+  void delayed(bool& what, const Error& error);
+  void resumed(bool& what);
   void watch_all();
   void let_go(std::uint64_t session);
   void compare_digest(std::uint64_t session, Position position, std::uint64_t digest);
@@ -272,6 +278,8 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   bool drain_sent_ = false;
   bool ended_pool_ = false;  // this node's leaving was the pool's end
   bool digest_due_ = false;
+  bool appends_delayed_ = false;
+  bool reads_delayed_ = false;
   bool roster_changed_ = true;
   std::uint64_t histories_ = 0;
   std::uint64_t epoch_seen_ = 0;

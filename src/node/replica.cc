@@ -10,6 +10,7 @@ namespace {
 
 constexpr Nanos kRetryBase = std::chrono::milliseconds(5);
 constexpr Nanos kRetryCap = std::chrono::milliseconds(500);
+constexpr int kFailuresSaid = 2;  // one is a connection that is made anew
 constexpr std::size_t kDigestsMax = 4096;
 // So much may be applied by the engine's thread itself where the node is idle. More would keep it from its sockets.
 constexpr std::size_t kInPlaceBytesMax = 16U << 10;
@@ -68,7 +69,7 @@ void Replica::load() {
 void Replica::loaded(Result<Snapshot> snapshot) {
   loading_ = false;
   if (!snapshot) {
-    if (snapshot.error().code == Errc::unavailable) return retry(&Replica::load);
+    if (snapshot.error().code == Errc::unavailable) return retry(snapshot.error(), &Replica::load);
     return events_.broken(snapshot.error());
   }
   auto machine = std::make_unique<Machine>();
@@ -86,7 +87,7 @@ void Replica::loaded(Result<Snapshot> snapshot) {
   read_by_.clear();
   missing_seen_ = 0;
   if (!snapshot->chunks.empty()) retention_.note_saved(cursor_.position, bytes_applied_, loop_.now());
-  backoff_.reset();
+  in_touch();
   events_.reloaded();
   read_on();
 }
@@ -144,7 +145,7 @@ void Replica::came(std::uint64_t generation, const RunPtr& run) {
 
 void Replica::take(const Run& run) {
   if (run.error) return failed(*run.error);
-  backoff_.reset();
+  in_touch();
   const std::uint64_t generation = generation_;
   read(Cursor::at(run.entries.back()));
   for (std::size_t i = 0; i < run.entries.size(); ++i) {
@@ -155,7 +156,7 @@ void Replica::take(const Run& run) {
 
 void Replica::failed(const Error& error) {
   switch (error.code) {
-    case Errc::unavailable: return retry(&Replica::read_on);
+    case Errc::unavailable: return retry(error, &Replica::read_on);
     // A reader that fell behind a trim cannot prove any more that what it applied is still part of the history.
     case Errc::trimmed:
     case Errc::lost_history:
@@ -187,7 +188,13 @@ bool Replica::apply(const Entry& entry, const v1::Batch* batch) {
   return true;
 }
 
-void Replica::retry(void (Replica::*step)()) {
+void Replica::in_touch() {
+  backoff_.reset();
+  if (std::exchange(failures_, 0) >= kFailuresSaid) events_.read_resumed();
+}
+
+void Replica::retry(const Error& error, void (Replica::*step)()) {
+  if (failures_ < kFailuresSaid && ++failures_ == kFailuresSaid) events_.read_delayed(error);
   retry_.arm(loop_.now() + backoff_.next(), [this, step] { (this->*step)(); });
 }
 

@@ -33,6 +33,10 @@ class ReplicaEvents : public Effects {
   virtual void history_lost() = 0;
   // The log cannot be followed any further, now or ever.
   virtual void broken(const Error& error) = 0;
+  // The log gives nothing now, twice in a row; it is tried again. Said once.
+  virtual void read_delayed(const Error& /*error*/) {}
+  // It gives entries again.
+  virtual void read_resumed() {}
   // A snapshot is stored.
   virtual void snapshot_stored(Position /*position*/) {}
 };
@@ -96,7 +100,8 @@ class Replica {
   void came(std::uint64_t generation, const RunPtr& run);
   void take(const Run& run);
   void failed(const Error& error);
-  void retry(void (Replica::*step)());
+  void retry(const Error& error, void (Replica::*step)());
+  void in_touch();
   bool apply(const Entry& entry, const v1::Batch* batch);
   void maybe_snapshot();
   SnapshotRule::Verdict judge_snapshot();
@@ -117,6 +122,7 @@ class Replica {
   Instant applied_at_;
   Backoff backoff_;
   Timer retry_;
+  int failures_ = 0;              // in a row
   std::uint64_t generation_ = 0;  // outdates reads and snapshots that were under way at a reload
   bool loading_ = false;
   bool reading_ = false;   // a read is outstanding, if only one that is outdated,

@@ -48,7 +48,10 @@ Failure ended(const Error& why, const char* operation) { return fail(why.code, o
 Result<std::unique_ptr<PoolCore>> PoolCore::open(CoreOptions options, Host* host, NodeEvents* listener) {
   if (Status sound = check_options(options); !sound) return Failure(sound.error());
   name_node(options.node);
-  Result<std::unique_ptr<Log>> log = open_log(options.url, {options.pool, false, options.shard});
+  const auto warn = [listener](const Error& error) {
+    if (listener != nullptr) listener->log_warned(error);
+  };
+  Result<std::unique_ptr<Log>> log = open_log(options.url, {options.pool, false, options.shard, warn});
   if (!log) return Failure(log.error());
   options.shard.count = (*log)->shards();
   options.node.config.shard = options.shard;

@@ -66,7 +66,8 @@ class PoolImpl::Voice final : public NodeEvents {
     say(LogLevel::warning, "session " + to_hex(session) + " was fenced: " + std::string(to_string(reason)));
   }
   void log_delayed(const Error& error) override { say(LogLevel::warning, "waiting for the log: " + error.message()); }
-  void log_resumed() override { say(LogLevel::info, "the log takes records again"); }
+  void log_resumed() override { say(LogLevel::info, "the log is back"); }
+  void log_warned(const Error& error) override { say(LogLevel::warning, error.message()); }
   void broken(const Error& error) override { say(LogLevel::error, error.message()); }
 
  private:

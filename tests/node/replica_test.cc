@@ -42,6 +42,7 @@ class ReplicaTest : public testing::Test, private ReplicaEvents {
   std::size_t reads_while_applying_ = 0;
   bool give_up_ = false;
   int lost_ = 0;
+  std::vector<std::string> said_;
   Replica replica_;
 
  private:
@@ -50,6 +51,8 @@ class ReplicaTest : public testing::Test, private ReplicaEvents {
     if (std::exchange(give_up_, false)) replica_.abandon();
   }
   void history_lost() override { ++lost_; }
+  void read_delayed(const Error& error) override { said_.push_back(error.context); }
+  void read_resumed() override { said_.emplace_back("resumed"); }
   void broken(const Error& error) override { ADD_FAILURE() << error.message(); }
 };
 
@@ -108,6 +111,24 @@ TEST_F(ReplicaTest, BeginsALoadAnewWhenAnOutdatedReadFindsHistoryLost) {
   EXPECT_TRUE(log_.reads.empty());
   load();
   EXPECT_EQ(log_.reads.size(), 1U);
+}
+
+// One failure is a connection that is made anew, and not worth a word.
+TEST_F(ReplicaTest, SaysOnceThatTheLogIsAway) {
+  const auto fail_once = [this](const std::string& why) {
+    bring(fail(Errc::unavailable, "read", why));
+    loop_.advance(std::chrono::seconds(1));
+  };
+  fail_once("a");
+  bring(std::vector{entry(1)});
+  EXPECT_TRUE(said_.empty());
+  for (const char* const why : {"b", "c", "d", "e"}) fail_once(why);
+  EXPECT_EQ(said_, (std::vector<std::string>{"c"}));
+  bring(std::vector{entry(2)});
+  EXPECT_EQ(said_, (std::vector<std::string>{"c", "resumed"}));
+  fail_once("f");
+  fail_once("g");
+  EXPECT_EQ(said_.back(), "g");
 }
 
 class SnapshotRuleTest : public testing::Test, private ReplicaEvents {
