@@ -1,56 +1,13 @@
 // A connection's life step by step, against servers whose every byte the test decides.
 
-#include "log/redis/link.h"
-
-#include <gtest/gtest.h>
-
 #include "log/redis/command.h"
-#include "redis/scripted_server.h"
+#include "redis/link_stage.h"
 
 namespace tenure::redis {
 namespace {
 
 using namespace std::chrono_literals;
-
-class RedisLink : public testing::Test {
- protected:
-  void connect_by(const std::string& url) {
-    settings_ = parse_settings(url).value();
-    link_.emplace(
-        World{loop_, transport_, entropy_}, settings_, [this] { return Greeting(settings_, {}, proof_); },
-        [this](const Error& error) { lost_.push_back(error.code); });
-  }
-  Link& link() { return *link_; }
-  Peer& server() { return transport_.last(); }
-
-  // Notes the answer: its text, or the code of its error.
-  void ask(const std::string& word, Nanos patience = 0ns) {
-    link().send(
-        "ask", command({word}),
-        [this](const Result<Reply>& reply) {
-          answers_.push_back(reply ? std::string(reply->value().text()) : std::string(to_string(reply.error().code)));
-        },
-        patience);
-    loop_.settle();
-  }
-  void greet() {
-    server().accept();
-    EXPECT_EQ(server().take(), command({"PING"}));
-    server().say("+PONG\r\n");
-    loop_.settle();
-  }
-
-  using Answers = std::vector<std::string>;
-
-  ManualLoop loop_;
-  ScriptedTransport transport_;
-  SeededEntropy entropy_{1};
-  Settings settings_;
-  Bytes proof_;
-  Answers answers_;
-  std::vector<Errc> lost_;
-  std::optional<Link> link_;
-};
+using RedisLink = LinkStage;
 
 TEST_F(RedisLink, ConnectsWhenThereIsSomethingToAskAndPipelines) {
   connect_by("redis://h:1");
@@ -183,14 +140,6 @@ TEST_F(RedisLink, AServerThatHasBecomeAReplicaIsLeft) {
   server().say("-READONLY You can't write against a read only replica.\r\n");
   EXPECT_EQ(answers_, (Answers{"unavailable", "unknown"}));
   EXPECT_FALSE(transport_.peers.front()->open());
-}
-
-TEST_F(RedisLink, BytesOfAnotherProtocolEndTheConnection) {
-  connect_by("redis://h:1");
-  ask("ONE");
-  server().accept();
-  server().say("HTTP/1.1 400 Bad Request\r\n");
-  EXPECT_EQ(answers_, (Answers{"unavailable"}));
 }
 
 TEST_F(RedisLink, ADroppedConnectionAnswersAtOnceAndIsNotWaitedFor) {

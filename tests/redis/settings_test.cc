@@ -3,7 +3,9 @@
 #include "log/redis/settings.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <fstream>
 
@@ -39,20 +41,69 @@ TEST(RedisSettings, LoginFromTheUrlIsDecoded) {
   EXPECT_EQ(good("redis://u:se@cret@h").login.password, "se@cret");
 }
 
-TEST(RedisSettings, LoginFromAFileOrTheEnvironment) {
-  const std::string path = testing::TempDir() + "tenure-password-" + std::to_string(getpid());
-  std::ofstream(path) << "from file\n";
-  EXPECT_EQ(good("redis://h?password_file=" + path).login.password, "from file");
-  EXPECT_EQ(good("redis://:url@h?password_file=" + path).login.password, "url");
-  std::remove(path.c_str());
-  EXPECT_EQ(parse_settings("redis://h?password_file=" + path).error().code, Errc::refused);
+// What a connection would log in with now.
+std::string password_of(const Settings& settings) {
+  const auto login = current_login(settings.login);
+  return login ? login->password : "none: " + std::string(to_string(login.error().code));
+}
+
+class RedisSecrets : public testing::Test {
+ protected:
+  void TearDown() override {
+    for (const char* const name : {"TENURE_REDIS_USER", "TENURE_REDIS_PASSWORD", "TENURE_REDIS_PASSWORD_FILE"}) {
+      unsetenv(name);
+    }
+    std::remove(path_.c_str());
+  }
+  void write(const std::string& text) const { std::ofstream(path_) << text; }
+
+  const std::string path_ = testing::TempDir() + "tenure-password-" + std::to_string(getpid());
+};
+
+TEST_F(RedisSecrets, FromAFileOrTheEnvironment) {
+  write("from file\n");
+  EXPECT_EQ(password_of(good("redis://h?password_file=" + path_)), "from file");
+  EXPECT_EQ(password_of(good("redis://:url@h?password_file=" + path_)), "url");
+  setenv("TENURE_REDIS_PASSWORD_FILE", path_.c_str(), 1);
+  EXPECT_EQ(password_of(good("redis://h")), "from file");
   setenv("TENURE_REDIS_USER", "env user", 1);
   setenv("TENURE_REDIS_PASSWORD", "from environment", 1);
-  EXPECT_EQ(good("redis://h").login.password, "from environment");
+  EXPECT_EQ(password_of(good("redis://h")), "from environment");
   EXPECT_EQ(good("redis://h").login.user, "env user");
   EXPECT_EQ(good("redis://mine:url@h").login.user, "mine");
-  unsetenv("TENURE_REDIS_USER");
-  unsetenv("TENURE_REDIS_PASSWORD");
+  EXPECT_EQ(good("redis://mine@h?password_file=" + path_).login.user, "mine");
+  EXPECT_EQ(password_of(good("redis://mine@h?password_file=" + path_)), "from file");
+}
+
+TEST_F(RedisSecrets, AFileIsReadWheneverItIsNeeded) {
+  write("first\r\nsecond line\n");
+  const Settings settings = good("redis://h?password_file=" + path_);
+  EXPECT_EQ(password_of(settings), "first");
+  for (const std::string& unfit : {std::string(), std::string("\n"), std::string(5000, 'x')}) {
+    write(unfit);
+    EXPECT_EQ(password_of(settings), "none: refused");
+    EXPECT_EQ(parse_settings("redis://h?password_file=" + path_).error().code, Errc::refused);
+  }
+  write("second, without a line end");
+  EXPECT_EQ(password_of(settings), "second, without a line end");
+  std::remove(path_.c_str());
+  EXPECT_EQ(password_of(settings), "none: refused");
+  EXPECT_EQ(parse_settings("redis://h?password_file=" + path_).error().code, Errc::refused);
+  setenv("TENURE_REDIS_PASSWORD_FILE", path_.c_str(), 1);
+  EXPECT_EQ(parse_settings("redis://h").error().code, Errc::refused);
+}
+
+// As `password_file=<(command)` makes one. It has an end, and may be large.
+TEST_F(RedisSecrets, APipeIsReadOnce) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  ASSERT_EQ(::write(ends[1], "piped\n", 6), 6);
+  const Settings settings = good("redis://h?password_file=/dev/fd/" + std::to_string(ends[0]));
+  EXPECT_EQ(password_of(settings), "piped");
+  EXPECT_EQ(password_of(settings), "piped");
+  close(ends[0]);
+  close(ends[1]);
+  EXPECT_EQ(parse_settings("redis://h?password_file=/dev/zero").error().code, Errc::refused);
 }
 
 TEST(RedisSettings, Sentinels) {
@@ -84,6 +135,8 @@ TEST(RedisSettings, TlsAndOtherOptions) {
   EXPECT_EQ(settings.timeout, std::chrono::milliseconds(500));
   EXPECT_TRUE(good("rediss://h").tls.verify);
   EXPECT_EQ(good("redis://h?wait_replicas=2").wait_replicas, 2U);
+  EXPECT_EQ(good("redis://h?login_patience=5").login_patience, std::chrono::seconds(5));
+  EXPECT_EQ(good("redis://h").login_patience, std::chrono::seconds(60));
 }
 
 TEST(RedisSettings, WhatIsShownHasNoCredentials) {
@@ -113,6 +166,7 @@ TEST(RedisSettings, BadUrlsAreInvalid) {
                                 "redis://h?",
                                 "redis://h?timeout=0",
                                 "redis://h?timeout",
+                                "redis://h?login_patience=x",
                                 "redis://h?color=red",
                                 "redis://h?wait_replicas=-1",
                                 "redis://h?ca_file=/x",

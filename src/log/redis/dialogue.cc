@@ -27,7 +27,7 @@ std::optional<Address> parse_moved(std::string_view reply) {
   if (!reply.starts_with("MOVED ")) return std::nullopt;
   const std::string_view address = reply.substr(reply.rfind(' ') + 1);
   const std::size_t colon = address.rfind(':');
-  if (colon == std::string_view::npos) return std::nullopt;
+  if (colon == std::string_view::npos || (colon != 0 && !is_host(address.substr(0, colon)))) return std::nullopt;
   const std::string_view port_text = address.substr(colon + 1);
   std::uint16_t port = 0;
   const auto [end, error] = std::from_chars(port_text.data(), port_text.data() + port_text.size(), port);
@@ -39,7 +39,7 @@ std::optional<Address> parse_moved(std::string_view reply) {
 
 Greeting::Greeting(const Settings& settings, const std::vector<const Script*>& scripts, const Bytes& proof)
     : place_(settings.shown) {
-  if (!settings.login.password.empty()) add(Step::login, login_command(settings.login));
+  if (settings.login.given()) steps_.push_back(Step::login);
   if (settings.database != 0) add(Step::select, command({"SELECT", std::to_string(settings.database)}));
   if (!settings.service.empty()) add(Step::role, command({"ROLE"}));
   for (const Script* script : scripts) add(Step::script, load(*script));
@@ -51,9 +51,9 @@ void Greeting::add(Step step, const Bytes& command) {
   commands_ += command;
 }
 
-Bytes Greeting::commands() const {
-  if (!steps_.empty()) return commands_;
-  return command({"PING"});  // so that every greeting has a reply to end with
+Bytes Greeting::commands(const Login& login) const {
+  if (steps_.empty()) return command({"PING"});  // so that every greeting has a reply to end with
+  return steps_.front() == Step::login ? login_command(login) + commands_ : commands_;
 }
 
 Result<bool> Greeting::take(Value reply) {
@@ -74,9 +74,11 @@ Result<bool> Greeting::take(Value reply) {
 }
 
 Question::Question(const Settings& settings)
-    : place_(settings.shown), service_(settings.service), login_(!settings.sentinel_login.password.empty()) {
-  if (login_) commands_ += login_command(settings.sentinel_login);
-  commands_ += command({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", service_});
+    : place_(settings.shown), service_(settings.service), login_(settings.sentinel_login.given()) {}
+
+Bytes Question::commands(const Login& login) const {
+  const Bytes question = command({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", service_});
+  return login_ ? login_command(login) + question : question;
 }
 
 Result<std::optional<Address>> Question::take(Value reply) {
@@ -87,7 +89,7 @@ Result<std::optional<Address>> Question::take(Value reply) {
   }
   if (reply.is_error()) return Failure(judge(reply.text(), "ask sentinel", place_).error);
   const std::uint64_t port = reply[1].number();
-  if (reply[0].text().empty() || port == 0 || port > UINT16_MAX) {
+  if (!is_host(reply[0].text()) || port == 0 || port > UINT16_MAX) {
     return fail(Errc::unavailable, "redis ask sentinel", place_ + ": no sentinel knows the service");
   }
   return std::optional<Address>(Address{std::string(reply[0].text()), static_cast<std::uint16_t>(port)});

@@ -1,7 +1,7 @@
 #pragma once
 
 // What is said at the beginning of a connection, before any request. No I/O: a dialogue names the commands to send, all
-// at once, and judges the replies in their order.
+// at once, and judges the replies in their order. The login is given to it as it is at that moment.
 
 #include <optional>
 #include <string>
@@ -21,7 +21,7 @@ class Greeting {
   // which a cluster's server answers only if it is the one that keeps them. Empty where it does not matter.
   Greeting(const Settings& settings, const std::vector<const Script*>& scripts, const Bytes& proof);
 
-  Bytes commands() const;
+  Bytes commands(const Login& login) const;
   // True with the last reply. An error ends the connection; Errc::lost_history is the proof's.
   Result<bool> take(Value reply);
   // Where the cluster keeps the pool, after an error that says so. The host is empty where it is the same.
@@ -34,7 +34,7 @@ class Greeting {
 
   const std::string place_;
   std::vector<Step> steps_;
-  Bytes commands_;
+  Bytes commands_;  // but for the login
   std::size_t taken_ = 0;
   std::optional<Address> moved_to_;
 };
@@ -44,7 +44,7 @@ class Question {
  public:
   explicit Question(const Settings& settings);
 
-  Bytes commands() const { return commands_; }
+  Bytes commands(const Login& login) const;
   // The address with the last reply.
   Result<std::optional<Address>> take(Value reply);
 
@@ -52,7 +52,6 @@ class Question {
   const std::string place_;
   const std::string service_;
   bool login_;  // its reply is still to come
-  Bytes commands_;
 };
 
 }  // namespace tenure::redis

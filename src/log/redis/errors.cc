@@ -28,7 +28,7 @@ constexpr std::array<Meaning, 23> kMeanings = {{
     {"CLUSTERDOWN", Errc::unavailable, true, "the cluster has lost slots; it will be tried again"},
     {"MOVED", Errc::unavailable, true, "the cluster keeps this pool on another server, which is looked for"},
     {"ASK", Errc::unavailable, true, "the cluster is moving this pool to another server; it will be tried again"},
-    {"NOAUTH", Errc::refused, false, "the server wants a password: redis://USER:PASSWORD@HOST, or password_file"},
+    {"NOAUTH", Errc::refused, true, "the server wants a password: redis://USER:PASSWORD@HOST, or password_file"},
     {"WRONGPASS", Errc::refused, false, "user and password do not fit, or the user is disabled"},
     {"NOPERM", Errc::refused, false, "the user lacks a right; docs/redis.md has the rule that a pool needs"},
     {"DENIED", Errc::refused, false, "the server is in protected mode: give it a password, or bind it to this host"},
@@ -55,8 +55,10 @@ Meaning meaning_of(std::string_view reply) {
   return found == kMeanings.end() ? kOther : *found;
 }
 
-// Ours without the word, and Redis' without the place in the script.
+// Ours without the word, and Redis' without the place in the script. Of more than a message needs, the beginning.
 std::string_view text_of(std::string_view reply) {
+  constexpr std::size_t kTextBytesMax = 500;
+  reply = reply.substr(0, kTextBytesMax);
   if (reply.starts_with("TENURE-")) return reply.substr(std::min(reply.find(' ') + 1, reply.size()));
   return reply.substr(0, reply.find(" script: "));
 }

@@ -33,9 +33,10 @@ class Plain {
     Plain plain(context);
     if (context == nullptr || context->err != 0) return plain.broken();
     redisSetTimeout(context, kPatience);
-    const Login& login = settings.login;
-    if (!login.password.empty()) {
-      const auto in = plain.ask({"AUTH", login.user.empty() ? "default" : login.user, login.password});
+    const Result<Login> login = current_login(settings.login);
+    if (!login) return Failure(login.error());
+    if (login->given()) {
+      const auto in = plain.ask({"AUTH", login->user.empty() ? "default" : login->user, login->password});
       if (!in) return Failure(in.error());
     }
     if (settings.database != 0) {

@@ -21,8 +21,8 @@ class Interview {
   Interview(const Settings& settings, std::unique_ptr<Reactor> reactor)
       : reactor_(std::move(reactor)),
         link_(
-            World{*reactor_, *reactor_, entropy_}, settings, [&settings] { return Greeting(settings, {}, {}); },
-            [](const Error&) {}) {}
+            World{*reactor_, *reactor_, entropy_, admission_}, settings,
+            [&settings] { return Greeting(settings, {}, {}); }, [](const Error&) {}) {}
   ~Interview() { reactor_->close(); }
   Interview(const Interview&) = delete;
   Interview& operator=(const Interview&) = delete;
@@ -38,6 +38,7 @@ class Interview {
 
  private:
   SystemEntropy entropy_;
+  Admission admission_;
   const std::unique_ptr<Reactor> reactor_;
   Link link_;  // used on the reactor's thread, and after that has ended
 };

@@ -17,6 +17,10 @@ constexpr Nanos kRestCap = milliseconds(500);
 constexpr Nanos kServerTick = milliseconds(500);
 // While a cluster is reshaped its servers may point at each other.
 constexpr std::size_t kRedirectionsMax = 5;
+// Of a sentinel's answer, which names a host.
+constexpr std::size_t kAnswerBytesMax = 64U << 10;
+// Two refusals that lie further apart have nothing to do with each other.
+constexpr Nanos kRefusalGap = std::chrono::seconds(30);
 constexpr std::size_t kCopiedMax = 16U << 10;
 constexpr std::size_t kTogetherMax = 256U << 10;
 
@@ -87,7 +91,7 @@ void Link::connect_to(const Address& address) {
 void Link::open_stream(const Endpoint& endpoint, State state) {
   state_ = state;
   ++generation_;
-  parser_ = std::make_shared<ReplyParser>();
+  parser_ = std::make_shared<ReplyParser>(state == State::asking ? kAnswerBytesMax : ReplyParser::kReplyBytesMax);
   stream_ = world_.transport.connect(endpoint, *this);
   heard();
   watch();
@@ -102,13 +106,15 @@ void Link::close_stream(State next) {
 
 void Link::opened() {
   heard();
+  const Result<Login> login = current_login(state_ == State::asking ? settings_.sentinel_login : settings_.login);
+  if (!login) return broken(login.error());
   if (state_ == State::asking) {
-    stream_->send(question_->commands());
+    stream_->send(question_->commands(*login));
     return;
   }
   state_ = State::greeting;
   greeting_.emplace(make_greeting_());
-  stream_->send(greeting_->commands());
+  stream_->send(greeting_->commands(*login));
 }
 
 // A request that is on its way for long is no silence. But who owes an answer to a whole request is silent, whatever
@@ -120,8 +126,10 @@ void Link::progressed(std::size_t bytes) {
   if (on_its_way) heard();
 }
 
+// Before a connection is ready only whole answers count: a few words, so that an attempt ends although the other side
+// says one byte now and then.
 void Link::received(BytesView bytes) {
-  heard();
+  if (state_ == State::ready) heard();
   const std::shared_ptr<ReplyParser> parser = parser_;
   const std::uint64_t generation = generation_;
   parser->feed(bytes);
@@ -144,7 +152,9 @@ void Link::take(Reply reply) {
 }
 
 void Link::answer_error(Value reply, const Owed& owed) {
-  const Verdict verdict = judge(reply.text(), owed.operation, settings_.shown);
+  Verdict verdict = judge(reply.text(), owed.operation, settings_.shown);
+  // The server has forgotten who we are: the next connection tells whether it still lets us in.
+  if (verdict.error.code == Errc::refused && verdict.reconnect) verdict.error = put_off(std::move(verdict.error));
   const std::uint64_t generation = generation_;
   if (verdict.error.code == Errc::lost_history) on_lost_(verdict.error);
   owed.done(Failure(verdict.error));
@@ -152,6 +162,7 @@ void Link::answer_error(Value reply, const Owed& owed) {
 }
 
 void Link::take_question(Value reply) {
+  heard();
   Result<std::optional<Address>> address = question_->take(reply);
   if (!address) return broken(address.error());
   if (*address) {
@@ -161,11 +172,14 @@ void Link::take_question(Value reply) {
 }
 
 void Link::take_greeting(Value reply) {
+  heard();
   const Result<bool> finished = greeting_->take(reply);
   if (!finished && follow_redirection()) return;
   if (!finished) return broken(finished.error());
   if (!*finished) return;
   state_ = State::ready;
+  world_.admission.given = true;
+  refused_since_.reset();
   handed_bytes_ = taken_bytes_ = 0;
   backoff_.reset();
   flush();
@@ -240,7 +254,23 @@ void Link::broken(const Error& error) {
   });
   if (was_ready) return answer_owed(error);
   if (error.code == Errc::lost_history) on_lost_(error);
-  answer_waiting(error);
+  answer_waiting(error.code == Errc::refused ? put_off(error) : error);
+}
+
+// What is refused while credentials are being replaced is no reason to give up a log that was open.
+Error Link::put_off(Error refused) {
+  if (!world_.admission.given) return refused;
+  const Instant now = world_.loop.now();
+  if (!refused_since_ || now - refused_last_ > kRefusalGap) refused_since_ = now;
+  refused_last_ = now;
+  const std::string patience = std::to_string(to_ms(settings_.login_patience) / 1000) + " s (login_patience)";
+  if (now - *refused_since_ >= settings_.login_patience) {
+    refused.context += "; it has been so for " + patience;
+    return refused;
+  }
+  refused.code = Errc::unavailable;
+  refused.context += "; it is tried again for " + patience;
+  return refused;
 }
 
 void Link::answer_owed(const Error& error) {

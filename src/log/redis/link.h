@@ -11,6 +11,10 @@
 // what waits when a connection cannot be made is answered with the reason. A server that owes an answer and is silent
 // for `timeout` counts as gone, and no attempt to connect lasts longer. Between attempts lies a pause that grows.
 //
+// Where the log has been open, a connection that is refused (a login, a certificate) is taken for one whose credentials
+// are being replaced: for `login_patience` that counts as unavailable and is tried again, with the credentials as they
+// are then. Before that, and after it, whatever waits is answered Errc::refused.
+//
 // A server of a cluster that does not keep the pool says in the greeting who does, and that one is connected to. It is
 // the first to be tried again while it answers; else the one of the URL knows better.
 
@@ -29,10 +33,16 @@
 
 namespace tenure::redis {
 
+// Of the connections of one log: whether any of them was ever let in.
+struct Admission {
+  bool given = false;
+};
+
 struct World {
   Loop& loop;
   Transport& transport;
   Entropy& entropy;
+  Admission& admission;
 };
 
 // Belongs to the loop. Answers come from the loop, never inside send(). Whoever asks bounds what it asks.
@@ -85,6 +95,7 @@ class Link final : private StreamEvents {
   void take_greeting(Value reply);
   bool follow_redirection();
   void answer_error(Value reply, const Owed& owed);
+  Error put_off(Error refused);
   void flush();
   void heard();
   void watch();
@@ -108,6 +119,8 @@ class Link final : private StreamEvents {
   std::optional<Address> moved_to_;  // the server of a cluster that has the pool
   Address address_;                  // of the stream
   std::size_t redirections_ = 0;     // in this attempt
+  std::optional<Instant> refused_since_;
+  Instant refused_last_;
   std::deque<Request> waiting_;
   std::deque<Owed> owed_;
   std::uint64_t handed_bytes_ = 0;  // to the stream, for requests

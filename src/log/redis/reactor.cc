@@ -10,6 +10,7 @@
 #include "log/redis/crew.h"
 #include "log/redis/flow.h"
 #include "log/redis/resolver.h"
+#include "log/redis/security.h"
 
 namespace tenure::redis {
 namespace {
@@ -20,49 +21,32 @@ std::string name_of(const Endpoint& endpoint) {
   return (v6 ? "[" + endpoint.address.host + "]" : endpoint.address.host) + ":" + std::to_string(endpoint.address.port);
 }
 
-Status load_files(const Tls& tls, asio::ssl::context& security) {
-  const auto bad = [](const std::string& file, const error_code& error) {
-    return fail(Errc::refused, "redis open", file + ": " + error.message() + "; it must be a readable PEM file");
-  };
-  error_code error;
-  if (security.set_verify_mode(tls.verify ? asio::ssl::verify_peer : asio::ssl::verify_none, error); error) {
-    return bad("verify", error);
-  }
-  if (tls.ca_file.empty()) {
-    if (security.set_default_verify_paths(error); error) return bad("the system's authorities", error);
-  } else if (security.load_verify_file(tls.ca_file, error); error) {
-    return bad(tls.ca_file, error);
-  }
-  if (tls.cert_file.empty()) return {};
-  if (security.use_certificate_chain_file(tls.cert_file, error); error) return bad(tls.cert_file, error);
-  const std::string& key = tls.key_file.empty() ? tls.cert_file : tls.key_file;
-  if (security.use_private_key_file(key, asio::ssl::context::pem, error); error) return bad(key, error);
-  return {};
-}
-
 }  // namespace
 
 struct Reactor::Body {
-  explicit Body(Tls settings) : tls(std::move(settings)) {}
+  Body(const Tls& tls, const Warn& warn)
+      : security(tls,
+                 [this, warn](const Error& error) {
+                   if (warn) turns->call_after([warn, error] { warn(error); });
+                 }),
+        turns(std::make_shared<Turns>([this] { asio::post(io, [this] { turns->take(); }); }, !tls.on)) {}
 
   const BootClock clock;
-  const Tls tls;
   asio::io_context io{1};
   asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
-  asio::ssl::context security{asio::ssl::context::tls_client};
+  Security security;
   // With TLS Asio touches a connection between our turns, on the thread at the sockets: no other may.
-  const std::shared_ptr<Turns> turns =
-      std::make_shared<Turns>([this] { asio::post(io, [this] { turns->take(); }); }, !tls.on);
+  const std::shared_ptr<Turns> turns;
   std::unordered_map<TimerId, std::unique_ptr<asio::steady_timer>> timers;  // this and below: in turns only
   TimerId last_timer = 0;
   std::once_flag closing;
   const std::shared_ptr<Crew> crew = std::make_shared<Crew>([this] { io.run_one(); });
 };
 
-Result<std::unique_ptr<Reactor>> Reactor::start(const Tls& tls) {
-  auto body = std::make_unique<Body>(tls);
+Result<std::unique_ptr<Reactor>> Reactor::start(const Tls& tls, const Warn& warn) {
+  auto body = std::make_unique<Body>(tls, warn);
   if (tls.on) {
-    if (const Status loaded = load_files(tls, body->security); !loaded) return Failure(loaded.error());
+    if (const Status loaded = body->security.load(); !loaded) return Failure(loaded.error());
   }
   return std::unique_ptr<Reactor>(new Reactor(std::move(body)));
 }
@@ -152,11 +136,12 @@ std::unique_ptr<Stream> open_unix(asio::io_context& io, const Endpoint& endpoint
 std::unique_ptr<Stream> Reactor::connect(const Endpoint& endpoint, StreamEvents& events) {
   if (!endpoint.socket_path.empty()) return open_unix(body_->io, endpoint, events, body_->turns);
   asio::ip::tcp::socket socket(body_->io);
+  Security& security = body_->security;
   if (!endpoint.tls) {
-    return open_network<TcpFlow>(std::move(socket), endpoint, body_->tls, events, body_->turns);
+    return open_network<TcpFlow>(std::move(socket), endpoint, security.tls(), events, body_->turns);
   }
-  asio::ssl::stream<asio::ip::tcp::socket> secured(std::move(socket), body_->security);
-  return open_network<TlsFlow>(std::move(secured), endpoint, body_->tls, events, body_->turns);
+  asio::ssl::stream<asio::ip::tcp::socket> secured(std::move(socket), security.renewed());
+  return open_network<TlsFlow>(std::move(secured), endpoint, security.tls(), events, body_->turns);
 }
 
 }  // namespace tenure::redis

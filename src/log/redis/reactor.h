@@ -15,8 +15,11 @@ namespace tenure::redis {
 // post(), run_or_post() and close() may be called from any thread, all else belongs to whoever has the turn.
 class Reactor final : public Loop, public Transport {
  public:
-  // Fails where files of TLS cannot be read.
-  static Result<std::unique_ptr<Reactor>> start(const Tls& tls);
+  using Warn = std::function<void(const Error&)>;
+
+  // Fails where files of TLS cannot be read. `warn` is told when they cannot be read again later; it is called as
+  // call_after() does.
+  static Result<std::unique_ptr<Reactor>> start(const Tls& tls, const Warn& warn = nullptr);
   ~Reactor() override;
   Reactor(const Reactor&) = delete;
   Reactor& operator=(const Reactor&) = delete;

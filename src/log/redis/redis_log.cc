@@ -31,7 +31,7 @@ class Body : public std::enable_shared_from_this<Body> {
       : settings_(std::move(settings)),
         options_(std::move(options)),
         reactor_(std::move(reactor)),
-        core_(std::make_unique<Core>(World{*reactor_, *reactor_, entropy_}, settings_, options_,
+        core_(std::make_unique<Core>(World{*reactor_, *reactor_, entropy_, admission_}, settings_, options_,
                                      [this](std::function<void()> call) { reactor_->call_after(std::move(call)); })) {}
 
   Status open() {
@@ -141,6 +141,7 @@ class Body : public std::enable_shared_from_this<Body> {
   const Settings settings_;
   const LogOptions options_;
   SystemEntropy entropy_;
+  Admission admission_;        // in turns of the reactor
   std::array<Load, 2> loads_;  // by lane
   std::atomic<std::uint64_t> log_id_ = 0;
   std::atomic<std::uint32_t> shards_ = 1;
@@ -212,7 +213,7 @@ Result<std::unique_ptr<Log>> open_redis_log(std::string_view url, const LogOptio
   using namespace redis;
   auto settings = parse_settings(url);
   if (!settings) return Failure(settings.error());
-  auto reactor = Reactor::start(settings->tls);
+  auto reactor = Reactor::start(settings->tls, options.warn);
   if (!reactor) return Failure(reactor.error());
   auto body = std::make_shared<Body>(*std::move(settings), options, *std::move(reactor));
   const Status opened = body->open();

@@ -4,8 +4,6 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <optional>
 
 namespace tenure::redis {
@@ -14,11 +12,12 @@ namespace {
 constexpr std::uint16_t kServerPort = 6379;
 constexpr std::uint16_t kSentinelPort = 26379;
 constexpr std::size_t kSentinelsMax = 32;
+constexpr std::size_t kHostBytesMax = 255;
 constexpr std::uint32_t kDatabaseMax = 1U << 20;
 constexpr std::uint32_t kReplicasMax = 64;
 constexpr std::uint32_t kTimeoutMsMin = 50;
 constexpr std::uint32_t kTimeoutMsMax = 600'000;
-constexpr std::size_t kSecretBytesMax = 4096;
+constexpr std::uint32_t kPatienceSecondsMax = 86'400;
 
 struct Scheme {
   std::string_view name;
@@ -74,8 +73,7 @@ Status take_login(std::string_view text, Login& login) {
   const auto user = decode(text.substr(0, colon));
   const auto password = decode(colon == std::string_view::npos ? "" : text.substr(colon + 1));
   if (!user || !password) return invalid("user or password: %XX must be two hexadecimal digits");
-  if (password->empty()) return invalid("a user without a password: write USER:PASSWORD@, or leave both out");
-  login = {*user, *password};
+  login = {.user = *user, .password = *password, .password_file = ""};
   return {};
 }
 
@@ -94,7 +92,7 @@ Result<Address> parse_address(std::string_view text, std::uint16_t port) {
     rest = text.substr(colon);
   }
   if (address.host.empty()) return invalid("the URL names no host");
-  if (address.host.find_first_of(" \t\r\n%@") != std::string::npos) return invalid("the host is no name or address");
+  if (!is_host(address.host)) return invalid("the host is no name or address");
   if (rest.empty()) return address;
   const auto given = rest.front() == ':' ? number(rest.substr(1), 1, UINT16_MAX) : std::nullopt;
   if (!given) return invalid("the port is no number from 1 to 65535");
@@ -175,24 +173,6 @@ Status take_socket(std::string_view text, const Scheme& scheme, Settings& settin
   return {};
 }
 
-// The file's first line.
-Result<std::string> read_secret(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string line;
-  if (!file || !std::getline(file, line) || line.size() > kSecretBytesMax) {
-    return fail(Errc::refused, "redis open", path + ": no password can be read from this file");
-  }
-  if (line.ends_with('\r')) line.pop_back();
-  return line;
-}
-
-Status take_secret(const std::string& path, Login& login) {
-  auto secret = read_secret(path);
-  if (!secret) return Failure(secret.error());
-  if (login.password.empty()) login.password = *std::move(secret);
-  return {};
-}
-
 Status take_number(std::string_view name, std::string_view text, std::uint32_t min, std::uint32_t max,
                    std::uint32_t& into) {
   const auto value = number(text, min, max);
@@ -212,8 +192,14 @@ Status take_option(std::string_view name, const std::string& value, Settings& se
     settings.timeout = std::chrono::milliseconds(ms);
     return {};
   }
-  if (name == "password_file") return take_secret(value, settings.login);
-  if (name == "sentinel_password_file") return take_secret(value, settings.sentinel_login);
+  if (name == "login_patience") {
+    std::uint32_t seconds = 0;
+    if (Status taken = take_number(name, value, 0, kPatienceSecondsMax, seconds); !taken) return taken;
+    settings.login_patience = std::chrono::seconds(seconds);
+    return {};
+  }
+  if (name == "password_file") return use_password_file(value, settings.login);
+  if (name == "sentinel_password_file") return use_password_file(value, settings.sentinel_login);
   const std::array<std::pair<std::string_view, std::string*>, 5> texts = {
       {{"sentinel_user", &settings.sentinel_login.user},
        {"ca_file", &settings.tls.ca_file},
@@ -231,7 +217,7 @@ Status take_option(std::string_view name, const std::string& value, Settings& se
   }
   if (name == "verify") return invalid("verify takes one value: none");
   return invalid(
-      "an option is not known: there are db, wait_replicas, timeout, password_file, sentinel_user, "
+      "an option is not known: there are db, wait_replicas, timeout, login_patience, password_file, sentinel_user, "
       "sentinel_password_file, ca_file, cert_file, key_file, server_name and verify");
 }
 
@@ -248,12 +234,23 @@ Status take_options(std::string_view text, Settings& settings) {
   return {};
 }
 
-void take_environment(const char* name, std::string& into) {
+std::string environment(const char* name) {
   const char* const value = std::getenv(name);
-  if (into.empty() && value != nullptr) into = value;
+  return value == nullptr ? "" : value;
+}
+
+// What the URL has not said.
+Status take_environment(const char* password, const char* password_file, Login& login) {
+  if (login.given()) return {};
+  login.password = environment(password);
+  const std::string file = environment(password_file);
+  return login.given() || file.empty() ? Status() : use_password_file(file, login);
 }
 
 Status check(const Settings& settings) {
+  if (!settings.login.user.empty() && !settings.login.given()) {
+    return invalid("a user without a password: write USER:PASSWORD@, add password_file, or leave the user out");
+  }
   const Tls& tls = settings.tls;
   const bool tls_options = !tls.ca_file.empty() || !tls.cert_file.empty() || !tls.key_file.empty() ||
                            !tls.server_name.empty() || !tls.verify;
@@ -263,6 +260,11 @@ Status check(const Settings& settings) {
 }
 
 }  // namespace
+
+bool is_host(std::string_view text) {
+  const auto fits = [](char c) { return static_cast<unsigned char>(c) > ' ' && c != '\x7f' && c != '%' && c != '@'; };
+  return !text.empty() && text.size() <= kHostBytesMax && std::all_of(text.begin(), text.end(), fits);
+}
 
 bool is_redis_url(std::string_view url) { return scheme_of(url) != nullptr; }
 
@@ -287,10 +289,13 @@ Result<Settings> parse_settings(std::string_view url) {
   }
   if (!taken) return Failure(taken.error());
   if (taken = take_options(options, settings); !taken) return Failure(taken.error());
-  take_environment("TENURE_REDIS_PASSWORD", settings.login.password);
-  if (!settings.login.password.empty()) take_environment("TENURE_REDIS_USER", settings.login.user);
-  take_environment("TENURE_REDIS_SENTINEL_PASSWORD", settings.sentinel_login.password);
-  if (taken = check(settings); !taken) return Failure(taken.error());
+  for (const Status& next : {take_environment("TENURE_REDIS_PASSWORD", "TENURE_REDIS_PASSWORD_FILE", settings.login),
+                             take_environment("TENURE_REDIS_SENTINEL_PASSWORD", "TENURE_REDIS_SENTINEL_PASSWORD_FILE",
+                                              settings.sentinel_login),
+                             check(settings)}) {
+    if (!next) return Failure(next.error());
+  }
+  if (settings.login.given() && settings.login.user.empty()) settings.login.user = environment("TENURE_REDIS_USER");
   return settings;
 }
 

@@ -10,11 +10,13 @@
 //
 // and after a `?`, joined by `&`:
 //
-//   db=N  wait_replicas=N  timeout=MS  password_file=PATH  sentinel_user=NAME  sentinel_password_file=PATH
-//   ca_file=PATH  cert_file=PATH  key_file=PATH  server_name=NAME  verify=none
+//   db=N  wait_replicas=N  timeout=MS  login_patience=SECONDS  password_file=PATH  sentinel_user=NAME
+//   sentinel_password_file=PATH  ca_file=PATH  cert_file=PATH  key_file=PATH  server_name=NAME  verify=none
 //
-// User and password that the URL does not give are taken from `password_file`, then from TENURE_REDIS_USER and
-// TENURE_REDIS_PASSWORD. No error repeats any part of a URL in which credentials may stand.
+// A password that the URL does not give comes from `password_file`, else from TENURE_REDIS_PASSWORD, else from the file
+// that TENURE_REDIS_PASSWORD_FILE names; the user from TENURE_REDIS_USER. Sentinels have TENURE_REDIS_SENTINEL_PASSWORD
+// and TENURE_REDIS_SENTINEL_PASSWORD_FILE. Password files are read again for each connection (login.h). No error
+// repeats any part of a URL in which credentials may stand.
 
 #include <cstdint>
 #include <string>
@@ -23,6 +25,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "log/redis/login.h"
 
 namespace tenure::redis {
 
@@ -31,11 +34,6 @@ struct Address {
   std::uint16_t port = 0;
 
   friend bool operator==(const Address&, const Address&) = default;
-};
-
-struct Login {
-  std::string user;  // empty: Redis' own `default`
-  std::string password;
 };
 
 struct Tls {
@@ -56,12 +54,15 @@ struct Settings {
   Tls tls;
   std::uint32_t database = 0;
   std::uint32_t wait_replicas = 0;
-  Nanos timeout = std::chrono::seconds(2);  // for a connection to be made, and for a server to stay silent
-  std::string shown;                        // the URL as it may be shown: without credentials and options
+  Nanos timeout = std::chrono::seconds(2);          // for a connection to be made, and for a server to stay silent
+  Nanos login_patience = std::chrono::seconds(60);  // for new connections of an open log to be refused in a row
+  std::string shown;                                // the URL as it may be shown: without credentials and options
 };
 
 // `url` is the whole URL, with its scheme.
 Result<Settings> parse_settings(std::string_view url);
 bool is_redis_url(std::string_view url);
+// Whether this may be a host's name or address. Servers name hosts, too.
+bool is_host(std::string_view text);
 
 }  // namespace tenure::redis
