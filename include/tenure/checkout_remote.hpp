@@ -31,13 +31,20 @@ namespace tenure {
 struct ServeOptions {
   std::string listen{};           // a TCP port of 0 is chosen by the system; see CheckoutServer::address()
   std::string token{};            // which clients must know; empty: none is asked for
+  std::string token_file{};       // its first line is the token
   std::string tls_certificate{};  // files, PEM; with these, TCP connections are TLS
   std::string tls_key{};
   std::size_t frame_bytes_max = std::size_t{16} << 20;
-  std::size_t connections_max = 1024;               // further ones are told `busy`
-  std::chrono::milliseconds max_hold{0};            // a lease that lasts longer is ended; zero: as long as it likes
-  std::chrono::milliseconds max_idle{0};            // one whose client asks nothing for so long is ended; zero: none
-  std::chrono::milliseconds hello_timeout{10'000};  // for a newcomer to say who it is
+  std::size_t connections_max = 1024;     // of clients, who have said who they are; further ones are told `busy`
+  std::chrono::milliseconds max_hold{0};  // a lease that lasts longer is ended; zero: as long as it likes
+  std::chrono::milliseconds max_idle{0};  // one whose client asks nothing for so long is ended; zero: none
+  std::chrono::milliseconds hello_timeout{5'000};  // for a newcomer to say who it is; for a client, what it wants
+  // Connections that have not said who they are. They take no client's room: where there are so many, the oldest of the
+  // host that has the most of them is closed for the next.
+  std::size_t newcomers_max = 256;
+  // Token file, certificate and key are read again for each newcomer, so that they can be replaced. Told, by any
+  // thread, when one of them is of no use then and the one that was read before stays in use.
+  std::function<void(std::string_view)> on_warning{};
 };
 
 // Serves until it is destroyed: leases that are out are then ended. The pool must outlive it.
@@ -52,7 +59,7 @@ class CheckoutServer {
 
   // As a client names it.
   std::string address() const;
-  std::size_t connections() const;
+  std::size_t connections() const;  // of clients
 
  private:
   class Body;
@@ -63,6 +70,7 @@ class CheckoutServer {
 struct RemoteOptions {
   std::string address{};
   std::string token{};
+  std::string token_file{};  // its first line is the token; read for each checkout
   bool tls = false;
   std::string tls_authorities{};  // a file, PEM; empty: the system's
   std::size_t frame_bytes_max = std::size_t{16} << 20;

@@ -1,6 +1,5 @@
 // tenure checkout: serves a pool of programs, and checks workers out of one that is served.
 
-#include <fstream>
 #include <iostream>
 #include <iterator>
 #include <tenure/checkout_remote.hpp>
@@ -32,18 +31,11 @@ int report_checkout(const Call& call, const Error& error) { return report(call, 
 using std::chrono::milliseconds;
 
 // --token-file, or TENURE_CHECKOUT_TOKEN. A command line is no place for a secret.
-Result<std::string> token_of(const Call& call) {
-  const auto file = call.value("token-file");
-  if (!file) {
-    const char* given = std::getenv("TENURE_CHECKOUT_TOKEN");
-    return std::string(given == nullptr ? "" : given);
-  }
-  std::ifstream open(*file);
-  std::string token;
-  if (!open || !std::getline(open, token) || token.empty()) {
-    return fail(Errc::invalid, "read " + *file, "there is no token in it");
-  }
-  return token;
+template <class Options>
+void take_token(const Call& call, Options& options) {
+  options.token_file = call.value("token-file").value_or("");
+  const char* given = std::getenv("TENURE_CHECKOUT_TOKEN");
+  if (options.token_file.empty() && given != nullptr) options.token = given;
 }
 
 // Reads numbers and times into options; the first that is wrong is kept.
@@ -106,14 +98,12 @@ Result<ServePlan> serve_plan(const Call& call) {
   return plan;
 }
 
-Result<RemoteOptions> remote_options(const Call& call) {
+RemoteOptions remote_options(const Call& call) {
   RemoteOptions options;
   options.address = call.value("connect").value_or("");
   options.tls_authorities = call.value("tls-ca").value_or("");
   options.tls = call.has("tls") || call.has("tls-ca");
-  Result<std::string> token = token_of(call);
-  if (!token) return Failure(token.error());
-  options.token = *std::move(token);
+  take_token(call, options);
   return options;
 }
 
@@ -159,9 +149,8 @@ int run_checkout_serve(const Call& call) {
   if (!call.has("listen")) return report_usage(call, {Errc::invalid, "", "--listen ADDRESS is needed"});
   Result<ServePlan> plan = serve_plan(call);
   if (!plan) return report_usage(call, plan.error());
-  Result<std::string> token = token_of(call);
-  if (!token) return report_checkout(call, token.error());
-  plan->serve.token = *std::move(token);
+  take_token(call, plan->serve);
+  plan->serve.on_warning = [](std::string_view warning) { say("tenure: " + std::string(warning)); };
   const Signals signals;
   process::Yard::use_guard({"/proc/self/exe", "guard-main"});
   const Result<ErrorLines> errors = ErrorLines::open();
@@ -187,9 +176,8 @@ int run_checkout_run(const Call& call) {
   if (!timeout) return report_usage(call, timeout.error());
   const auto wait = call.duration("wait", std::chrono::seconds(5));
   if (!wait) return report_usage(call, wait.error());
-  const Result<RemoteOptions> options = remote_options(call);
-  if (!options) return report_checkout(call, options.error());
-  auto worker = RemoteWorker::checkout(*options, *wait, call.has("force-enqueue"));
+  const RemoteOptions options = remote_options(call);
+  auto worker = RemoteWorker::checkout(options, *wait, call.has("force-enqueue"));
   if (!worker) return report_checkout(call, worker.error());
   if (call.has("lines")) return ask_lines(call, *worker, *timeout);
   const auto answer = worker->call(request_of_words(call), *timeout);
@@ -200,9 +188,8 @@ int run_checkout_run(const Call& call) {
 
 int run_checkout_stats(const Call& call) {
   if (!call.has("connect")) return report_usage(call, {Errc::invalid, "", "--connect ADDRESS is needed"});
-  const Result<RemoteOptions> options = remote_options(call);
-  if (!options) return report_checkout(call, options.error());
-  const auto stats = remote_checkout_stats(*options);
+  const RemoteOptions options = remote_options(call);
+  const auto stats = remote_checkout_stats(options);
   if (!stats) return report_checkout(call, stats.error());
   // JSON, as a server has it. What is no line of it comes from something else.
   if (printable_page(*stats) != *stats || stats->find_first_of("\n\t") != std::string::npos) {

@@ -7,7 +7,8 @@ namespace tenure::cli {
 
 std::vector<Command> checkout_commands() {
   const Flag connect{"connect", "ADDRESS", "where it is served: unix:PATH or tcp:HOST:PORT"};
-  const Flag token{"token-file", "FILE", "the token is its first line (TENURE_CHECKOUT_TOKEN)"};
+  const Flag token{"token-file", "FILE",
+                   "the token is its first line, read for each connection (TENURE_CHECKOUT_TOKEN)"};
   const Flag tls{"tls", "", "speak TLS, and trust the system's authorities"};
   const Flag tls_ca{"tls-ca", "FILE", "speak TLS, and trust these"};
   return {
@@ -36,7 +37,7 @@ std::vector<Command> checkout_commands() {
         {"call-time", "D", "a program that takes longer for an answer is killed"},
         {"max-hold", "D", "a lease that lasts longer is ended"},
         {"max-idle", "D", "a lease whose client asks nothing for so long is ended"},
-        {"max-connections", "N", "connections at a time (1024)"},
+        {"max-connections", "N", "clients at a time (1024); who has not given the token yet is none"},
         token,
         {"tls-cert", "FILE", "certificate chain for TCP connections, PEM"},
         {"tls-key", "FILE", "its key, PEM"},

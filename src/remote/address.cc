@@ -13,11 +13,14 @@
 #include <charconv>
 #include <cstring>
 #include <memory>
+#include <thread>
 
 namespace tenure::remote {
 namespace {
 
-constexpr int kBacklog = 128;
+// The system may have a smaller bound of its own.
+constexpr int kBacklog = 4096;
+constexpr std::chrono::milliseconds kBacklogPause{5};
 
 bool is_loopback(const sockaddr* address) {
   if (address->sa_family == AF_INET) {
@@ -115,7 +118,14 @@ Status wait_connected(int socket, process::Time deadline) {
 Result<exec::Descriptor> connect_one(int family, const sockaddr* to, socklen_t size, process::Time deadline) {
   exec::Descriptor socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return system_failure("connect");
-  if (::connect(socket.get(), to, size) != 0 && errno != EINPROGRESS) return system_failure("connect");
+  // A unix socket whose queue is full says so at once, and cannot be waited for.
+  while (::connect(socket.get(), to, size) != 0 && errno != EINPROGRESS) {
+    if (errno == EINTR) continue;
+    if (family != AF_UNIX || errno != EAGAIN || std::chrono::steady_clock::now() >= deadline) {
+      return system_failure("connect");
+    }
+    std::this_thread::sleep_for(kBacklogPause);
+  }
   if (Status connected = wait_connected(socket.get(), deadline); !connected) return Failure(connected.error());
   return socket;
 }

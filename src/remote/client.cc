@@ -6,6 +6,7 @@
 
 #include "process/channel.h"
 #include "remote/address.h"
+#include "remote/credentials.h"
 #include "remote/silence.h"
 #include "remote/tls.h"
 #include "remote/words.h"
@@ -65,14 +66,15 @@ class RemoteWorker::Body {
 Result<std::unique_ptr<RemoteWorker::Body>> RemoteWorker::Body::connect(const RemoteOptions& options) {
   const auto place = remote::read_place(options.address);
   if (!place) return Failure(place.error());
-  if (options.token.size() > remote::kTokenBytesMax) return fail(Errc::invalid, "checkout", "the token is too long");
+  const auto token = remote::token_of(options);
+  if (!token) return Failure(token.error());
   if (options.frame_bytes_max == 0 || options.frame_bytes_max > ProcessOptions::kFrameBytesMax) {
     return fail(Errc::invalid, "checkout", "frame_bytes_max must lie between 1 and 2^30");
   }
   const Time deadline = after(options.connect_timeout);
   auto connected = remote::connect_to(*place, deadline);
   if (!connected) return Failure(connected.error());
-  if (connected->off_host && (!options.tls || options.token.empty())) {
+  if (connected->off_host && (!options.tls || token->empty())) {
     return fail(Errc::invalid, "checkout", options.address + " is on another host: TLS and a token are needed");
   }
   auto body = std::make_unique<Body>();
@@ -89,7 +91,7 @@ Result<std::unique_ptr<RemoteWorker::Body>> RemoteWorker::Body::connect(const Re
     body->wire = std::make_unique<process::SocketWire>(body->socket.get());
   }
   body->channel = std::make_unique<Channel>(*body->wire, options.frame_bytes_max);
-  Status said = body->say(word::kHello, Bytes(remote::kGreeting) + "\n" + options.token, deadline);
+  Status said = body->say(word::kHello, Bytes(remote::kGreeting) + "\n" + *token, deadline);
   // A server that refuses may have closed before it has read everything: what it said comes first.
   if (!said && said.error().code != Errc::closed) return Failure(said.error());
   auto heard = body->expect(word::kHello, deadline);

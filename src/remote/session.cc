@@ -18,8 +18,9 @@ using process::after;
 using process::Time;
 using Lease = CheckoutLease<ProcessWorker>;
 
-// For a client to take what it is sent.
+// For a client to take what it is sent; and to take a refusal, which fits into any socket that is read at all.
 constexpr std::chrono::nanoseconds kSendPatience = 30s;
+constexpr std::chrono::nanoseconds kRefusalPatience = 1s;
 constexpr std::uint64_t kUnderWayMax = 64;
 constexpr std::size_t kUnderWayBytesMax = 64U << 10;
 
@@ -36,29 +37,30 @@ bool is(const Result<process::Channel::Frame>& frame, Errc code) { return !frame
 
 }  // namespace
 
-Session::Session(exec::Descriptor socket, Pool pool, const ServeOptions& options, std::shared_ptr<TlsContext> tls)
+Session::Session(exec::Descriptor socket, Pool pool, const ServeOptions& options, Credentials& credentials,
+                 bool secured, Admit admit)
     : socket_(std::move(socket)),
       pool_(std::move(pool)),
       options_(options),
-      tls_(std::move(tls)),
+      credentials_(credentials),
+      secured_(secured),
+      admit_(std::move(admit)),
       silence_(socket_.get()) {}
 
 void Session::end() const { ::shutdown(socket_.get(), SHUT_RDWR); }
 
+// However many steps it takes, a newcomer has one deadline to become a client.
 void Session::run() {
-  if (!open() || !greet()) return;
+  const Time known_by = after(options_.hello_timeout);
+  if (!open(known_by) || !greet(known_by)) return;
   const auto frame = channel_->receive(after(options_.hello_timeout));
   if (frame) return obey(*frame);
   if (is(frame, Errc::corrupt)) refuse(frame.error());
 }
 
-void Session::turn_away() {
-  if (open()) refuse({Errc::busy, "connect", "there are " + std::to_string(options_.connections_max) + " already"});
-}
-
-bool Session::open() {
-  if (tls_) {
-    auto secured = tls_->open(socket_.get(), "", after(options_.hello_timeout));
+bool Session::open(Time known_by) {
+  if (secured_ && credentials_.with_tls()) {
+    auto secured = credentials_.tls()->open(socket_.get(), "", known_by);
     if (!secured) return false;
     wire_ = *std::move(secured);
   } else {
@@ -68,17 +70,17 @@ bool Session::open() {
   return true;
 }
 
-bool Session::greet() {
-  const auto frame = channel_->receive(after(options_.hello_timeout));
+bool Session::greet(Time known_by) {
+  const auto frame = channel_->receive(known_by);
   if (!frame) return false;
   const BytesView said = frame->bytes;
   const bool ours =
       frame->kind == word::kHello && said.starts_with(kGreeting) && said.substr(kGreeting.size()).starts_with('\n');
   if (!ours) return refuse({Errc::version, "hello", "this server speaks " + Bytes(kGreeting)}), false;
-  if (!options_.token.empty() && !same_secret(said.substr(kGreeting.size() + 1), options_.token)) {
+  if (credentials_.with_token() && !same_secret(said.substr(kGreeting.size() + 1), credentials_.token())) {
     return refuse({Errc::refused, "hello", "the token is not the server's"}), false;
   }
-  channel_->allow(options_.frame_bytes_max);
+  if (const Status admitted = admit_(); !admitted) return refuse(admitted.error()), false;
   return say(word::kHello, kGreeting);
 }
 
@@ -99,6 +101,9 @@ void Session::lend(BytesView request) {
   auto lease = wait_for_worker(std::chrono::milliseconds(patience_ms), force == " 1");
   if (!lease) return refuse(lease.error());
   if (!*lease) return;
+  // Only who has a worker may have the memory for long frames.
+  channel_->allow(options_.frame_bytes_max);
+  held_until_ = after_limit(options_.max_hold);
   const bool told = say(word::kWorker, std::to_string((*lease)->process_id()));
   if (told && relay(**lease)) return lease->checkin();
   if ((*lease)->unanswered() == 0 && (*lease)->fit()) return lease->checkin();
@@ -147,7 +152,6 @@ bool Session::may_ask(const ProcessWorker& worker) const {
 }
 
 bool Session::relay(ProcessWorker& worker) {
-  const Time held_until = after_limit(options_.max_hold);
   Time idle_until = after_limit(options_.max_idle);
   bool clean = false;
   for (;;) {
@@ -161,7 +165,7 @@ bool Session::relay(ProcessWorker& worker) {
     } while (moved_);
     const bool owes = worker.unanswered() != 0;
     if (busy || owes) idle_until = after_limit(options_.max_idle);
-    const Time deadline = owes ? held_until : std::min(held_until, idle_until);
+    const Time deadline = owes ? held_until_ : std::min(held_until_, idle_until);
     const bool asks = !request_;
     std::array<pollfd, 2> waited{
         {{socket_.get(), static_cast<short>(asks ? POLLIN : POLLRDHUP), 0}, {worker.descriptor(), POLLIN, 0}}};
@@ -169,7 +173,7 @@ bool Session::relay(ProcessWorker& worker) {
     if (!asks && waited[0].revents != 0) return false;  // it has gone, and answers are due
     if (ready == 0) {
       refuse({Errc::timed_out, "hold",
-              deadline == held_until
+              deadline == held_until_
                   ? "a lease lasts no longer than " + std::to_string(options_.max_hold.count()) + " ms"
                   : "nothing was asked for " + std::to_string(options_.max_idle.count()) + " ms"});
       return false;
@@ -236,7 +240,7 @@ bool Session::from_worker(ProcessWorker& worker) {
 }
 
 bool Session::say(char kind, BytesView bytes) {
-  const Time deadline = after(kSendPatience);
+  const Time deadline = kind == word::kRefusal ? after(kRefusalPatience) : std::min(after(kSendPatience), held_until_);
   silence_.before_sending();
   return channel_->send(kind, bytes, deadline).has_value() && channel_->flush(deadline).has_value();
 }

@@ -10,6 +10,7 @@
 
 #include "exec/descriptor.h"
 #include "process/channel.h"
+#include "remote/credentials.h"
 #include "remote/silence.h"
 #include "remote/tls.h"
 
@@ -19,19 +20,22 @@ class Session {
  public:
   using Pool = CheckoutRef<ProcessWorker>;
 
-  Session(exec::Descriptor socket, Pool pool, const ServeOptions& options, std::shared_ptr<TlsContext> tls);
+  // Whether there is room for one more client; asked once it has said who it is.
+  using Admit = std::function<Status()>;
+
+  // `secured`: with TLS, if the server has it.
+  Session(exec::Descriptor socket, Pool pool, const ServeOptions& options, Credentials& credentials, bool secured,
+          Admit admit);
 
   void run();
-  // Tells the client that it is one too many, and nothing else.
-  void turn_away();
   // run() returns soon: a lease that is out is ended.
   void end() const;
 
  private:
   using Frame = process::Channel::Frame;
 
-  bool open();
-  bool greet();
+  bool open(process::Time known_by);
+  bool greet(process::Time known_by);
   void obey(const Frame& frame);
   void lend(BytesView request);
   // Waits for a worker, or for the client to lose patience. An empty lease: nothing more is to be said.
@@ -49,13 +53,16 @@ class Session {
   const exec::Descriptor socket_;
   const Pool pool_;
   const ServeOptions& options_;
-  const std::shared_ptr<TlsContext> tls_;
+  Credentials& credentials_;
+  const bool secured_;
+  const Admit admit_;
   Silence silence_;
   std::unique_ptr<process::Wire> wire_;
   std::unique_ptr<process::Channel> channel_;
-  bool moved_ = false;                      // something was carried over
-  std::optional<ProcessAnswer> request_{};  // the client's, that the worker has not been sent yet
-  std::size_t under_way_bytes_ = 0;         // to the worker, since it owed nothing
+  process::Time held_until_ = process::Time::max();  // of the lease
+  bool moved_ = false;                               // something was carried over
+  std::optional<ProcessAnswer> request_{};           // the client's, that the worker has not been sent yet
+  std::size_t under_way_bytes_ = 0;                  // to the worker, since it owed nothing
 };
 
 // As a JSON object.

@@ -16,86 +16,14 @@
 #include <thread>
 
 #include "exec/process.h"
-#include "log_conformance/temporary_directory.h"
-#include "process/channel.h"
-#include "remote/address.h"
-#include "remote/words.h"
+#include "remote/remote_stage.h"
 
 namespace tenure {
 namespace {
 
 using namespace std::chrono_literals;
 using process::after;
-
-constexpr auto kLong = 20s;
-
-template <class Holds>
-bool soon(const Holds& holds) {
-  const auto deadline = std::chrono::steady_clock::now() + kLong;
-  while (!holds()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(1ms);
-  }
-  return true;
-}
-
-// A pool of programs (tests/process/child.cc) that is served.
-class Remote : public ::testing::Test {
- protected:
-  void SetUp() override {
-    setenv("TENURE_GUARD", TENURE_GUARD, 1);
-    ProcessOptions process;
-    process.command = {PROCESS_CHILD};
-    process.stop_patience = 50ms;
-    CheckoutOptions options;
-    options.default_workers = options.max_workers = 1;
-    options.max_queue = 1;
-    options.start_backoff = options.start_backoff_max = 1ms;
-    pool.emplace(open_process_pool(process, options).value());
-  }
-  void serve(ServeOptions options = {}) {
-    if (options.listen.empty()) options.listen = "unix:" + folder.path() + "/pool.sock";
-    server = CheckoutServer::open(pool->ref(), options).value();
-    to.address = server->address();
-    to.token = options.token;
-  }
-  Result<RemoteWorker> checkout(std::chrono::nanoseconds timeout = kLong) {
-    return RemoteWorker::checkout(to, timeout);
-  }
-  bool all_free() {
-    return soon([this] { return pool->state().free == 1 && pool->state().held == 0; });
-  }
-
-  // A client that says what it likes.
-  struct Raw {
-    explicit Raw(const std::string& address)
-        : socket(remote::connect_to(*remote::read_place(address), after(kLong)).value().socket),
-          wire(socket.get()),
-          channel(wire, 1U << 20) {}
-    void say(char kind, BytesView bytes) {
-      EXPECT_TRUE(channel.send(kind, bytes, after(kLong)));
-      EXPECT_TRUE(channel.flush(after(kLong)));
-    }
-    std::string hear(char kind) {
-      const auto frame = channel.receive(after(kLong));
-      if (!frame) return "nothing: " + frame.error().message();
-      EXPECT_EQ(frame->kind, kind) << frame->bytes;
-      return std::string(frame->bytes);
-    }
-    void greet() {
-      say('H', std::string(remote::kGreeting) + "\n");
-      hear('H');
-    }
-    exec::Descriptor socket;
-    process::SocketWire wire;
-    process::Channel channel;
-  };
-
-  conformance::TemporaryDirectory folder;
-  std::optional<CheckoutPool<ProcessWorker>> pool;
-  std::unique_ptr<CheckoutServer> server;
-  RemoteOptions to;
-};
+using Remote = RemoteStage;
 
 TEST_F(Remote, CallsGoToAWorkerUntilItIsGivenBack) {
   for (const std::string listen : {"", "tcp:127.0.0.1:0"}) {
