@@ -26,10 +26,12 @@ void CheckpointWatch::remove(std::uint64_t program) {
   watches_.erase(found);
 }
 
+// Up to a bound: a program that renames without end would otherwise keep the others waiting.
 std::vector<std::uint64_t> CheckpointWatch::changed() {
+  constexpr int kReadsMax = 4;
   std::set<std::uint64_t> found;
   alignas(inotify_event) std::array<char, 16384> buffer{};
-  for (;;) {
+  for (int i = 0; i < kReadsMax; ++i) {
     const ssize_t size = notify_ ? ::read(notify_.get(), buffer.data(), buffer.size()) : -1;
     if (size <= 0) break;
     for (std::size_t at = 0; at < static_cast<std::size_t>(size);) {

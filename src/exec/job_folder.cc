@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "exec/remove_tree.h"
 #include "machine/limits.h"
 
 namespace tenure::exec {
@@ -35,15 +36,19 @@ Status write_file(const std::string& path, BytesView bytes) {
   return {};
 }
 
+// So many are taken along; others are left to the workers that start later.
+constexpr std::size_t kLeftBehindMax = 256;
+
 // Another user's, and one whose worker lives, is left alone.
-void remove_if_left_behind(const std::string& path) {
+std::optional<FolderLeftBehind> left_behind(const std::string& path) {
   struct stat found{};
-  if (lstat(path.c_str(), &found) != 0 || !S_ISDIR(found.st_mode) || found.st_uid != geteuid()) return;
-  const Descriptor lock(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!lock || flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return;
+  if (lstat(path.c_str(), &found) != 0 || !S_ISDIR(found.st_mode) || found.st_uid != geteuid()) return std::nullopt;
+  Descriptor lock(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!lock || flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return std::nullopt;
   // Between making its folder and locking it, a worker's is empty.
   std::error_code ignored;
-  if (!std::filesystem::is_empty(path, ignored)) std::filesystem::remove_all(path, ignored);
+  if (std::filesystem::is_empty(path, ignored)) return std::nullopt;
+  return FolderLeftBehind{path, std::move(lock)};
 }
 
 }  // namespace
@@ -54,8 +59,10 @@ Result<WorkFolder> WorkFolder::create(std::string parent) {
     parent = named != nullptr && *named != '\0' ? named : "/tmp";
   }
   std::error_code error;
+  std::vector<FolderLeftBehind> others;
   for (const auto& entry : std::filesystem::directory_iterator(parent, error)) {
-    if (entry.path().filename().native().starts_with(kPrefix)) remove_if_left_behind(entry.path());
+    if (!entry.path().filename().native().starts_with(kPrefix) || others.size() >= kLeftBehindMax) continue;
+    if (auto other = left_behind(entry.path())) others.push_back(*std::move(other));
   }
   std::string path = parent + "/" + std::string(kPrefix) + "XXXXXX";
   if (mkdtemp(path.data()) == nullptr) return fail(Errc::unavailable, "make the worker's folder", reason(path));
@@ -63,7 +70,7 @@ Result<WorkFolder> WorkFolder::create(std::string parent) {
   if (!lock || flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     return fail(Errc::unavailable, "lock the worker's folder", reason(path));
   }
-  return WorkFolder(std::move(path), std::move(lock));
+  return WorkFolder(std::move(path), std::move(lock), std::move(others));
 }
 
 Result<JobFolder> JobFolder::create(const std::string& work, std::uint64_t number, const HeldJob& job) {
@@ -74,7 +81,7 @@ Result<JobFolder> JobFolder::create(const std::string& work, std::uint64_t numbe
   Status written = write_file(folder.path_ + "/payload", job.payload);
   if (written && job.has_checkpoint) written = write_file(folder.path_ + "/checkpoint", job.checkpoint);
   if (!written) {
-    folder.remove();
+    remove_tree(folder.path_);  // which has two files at most
     return Failure(written.error());
   }
   folder.seen_ = folder.identity();
@@ -107,11 +114,6 @@ Result<std::optional<Bytes>> JobFolder::new_checkpoint() {
   if (size < 0) return fail(Errc::unavailable, "read the checkpoint", reason(path));
   bytes.resize(static_cast<std::size_t>(size));
   return std::optional(std::move(bytes));
-}
-
-void JobFolder::remove() const {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
 }
 
 }  // namespace tenure::exec

@@ -7,6 +7,8 @@
 #include <ctime>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "exec/descriptor.h"
@@ -14,20 +16,31 @@
 
 namespace tenure::exec {
 
+// One that a dead worker has left. Its lock is ours, so that nobody else removes it too.
+struct FolderLeftBehind {
+  std::string path;
+  Descriptor lock;
+};
+
 // The worker's own, below `parent` (empty: TMPDIR, or /tmp). A lock on it falls with the process: folders of workers
-// that died together with their guards are found by that, and removed by the next worker that starts.
+// that died together with their guards are found by that, and are for the next worker that starts to remove.
 class WorkFolder {
  public:
   static Result<WorkFolder> create(std::string parent);
   const std::string& path() const { return path_; }
+  std::vector<FolderLeftBehind> take_left_behind() { return std::exchange(left_behind_, {}); }
 
  private:
-  WorkFolder(std::string path, Descriptor lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+  WorkFolder(std::string path, Descriptor lock, std::vector<FolderLeftBehind> left_behind)
+      : path_(std::move(path)), lock_(std::move(lock)), left_behind_(std::move(left_behind)) {}
   std::string path_;
   Descriptor lock_;
+  std::vector<FolderLeftBehind> left_behind_;
 };
 
-// One program's: `payload`, and `checkpoint` where the last holder left one. Removed by remove().
+// One program's: `payload`, and `checkpoint` where the last holder left one. Whoever made it has it removed
+// (folder_remover.h). Its number is never used again by its worker, so that a folder which is still being removed is
+// not in the way of the next.
 class JobFolder {
  public:
   static Result<JobFolder> create(const std::string& work, std::uint64_t number, const HeldJob& job);
@@ -36,7 +49,6 @@ class JobFolder {
   // The checkpoint, if the program has put a new one in the place of the last that was seen here. Errc::full for one
   // over the bound.
   Result<std::optional<Bytes>> new_checkpoint();
-  void remove() const;
 
  private:
   struct Identity {

@@ -20,6 +20,8 @@ Result<std::unique_ptr<ProgramHost>> ProgramHost::create(Guard& guard, ProgramOp
 ProgramHost::ProgramHost(Guard& guard, ProgramOptions options, WorkFolder work)
     : GuardedHost(guard, std::move(options)), work_(std::move(work)) {
   guard_.remove_at_end(work_.path());
+  for (FolderLeftBehind& other : work_.take_left_behind())
+    remover_.remove(std::move(other.path), std::move(other.lock));
   if (checkpoints_.descriptor() >= 0) watch(checkpoints_.descriptor(), kCheckpointTag, EPOLLIN);
   begin_serving("tenure-programs");
 }

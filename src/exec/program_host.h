@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "exec/checkpoint_watch.h"
+#include "exec/folder_remover.h"
 #include "exec/guarded_host.h"
 #include "exec/job_folder.h"
 #include "exec/program.h"
@@ -56,7 +57,8 @@ class ProgramHost final : public GuardedHost {
   void refused(Program& program, int error_number, Stage stage);
   void conclude(Program& program, const Verdict& verdict);
 
-  const WorkFolder work_;
+  WorkFolder work_;
+  FolderRemover remover_;
   // Owned by the host's thread.
   CheckpointWatch checkpoints_;
   Programs programs_;                               // by number

@@ -72,7 +72,7 @@ Result<std::unique_ptr<Program>> ProgramHost::prepare(const HeldJob& job, int sl
   auto program = std::make_unique<Program>(number, job, options_.protocol, std::move(*folder), slot);
   auto pipes = program->pipes.open();
   if (!pipes) {
-    program->folder.remove();
+    remover_.remove(program->folder.path());
     return Failure(pipes.error());
   }
   theirs = std::move(*pipes);
@@ -218,7 +218,7 @@ void ProgramHost::conclude(Program& program, const Verdict& verdict) {
   start_settled(*done);
   if (done->job.kind == JobKind::task) --tasks_;
   settle(done->job.hold, done->job.session, verdict);
-  done->folder.remove();
+  remover_.remove(done->folder.path());  // or the guard does, in the end
   if (!waiting_.empty()) post([this] { launch_waiting(); });
 }
 

@@ -118,24 +118,5 @@ TEST(Keeper, LooksAtTheLeaseLast) {
   EXPECT_EQ(late.stage, static_cast<std::int32_t>(Stage::lease));
 }
 
-// Folders of workers that died together with their guard are removed by the next.
-TEST(WorkFolder, LeftBehindOnesAreRemoved) {
-  conformance::TemporaryDirectory parent;
-  std::string left;
-  {
-    auto work = WorkFolder::create(parent.path());
-    ASSERT_TRUE(work);
-    left = work->path();
-    std::ofstream(left + "/payload") << "x";
-  }
-  auto living = WorkFolder::create(parent.path());
-  ASSERT_TRUE(living);
-  EXPECT_FALSE(std::filesystem::exists(left));
-  std::ofstream(living->path() + "/payload") << "x";
-  auto next = WorkFolder::create(parent.path());
-  ASSERT_TRUE(next);
-  EXPECT_TRUE(std::filesystem::exists(living->path()));
-}
-
 }  // namespace
 }  // namespace tenure::exec
