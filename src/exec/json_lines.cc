@@ -1,6 +1,7 @@
 #include "exec/json_lines.h"
 
 #include <boost/json.hpp>
+#include <new>
 #include <string>
 
 #include "exec/text.h"
@@ -9,6 +10,29 @@ namespace tenure::exec {
 namespace {
 
 namespace json = boost::json;
+
+// What a line may take while it is read. A value of two bytes takes some fifty: a line of 8 MiB full of them would take
+// 200 MiB, and a second, of a thread that other programs wait for. What fits the bounds of results and checkpoints
+// needs far less.
+constexpr std::size_t kLineMemoryMax = 32U << 20;
+
+class BoundedMemory final : public json::memory_resource {
+ private:
+  // Of any alignment that is asked for: the library does not name the same one when it gives something back.
+  void* do_allocate(std::size_t bytes, std::size_t /*alignment*/) override {
+    if (bytes > left_) throw std::bad_alloc();
+    void* const memory = ::operator new(bytes);
+    left_ -= bytes;
+    return memory;
+  }
+  void do_deallocate(void* memory, std::size_t bytes, std::size_t /*alignment*/) override {
+    left_ += bytes;
+    ::operator delete(memory);
+  }
+  bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+
+  std::size_t left_ = kLineMemoryMax;
+};
 
 void put(json::object& into, const std::string& name, BytesView bytes) {
   if (is_utf8(bytes)) {
@@ -71,6 +95,20 @@ JsonLine read_typed(const json::object& object, std::string_view type) {
   return {.type = JsonLine::Type::other};
 }
 
+JsonLine read_value(const json::value& value) {
+  const json::object* object = value.if_object();
+  const json::value* type = object == nullptr ? nullptr : object->if_contains("type");
+  const json::string* name = type == nullptr ? nullptr : type->if_string();
+  if (name == nullptr) return {};
+  JsonLine read = read_typed(*object, {name->data(), name->size()});
+  if (const json::value* epoch = object->if_contains("epoch")) {
+    boost::system::error_code not_one;
+    const auto number = epoch->to_number<std::uint64_t>(not_one);
+    if (!not_one) read.epoch = number;
+  }
+  return read;
+}
+
 }  // namespace
 
 Bytes json_start(BytesView key, std::uint64_t epoch, BytesView payload, const std::optional<Bytes>& checkpoint) {
@@ -99,19 +137,17 @@ Bytes json_stop(std::int64_t deadline_ms) {
 }
 
 JsonLine read_json_line(BytesView line) {
-  boost::system::error_code error;
-  const json::value value = json::parse({line.data(), line.size()}, error);
-  const json::object* object = error ? nullptr : value.if_object();
-  const json::value* type = object == nullptr ? nullptr : object->if_contains("type");
-  const json::string* name = type == nullptr ? nullptr : type->if_string();
-  if (name == nullptr) return {};
-  JsonLine read = read_typed(*object, {name->data(), name->size()});
-  if (const json::value* epoch = object->if_contains("epoch")) {
-    boost::system::error_code not_one;
-    const auto number = epoch->to_number<std::uint64_t>(not_one);
-    if (!not_one) read.epoch = number;
+  BoundedMemory memory;
+  try {
+    boost::system::error_code error;
+    json::parser parser{json::storage_ptr(&memory)};
+    parser.reset(&memory);
+    parser.write(line.data(), line.size(), error);
+    if (error) return {};
+    return read_value(parser.release());
+  } catch (const std::bad_alloc&) {
+    return {.type = JsonLine::Type::broken, .data = "it has too many values"};
   }
-  return read;
 }
 
 }  // namespace tenure::exec

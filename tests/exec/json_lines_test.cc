@@ -56,5 +56,23 @@ TEST(JsonLines, FromTheProgram) {
   }
 }
 
+// A program may not make the worker take much memory, or time, for a line; what is within the bounds is read.
+TEST(JsonLines, ManyValuesAreTooMany) {
+  constexpr std::size_t kLineBytes = 8U << 20;
+  const auto line_of = [](const std::string& value, std::size_t bytes) {
+    std::string values = value + ",";
+    while (values.size() < bytes / 2) values += values;
+    values.back() = ']';
+    return R"({"type":"result","data":[)" + values + "}";
+  };
+  for (const char* const value : {"0", "[]", R"("")", R"({"a":0})", "[[]]"}) {
+    EXPECT_EQ(read_json_line(line_of(value, kLineBytes)).type, JsonLine::Type::broken) << value;
+    EXPECT_EQ(read_json_line(line_of(value, 1U << 20)).type, JsonLine::Type::result) << value;
+  }
+  const std::string text(6U << 20, 'x');
+  EXPECT_EQ(read_json_line(R"({"type":"result","data":")" + text + R"("})").data.size(), text.size());
+  EXPECT_EQ(read_json_line(std::string(kLineBytes, '[')).type, JsonLine::Type::nothing);
+}
+
 }  // namespace
 }  // namespace tenure::exec
