@@ -150,6 +150,9 @@ void Runtime::report(Report report) {
   const bool last = report.kind == Report::Kind::finished || report.kind == Report::Kind::failed;
   {
     std::lock_guard lock(mutex_);
+    const bool newer = !reported_.empty() && report.kind == Report::Kind::checkpoint &&
+                       reported_.back().kind == report.kind && reported_.back().epoch == report.epoch;
+    if (newer) reported_.pop_back();
     reported_.push_back(std::move(report));
     end_of_job_ = end_of_job_ || (gathering_ > 0 && last);
     if (gathering_ > 0 || std::exchange(turn_due_, true)) return;  // the turn that takes the others takes this one too
@@ -184,21 +187,50 @@ void Runtime::take_reports() {
     taken_.swap(reported_);
     turn_due_ = false;
   }
-  for (const Report& report : taken_) take(report);
+  for (Report& report : taken_) take(report);
   taken_.clear();
   check_stopped();
 }
 
 // What is said of a tenure that is over, or under another session, would be refused anyway.
-void Runtime::take(const Report& report) {
+void Runtime::take(Report& report) {
   Held* held = holds_.find(report.epoch);
   if (held == nullptr || held->concluded) return;
-  if (!held->over && held->session == session_) {
-    held->concluded = report.last();
-    say(report, *held);
-  } else if (report.last()) {
-    holds_.erase(report.epoch);
+  if (held->over || held->session != session_) {
+    if (report.last()) holds_.erase(report.epoch);
+    return;
   }
+  if (report.kind == Report::Kind::checkpoint) {
+    if (held->saving) {
+      held->unsaved = std::make_unique<Bytes>(std::move(report.text));
+    } else {
+      save(report.epoch, *held, std::move(report.text));
+    }
+    return;
+  }
+  // It lies before whatever is said after it: that a message was handled, say, which nobody gets again then.
+  if (held->unsaved) save(report.epoch, *held, std::move(*std::exchange(held->unsaved, nullptr)));
+  held->concluded = report.last();
+  say(report, *held);
+}
+
+// Of a tenure's checkpoints only the last one counts. So while one is on its way to the log, those that come are kept
+// back, and the newest of them follows. A handler that makes them faster than the log takes them, or while the log is
+// away, would otherwise fill the memory.
+void Runtime::save(std::uint64_t epoch, Held& held, Bytes checkpoint) {
+  v1::Checkpoint& said = begun(*record_->mutable_checkpoint(), epoch, held.key);
+  said.set_data(std::move(checkpoint));
+  held.saving = true;
+  appender_.offer(*record_, {nullptr, token_.guard([this, epoch](Position) { saved(epoch); })});
+}
+
+void Runtime::saved(std::uint64_t epoch) {
+  Held* held = holds_.find(epoch);
+  if (held == nullptr) return;
+  held->saving = false;
+  const std::unique_ptr<Bytes> newest = std::exchange(held->unsaved, nullptr);
+  if (!newest || held->over || held->concluded || held->session != session_) return;
+  save(epoch, *held, std::move(*newest));
 }
 
 void Runtime::check_stopped() {
@@ -211,11 +243,7 @@ void Runtime::say(const Report& report, const Held& held) {
     case Report::Kind::finished: say_finished(report, held); break;
     case Report::Kind::failed: say_failed(report, held); break;
     case Report::Kind::released: say_released(report, held); break;
-    case Report::Kind::checkpoint: {
-      v1::Checkpoint& checkpoint = begun(*record_->mutable_checkpoint(), report.epoch, held.key);
-      checkpoint.set_data(report.text);
-      break;
-    }
+    case Report::Kind::checkpoint: break;  // for save()
     case Report::Kind::handled: {
       v1::Notified& notified = begun(*record_->mutable_notified(), report.epoch, held.key);
       notified.set_number(report.message_number);

@@ -65,8 +65,10 @@ class Runtime final : public HoldReports {
     std::uint64_t ticket = 0;  // to be named in records, if the dispatcher asked for it
     std::uint64_t last_message = 0;
     bool stopping = false;
-    bool over = false;       // the machine has ended the tenure; the host is not done with it
-    bool concluded = false;  // the host is done with it; the machine has not heard yet
+    bool over = false;                 // the machine has ended the tenure; the host is not done with it
+    bool concluded = false;            // the host is done with it; the machine has not heard yet
+    bool saving = false;               // a checkpoint is on its way to the log
+    std::unique_ptr<Bytes> unsaved{};  // the newest of those that came meanwhile, if any did
   };
 
   struct Report {
@@ -88,8 +90,10 @@ class Runtime final : public HoldReports {
   void call_loop(bool last);
   // On the loop, from here on.
   void take_reports();
-  void take(const Report& report);
+  void take(Report& report);
   void say(const Report& report, const Held& held);
+  void save(std::uint64_t epoch, Held& held, Bytes checkpoint);
+  void saved(std::uint64_t epoch);
   void say_started(std::uint64_t epoch, const Held& held);
   void say_finished(const Report& report, const Held& held);
   void say_failed(const Report& report, const Held& held);

@@ -45,7 +45,22 @@ class RuntimeTest : public testing::Test, private AppenderEvents {
     return sizes;
   }
 
+  // What is said of a tenure, batch by batch: the checkpoints' bytes, and `.` for anything else.
+  std::vector<std::string> said() {
+    std::vector<std::string> all;
+    for (; !log_.appends.empty(); log_.answer(Position{++position_}), loop_.settle()) {
+      v1::Batch batch;
+      EXPECT_TRUE(batch.ParseFromString(log_.appends[0].data));
+      all.emplace_back();
+      for (const v1::Record& record : batch.records()) {
+        all.back() += record.has_checkpoint() ? record.checkpoint().data() : ".";
+      }
+    }
+    return all;
+  }
+
   static constexpr std::uint64_t kSession = 7;
+  Position position_ = 0;
   ManualLoop loop_;
   ManualLog log_;
   SeededEntropy entropy_{1};
@@ -77,6 +92,44 @@ TEST_F(RuntimeTest, TellsTogetherWhatIsReportedTogether) {
   runtime_.together([] {});
   runtime_.finished(hold(4), "");
   EXPECT_EQ(sizes_of_batches(), (std::vector<int>{1}));
+}
+
+// However many there are while the log is busy or away, the newest of each tenure is kept, and no other.
+TEST_F(RuntimeTest, OfManyCheckpointsTheLastCounts) {
+  for (const char* const data : {"a", "b", "c", "d"}) {
+    runtime_.checkpoint(hold(1), data);
+    runtime_.checkpoint(hold(2), std::string("2") + data);
+    loop_.settle();
+  }
+  EXPECT_EQ(said(), (std::vector<std::string>{"a2a", "d2d"}));
+  runtime_.checkpoint(hold(1), "e");
+  loop_.settle();
+  EXPECT_EQ(said(), (std::vector<std::string>{"e"}));
+}
+
+// Whatever is said later lies behind it, and its end takes it along.
+TEST_F(RuntimeTest, ACheckpointStaysBeforeWhatIsSaidAfterIt) {
+  for (const char* const data : {"a", "b", "c"}) {
+    runtime_.checkpoint(hold(1), data);
+    loop_.settle();
+  }
+  runtime_.handled(hold(1), 1);
+  loop_.settle();
+  for (const char* const data : {"d", "e"}) {
+    runtime_.checkpoint(hold(1), data);
+    loop_.settle();
+  }
+  runtime_.failed(hold(1), HoldReports::Next::retry, "", {});
+  EXPECT_EQ(said(), (std::vector<std::string>{"a", "c.e."}));
+}
+
+TEST_F(RuntimeTest, CheckpointsOfATenureThatIsOverAreDropped) {
+  for (const char* const data : {"a", "b"}) {
+    runtime_.checkpoint(hold(1), data);
+    loop_.settle();
+  }
+  runtime_.fence([] {});
+  EXPECT_EQ(said(), (std::vector<std::string>{"a"}));
 }
 
 }  // namespace
