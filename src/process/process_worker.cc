@@ -49,6 +49,12 @@ struct ProcessState {
     child->alarm->retire("it has served " + std::to_string(calls) + " calls");
   }
 
+  // Between the parts of an answer: a part that is there is taken whenever that is, and there may be one all the time.
+  Status check_patience(Time deadline) {
+    if (std::chrono::steady_clock::now() < deadline) return {};
+    return give_up({Errc::timed_out, "receive", ""});
+  }
+
   Failure give_up(const Error& error);
   Result<ProcessAnswer> answer_of(const Result<Channel::Frame>& frame);
   Status wait_ready(Time deadline);
@@ -198,28 +204,29 @@ int ProcessWorker::descriptor() const { return state_->child->socket.get(); }
 
 Status ProcessWorker::call_streaming(std::string_view request, const std::function<void(std::string_view)>& take,
                                      Timeout timeout) {
-  if (!state_->dead && state_->unanswered != 0) {
-    return fail(Errc::invalid, "call", "answers to earlier requests are due");
-  }
-  const Time deadline = after(timeout);
+  detail::ProcessState& state = *state_;
+  if (!state.dead && state.unanswered != 0) return fail(Errc::invalid, "call", "answers to earlier requests are due");
+  const Time deadline = state.deadline_of(timeout);
   if (Status sent = send(request, false, timeout); !sent) return sent;
   for (;;) {
     auto answer = receive(deadline - std::chrono::steady_clock::now());
     if (!answer) return Failure(std::move(answer).error());
     take(answer->bytes);
     if (answer->last) return {};
+    if (Status in_time = state.check_patience(deadline); !in_time) return in_time;
   }
 }
 
 Result<std::string> ProcessWorker::call(std::string_view request, Timeout timeout) {
   detail::ProcessState& state = *state_;
   if (!state.dead && state.unanswered != 0) return fail(Errc::invalid, "call", "answers to earlier requests are due");
-  const Time deadline = after(timeout);
+  const Time deadline = state.deadline_of(timeout);
   if (Status sent = send(request, false, timeout); !sent) return Failure(std::move(sent).error());
   auto answer = receive(timeout);
   if (!answer) return Failure(std::move(answer).error());
   std::string whole = std::move(answer->bytes);
   while (!answer->last) {
+    if (Status in_time = state.check_patience(deadline); !in_time) return Failure(std::move(in_time).error());
     answer = receive(deadline - std::chrono::steady_clock::now());
     if (!answer) return Failure(std::move(answer).error());
     if (!state.channel.fits(whole.size() + answer->bytes.size())) {

@@ -177,6 +177,8 @@ Status RemoteWorker::call_streaming(std::string_view request, const std::functio
     if (!answer) return Failure(answer.error());
     take(answer->bytes);
     if (answer->last) return {};
+    // A part that is there is taken whenever that is, and there may be one all the time.
+    if (std::chrono::steady_clock::now() >= deadline) return body_->end({Errc::timed_out, "receive", ""});
   }
 }
 

@@ -22,6 +22,8 @@ using Lease = CheckoutLease<ProcessWorker>;
 constexpr std::chrono::nanoseconds kSendPatience = 30s;
 constexpr std::chrono::nanoseconds kRefusalPatience = 1s;
 constexpr std::uint64_t kUnderWayMax = 64;
+// Taken of a worker before its client is looked at.
+constexpr int kAnswersMax = 64;
 constexpr std::size_t kUnderWayBytesMax = 64U << 10;
 
 int poll_ms(Time deadline) {
@@ -145,10 +147,11 @@ Result<Lease> Session::wait_for_worker(std::chrono::nanoseconds patience, bool f
 }
 
 // A program that owes answers may not be reading. What it is sent meanwhile must fit into its socket: the thread would
-// wait there, and not notice that the client is gone.
+// wait there, and not notice that the client is gone. One that owes nothing but the request which it is being sent in
+// parts has to read them.
 bool Session::may_ask(const ProcessWorker& worker) const {
-  return worker.unanswered() == 0 ||
-         (worker.unanswered() < kUnderWayMax && under_way_bytes_ + request_->bytes.size() < kUnderWayBytesMax);
+  if (worker.unanswered() == (in_parts_ ? 1 : 0)) return true;
+  return worker.unanswered() < kUnderWayMax && under_way_bytes_ + request_->bytes.size() < kUnderWayBytesMax;
 }
 
 bool Session::relay(ProcessWorker& worker) {
@@ -156,13 +159,14 @@ bool Session::relay(ProcessWorker& worker) {
   bool clean = false;
   for (;;) {
     bool busy = false;
-    // Sending to one may take in what the other has to say: the poller knows nothing of that.
+    // Sending to one may take in what the other has to say: the poller knows nothing of that. Neither can keep this
+    // going beyond the lease's end.
     do {
       moved_ = false;
       if (!from_client(worker, clean)) return clean;
       if (!from_worker(worker)) return false;
       busy = busy || moved_;
-    } while (moved_);
+    } while (moved_ && !overdue());
     const bool owes = worker.unanswered() != 0;
     if (busy || owes) idle_until = after_limit(options_.max_idle);
     const Time deadline = owes ? held_until_ : std::min(held_until_, idle_until);
@@ -171,7 +175,7 @@ bool Session::relay(ProcessWorker& worker) {
         {{socket_.get(), static_cast<short>(asks ? POLLIN : POLLRDHUP), 0}, {worker.descriptor(), POLLIN, 0}}};
     const int ready = ::poll(waited.data(), waited.size(), poll_ms(deadline));
     if (!asks && waited[0].revents != 0) return false;  // it has gone, and answers are due
-    if (ready == 0) {
+    if (ready == 0 || overdue()) {
       refuse({Errc::timed_out, "hold",
               deadline == held_until_
                   ? "a lease lasts no longer than " + std::to_string(options_.max_hold.count()) + " ms"
@@ -186,17 +190,20 @@ bool Session::from_client(ProcessWorker& worker, bool& clean) {
     if (!request_ && !hear(worker, clean)) return false;
     if (!request_ || !may_ask(worker)) return true;
     under_way_bytes_ = (worker.unanswered() == 0 ? 0 : under_way_bytes_) + request_->bytes.size();
-    Status sent = worker.send(request_->bytes, !request_->last);
+    Status sent = worker.send(request_->bytes, !request_->last, patience());
     while (!sent && sent.error().code == Errc::busy) {
       if (!from_worker(worker)) return false;
-      sent = worker.send(request_->bytes, !request_->last);
+      if (overdue()) return true;
+      sent = worker.send(request_->bytes, !request_->last, patience());
     }
+    in_parts_ = !request_->last;
     request_.reset();
-    if (sent) sent = worker.flush();
+    if (sent) sent = worker.flush(patience());
     if (!sent && sent.error().code != Errc::busy) {
       refuse(sent.error());
       return false;
     }
+    if (overdue()) return true;
   }
 }
 
@@ -222,7 +229,7 @@ bool Session::hear(const ProcessWorker& worker, bool& clean) {
 }
 
 bool Session::from_worker(ProcessWorker& worker) {
-  for (;;) {
+  for (int i = 0; i < kAnswersMax; ++i) {
     const auto answer = worker.try_receive();
     if (!answer) {
       if (answer.error().code == Errc::job_failed) {
@@ -237,10 +244,18 @@ bool Session::from_worker(ProcessWorker& worker) {
     moved_ = true;
     if (!say((*answer)->last ? word::kMessage : word::kPart, (*answer)->bytes)) return false;
   }
+  return true;
+}
+
+bool Session::overdue() const { return std::chrono::steady_clock::now() >= held_until_; }
+
+// For one step of the lease.
+std::chrono::nanoseconds Session::patience() const {
+  return std::min<std::chrono::nanoseconds>(kSendPatience, held_until_ - std::chrono::steady_clock::now());
 }
 
 bool Session::say(char kind, BytesView bytes) {
-  const Time deadline = kind == word::kRefusal ? after(kRefusalPatience) : std::min(after(kSendPatience), held_until_);
+  const Time deadline = kind == word::kRefusal ? after(kRefusalPatience) : after(patience());
   silence_.before_sending();
   return channel_->send(kind, bytes, deadline).has_value() && channel_->flush(deadline).has_value();
 }

@@ -47,6 +47,8 @@ class Session {
   bool from_client(ProcessWorker& worker, bool& clean);
   bool hear(const ProcessWorker& worker, bool& clean);
   bool from_worker(ProcessWorker& worker);
+  bool overdue() const;
+  std::chrono::nanoseconds patience() const;
   bool say(char kind, BytesView bytes);
   void refuse(const Error& error);
 
@@ -62,6 +64,7 @@ class Session {
   process::Time held_until_ = process::Time::max();  // of the lease
   bool moved_ = false;                               // something was carried over
   std::optional<ProcessAnswer> request_{};           // the client's, that the worker has not been sent yet
+  bool in_parts_ = false;                            // more of the last request is to come
   std::size_t under_way_bytes_ = 0;                  // to the worker, since it owed nothing
 };
 

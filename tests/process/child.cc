@@ -62,6 +62,7 @@ void misbehave(const std::string& word, const std::string& rest) {
   if (word == "strange") write_all(frame('?', ""));
   if (word == "twice") write_all(frame('M', "one") + frame('M', "two"));
   if (word == "partial") write_all(frame('M', "half of it").substr(0, 9));
+  while (word == "babble") write_all(frame('P', rest));
   if (word == "partial" || word == "exit") _exit(std::atoi(rest.c_str()));
   if (word == "close") shutdown(STDIN_FILENO, SHUT_RDWR);
   if (word == "hang" || word == "close") hang();
@@ -80,7 +81,8 @@ void answer(const std::string& request) {
   }
   if (word == "bytes") return write_all(frame('M', std::string(std::strtoul(rest.c_str(), nullptr, 10), 'b')));
   if (word == "stubborn" || word == "deaf") signal(SIGTERM, SIG_IGN);
-  for (const char* bad : {"garbage", "long", "zero", "strange", "twice", "partial", "exit", "close", "hang"}) {
+  for (const char* bad :
+       {"garbage", "long", "zero", "strange", "twice", "partial", "exit", "close", "hang", "babble"}) {
     if (word == bad) return misbehave(word, rest);
   }
   write_all(frame('M', request));

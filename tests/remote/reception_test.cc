@@ -138,5 +138,28 @@ TEST_F(Reception, ASlowReaderLosesItsLeaseInTime) {
   EXPECT_LT(std::chrono::steady_clock::now() - begun, 15s);
 }
 
+// Nor do a worker and a client that go on and on outlast it; and a caller has its own patience.
+TEST_F(Reception, EndlessAnswersEndWithTheLease) {
+  serve({.max_hold = 300ms});
+  auto worker = checkout().value();
+  const auto begun = std::chrono::steady_clock::now();
+  EXPECT_EQ(worker.call("babble", kLong).error().code, Errc::timed_out);
+  EXPECT_TRUE(all_free());
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, 15s);
+  server.reset();
+  serve();
+  worker = checkout().value();
+  EXPECT_EQ(worker.call("babble", 300ms).error().code, Errc::timed_out);
+  EXPECT_TRUE(all_free());
+}
+
+TEST_F(Reception, ALongRequestMayComeInParts) {
+  serve();
+  auto worker = checkout().value();
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(worker.send(Bytes(50'000, 'x'), true));
+  ASSERT_TRUE(worker.send("end"));
+  EXPECT_EQ(worker.receive().value().bytes.size(), 1'000'003U);
+}
+
 }  // namespace
 }  // namespace tenure
