@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 
 namespace tenure::exec {
 namespace {
@@ -114,9 +115,10 @@ int send_frame(int socket, const Frame& frame, const std::vector<int>& descripto
 }
 
 Received receive_frame(int socket) {
-  static thread_local std::array<char, kFrameBytesMax> buffer;
+  // Of those threads alone that receive: what is a thread's outright is cleared, and so takes memory, for every thread.
+  static thread_local const auto buffer = std::make_unique_for_overwrite<char[]>(kFrameBytesMax);
   Received received;
-  iovec part{.iov_base = buffer.data(), .iov_len = buffer.size()};
+  iovec part{.iov_base = buffer.get(), .iov_len = kFrameBytesMax};
   Control control{};
   msghdr message{};
   message.msg_iov = &part;
@@ -139,7 +141,7 @@ Received receive_frame(int socket) {
     return received;
   }
   const bool whole = (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
-  const bool sound = whole && decode({buffer.data(), static_cast<std::size_t>(size)}, received.frame);
+  const bool sound = whole && decode({buffer.get(), static_cast<std::size_t>(size)}, received.frame);
   received.what = sound ? Received::What::frame : Received::What::broken;
   return received;
 }

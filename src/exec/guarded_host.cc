@@ -246,6 +246,10 @@ void GuardedHost::log(const Hold& hold, BytesView line) const {
   if (options_.log) options_.log(hold, line);
 }
 
+void GuardedHost::log_left_out(const Hold& hold, std::size_t lines) const {
+  if (lines > kLogLinesMax) log(hold, "(" + std::to_string(lines - kLogLinesMax) + " more lines at once)");
+}
+
 void GuardedHost::watch(int descriptor, std::uint64_t tag, std::uint32_t events) const {
   epoll_event event{.events = events, .data = {.u64 = tag}};
   epoll_ctl(poll_.get(), EPOLL_CTL_ADD, descriptor, &event);

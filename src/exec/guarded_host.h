@@ -79,6 +79,10 @@ class GuardedHost : public Host {
   void settle(const Hold& hold, std::uint64_t session, const Verdict& verdict);
   Bytes why_refused(int error_number, Stage stage) const;
   void log(const Hold& hold, BytesView line) const;
+  // Of what a program wrote between two looks, which is at most some hundred kilobytes, so many lines are logged: one
+  // that writes nothing but line ends would keep the others waiting for as long as it takes to say all of them.
+  static constexpr std::size_t kLogLinesMax = 1000;
+  void log_left_out(const Hold& hold, std::size_t lines) const;
   void watch(int descriptor, std::uint64_t tag, std::uint32_t events) const;
   void unwatch(int descriptor) const;
   void watch_outputs(std::uint64_t program, const Pipes& pipes) const;

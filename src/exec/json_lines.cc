@@ -137,6 +137,8 @@ Bytes json_stop(std::int64_t deadline_ms) {
 }
 
 JsonLine read_json_line(BytesView line) {
+  const std::size_t first = line.find_first_not_of(" \t\r");
+  if (first == BytesView::npos || line[first] != '{') return {};
   BoundedMemory memory;
   try {
     boost::system::error_code error;

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 namespace tenure::exec {
@@ -53,17 +54,18 @@ void Pipes::write() {
 
 bool Pipes::read(Stream stream, const std::function<void(BytesView)>& take) {
   Descriptor& from = own_.at(stream);
-  static thread_local std::array<char, kReadBytes> buffer;
+  // Of those threads alone that read (see frame.cc).
+  static thread_local const auto buffer = std::make_unique_for_overwrite<char[]>(kReadBytes);
   for (int i = 0; i < kReadsMax && from; ++i) {
-    const ssize_t size = ::read(from.get(), buffer.data(), buffer.size());
+    const ssize_t size = ::read(from.get(), buffer.get(), kReadBytes);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0 && errno == EAGAIN) return false;
     if (size <= 0) {
       from.close();
       return false;
     }
-    take(BytesView(buffer.data(), static_cast<std::size_t>(size)));
-    if (static_cast<std::size_t>(size) < buffer.size()) return false;
+    take(BytesView(buffer.get(), static_cast<std::size_t>(size)));
+    if (static_cast<std::size_t>(size) < kReadBytes) return false;
   }
   return static_cast<bool>(from);
 }

@@ -167,11 +167,13 @@ void ProgramHost::exchange(Program& program) {
 }
 
 void ProgramHost::tell(Program& program, std::deque<Said>& said) {
+  std::size_t logged = 0;
   for (Said& one : said) {
-    if (one.what == Said::What::log) log(program.job.hold, one.data);
+    if (one.what == Said::What::log && ++logged <= kLogLinesMax) log(program.job.hold, one.data);
     if (one.what == Said::What::checkpoint) reports_->checkpoint(program.job.hold, std::move(one.data));
     if (one.what == Said::What::ready && !std::exchange(program.started, true)) reports_->started(program.job.hold);
   }
+  log_left_out(program.job.hold, logged);
   if (program.dialogue.settled() && !program.patience && program.cause == Cause::itself) {
     program.patience = BootClock().now() + kFarewell;
     program.pipes.end_input();

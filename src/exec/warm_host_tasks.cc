@@ -142,7 +142,9 @@ void WarmHost::write_on(WarmProgram& program) {
 
 void WarmHost::tell(WarmProgram& program) {
   const Hold hold = program.job() ? program.job()->hold : Hold{};
-  for (const Bytes& line : program.said()) log(hold, line);
+  const std::deque<Bytes> said = program.said();
+  for (std::size_t i = 0; i < std::min(said.size(), kLogLinesMax); ++i) log(hold, said[i]);
+  log_left_out(hold, said.size());
   for (Bytes& checkpoint : std::exchange(program.checkpoints, {})) {
     if (program.job()) reports_->checkpoint(hold, std::move(checkpoint));
   }

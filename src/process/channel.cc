@@ -105,7 +105,9 @@ bool Channel::stirs() { return taken_ < filled_ || pull() != Pulled::nothing; }
 
 Channel::Pulled Channel::pull(std::optional<Time> deadline) {
   compact();
-  if (in_.size() - filled_ < kReadBytes) in_.resize(filled_ + kReadBytes);
+  // A connection that may send short frames only takes as little: there may be many of them.
+  const std::size_t piece = std::min(kReadBytes, bytes_max_ + kFrameHead);
+  if (in_.size() - filled_ < piece) in_.resize(filled_ + piece);
   char* into = in_.data() + filled_;
   const std::size_t room = in_.size() - filled_;
   const ssize_t size = deadline ? wire_.receive_within(into, room, *deadline) : wire_.receive_some(into, room);

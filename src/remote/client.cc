@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <tenure/checkout_remote.hpp>
+#include <thread>
 
+#include "base/backoff.h"
+#include "base/entropy.h"
 #include "process/channel.h"
 #include "remote/address.h"
 #include "remote/credentials.h"
@@ -20,13 +23,22 @@ namespace word = remote::word;
 
 class RemoteWorker::Body {
  public:
-  // Up to the server's hello.
+  // Up to the server's hello. A server that has too many newcomers closes some of them before it has said anything, and
+  // is tried again, for some two seconds.
   static Result<std::unique_ptr<Body>> connect(const RemoteOptions& options);
+  // Errc::closed: the server closed the connection without a word.
+  static Result<std::unique_ptr<Body>> connect_once(const RemoteOptions& options, Time deadline);
 
   // A frame of that kind, or what went wrong.
   Result<std::string> expect(char kind, Time deadline) {
+    auto heard = hear(kind, deadline);
+    if (!heard) return lost(heard.error());
+    return heard;
+  }
+  // The same, where the end of the connection is Errc::closed.
+  Result<std::string> hear(char kind, Time deadline) {
     const auto frame = channel->receive(deadline);
-    if (!frame) return lost(frame.error());
+    if (!frame) return Failure(frame.error());
     if (frame->kind == word::kRefusal) return Failure(remote::decode_refusal(frame->bytes));
     if (frame->kind != kind) return fail(Errc::version, "checkout", "the server says what is not understood");
     return std::string(frame->bytes);
@@ -64,6 +76,23 @@ class RemoteWorker::Body {
 };
 
 Result<std::unique_ptr<RemoteWorker::Body>> RemoteWorker::Body::connect(const RemoteOptions& options) {
+  constexpr int kTriesMax = 16;
+  constexpr Nanos kPauseBase = std::chrono::milliseconds(5);
+  constexpr Nanos kPauseCap = std::chrono::milliseconds(200);
+  const Time deadline = after(options.connect_timeout);
+  SystemEntropy entropy;
+  Backoff pauses(kPauseBase, kPauseCap, entropy);
+  for (int tries = 1;; ++tries) {
+    auto body = connect_once(options, deadline);
+    if (body || body.error().code != Errc::closed) return body;
+    const Nanos pause = pauses.next();
+    if (tries == kTriesMax || std::chrono::steady_clock::now() + pause >= deadline) return lost(body.error());
+    std::this_thread::sleep_for(pause);
+  }
+}
+
+Result<std::unique_ptr<RemoteWorker::Body>> RemoteWorker::Body::connect_once(const RemoteOptions& options,
+                                                                             Time deadline) {
   const auto place = remote::read_place(options.address);
   if (!place) return Failure(place.error());
   const auto token = remote::token_of(options);
@@ -71,7 +100,6 @@ Result<std::unique_ptr<RemoteWorker::Body>> RemoteWorker::Body::connect(const Re
   if (options.frame_bytes_max == 0 || options.frame_bytes_max > ProcessOptions::kFrameBytesMax) {
     return fail(Errc::invalid, "checkout", "frame_bytes_max must lie between 1 and 2^30");
   }
-  const Time deadline = after(options.connect_timeout);
   auto connected = remote::connect_to(*place, deadline);
   if (!connected) return Failure(connected.error());
   if (connected->off_host && (!options.tls || token->empty())) {
@@ -94,7 +122,7 @@ Result<std::unique_ptr<RemoteWorker::Body>> RemoteWorker::Body::connect(const Re
   Status said = body->say(word::kHello, Bytes(remote::kGreeting) + "\n" + *token, deadline);
   // A server that refuses may have closed before it has read everything: what it said comes first.
   if (!said && said.error().code != Errc::closed) return Failure(said.error());
-  auto heard = body->expect(word::kHello, deadline);
+  auto heard = body->hear(word::kHello, deadline);
   if (!heard) return Failure(heard.error());
   if (*heard != remote::kGreeting) return fail(Errc::version, "checkout", "the server speaks another version");
   return body;

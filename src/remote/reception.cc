@@ -17,7 +17,7 @@ namespace {
 
 // Those that were closed for others, and whose threads have not noticed yet. With more of them a newcomer is closed
 // without a word: this host does not keep up.
-constexpr std::size_t kLeavingMax = 256;
+constexpr std::size_t kLeavingMax = 64;
 
 // Which host it is: all of a unix socket are one. Of an IPv6 address, the part that its owner cannot choose.
 std::string host_of(int socket) {

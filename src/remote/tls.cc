@@ -107,6 +107,7 @@ class TlsWire final : public process::Wire {
         return {};
       }
       const int error = SSL_get_error(ssl_.get(), done);
+      if (is_end(error)) return fail(Errc::closed, "TLS", "the other side has closed");
       if (error != SSL_ERROR_WANT_READ && error != SSL_ERROR_WANT_WRITE) return fail(Errc::refused, "TLS", why());
       const unsigned wants = error == SSL_ERROR_WANT_READ ? kReadable : kWritable;
       if (process::SocketWire(socket_).wait(wants, deadline) == 0) return fail(Errc::timed_out, "TLS", "no handshake");
@@ -114,6 +115,11 @@ class TlsWire final : public process::Wire {
   }
 
  private:
+  // That of the connection, in the midst of a handshake.
+  static bool is_end(int error) {
+    return error == SSL_ERROR_SYSCALL || error == SSL_ERROR_ZERO_RETURN ||
+           (error == SSL_ERROR_SSL && ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING);
+  }
   std::string why() const {
     const long verified = SSL_get_verify_result(ssl_.get());
     if (verified != X509_V_OK) return X509_verify_cert_error_string(verified);

@@ -19,7 +19,7 @@ class TlsContext {
 
   virtual ~TlsContext() = default;
   // The handshake; `host` is whom a client expects, and empty for a server. Errc::refused where the peer is not
-  // trusted. The socket stays the caller's, and must not block.
+  // trusted, Errc::closed where it ended the connection. The socket stays the caller's, and must not block.
   virtual Result<std::unique_ptr<process::Wire>> open(int socket, const std::string& host, process::Time deadline) = 0;
 };
 
