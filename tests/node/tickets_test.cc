@@ -97,7 +97,7 @@ TEST_F(TicketsTest, ThrownAwayWhileItIsTold) {
 // old log must not be waited for.
 TEST_F(TicketsTest, AMarkerInALogThatWasReplacedHoldsNothingUp) {
   tickets_.add(kNumber, false, {}, std::make_shared<Listener>());
-  for (const Position end : {100, 5}) {
+  for (const Position end : {Position{100}, Position{5}}) {
     tickets_.in_doubt();
     loop_.settle();
     log_.answer(end);
