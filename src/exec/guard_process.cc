@@ -11,11 +11,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <filesystem>
 
 #include "base/assert.h"
 #include "exec/guard_main.h"
 #include "exec/process_tree.h"
+#include "exec/remove_tree.h"
 
 namespace tenure::exec {
 namespace {
@@ -69,10 +69,7 @@ int GuardProcess::run() {
   wait_for_worker();
   alive_.clear();  // worker and programs are gone: who watches on this host may know it now
   speak_for_worker();
-  for (const std::string& folder : folders_) {
-    std::error_code ignored;
-    std::filesystem::remove_all(folder, ignored);
-  }
+  for (const std::string& folder : folders_) remove_tree(folder);
   return 0;
 }
 
