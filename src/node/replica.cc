@@ -194,7 +194,8 @@ void Replica::in_touch() {
 }
 
 void Replica::retry(const Error& error, void (Replica::*step)()) {
-  if (failures_ < kFailuresSaid && ++failures_ == kFailuresSaid) events_.read_delayed(error);
+  ++failures_;
+  if (failures_ == kFailuresSaid) events_.read_delayed(error);
   retry_.arm(loop_.now() + backoff_.next(), [this, step] { (this->*step)(); });
 }
 

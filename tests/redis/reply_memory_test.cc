@@ -74,7 +74,7 @@ TEST(ReplyMemory, MemoryFollowsWhatHasCome) {
   std::string texts = "*40000\r\n";
   for (int i = 0; i < 40'000; ++i) texts += "$100\r\n" + std::string(100, 'x') + "\r\n";
   EXPECT_LT(cost_of(texts).peak, 2 * kMiB + 2 * texts.size());
-  const std::string half = "$60000000\r\n" + std::string(30'000'000, 'x');
+  const std::string half = "$14000000\r\n" + std::string(7'000'000, 'x');
   EXPECT_LT(cost_of(half).peak, 2 * kMiB + 2 * half.size());
   EXPECT_LT(cost_of(half.substr(0, 1000)).peak, 2 * kMiB);
 }

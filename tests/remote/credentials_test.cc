@@ -19,13 +19,13 @@ class RemoteCredentials : public RemoteStage {
     std::filesystem::copy_file(file(from), file(onto), std::filesystem::copy_options::overwrite_existing);
   }
   std::vector<std::string> warnings() {
-    const std::lock_guard lock(mutex);
-    return said;
+    const std::lock_guard lock(mutex_);
+    return said_;
   }
   std::function<void(std::string_view)> listener() {
     return [this](std::string_view warning) {
-      const std::lock_guard lock(mutex);
-      said.emplace_back(warning);
+      const std::lock_guard lock(mutex_);
+      said_.emplace_back(warning);
     };
   }
   Errc outcome() {
@@ -33,8 +33,8 @@ class RemoteCredentials : public RemoteStage {
     return worker ? Errc{} : worker.error().code;
   }
 
-  std::mutex mutex;
-  std::vector<std::string> said;
+  std::mutex mutex_;
+  std::vector<std::string> said_;
 };
 
 TEST_F(RemoteCredentials, ATokenIsReplaced) {

@@ -95,6 +95,7 @@ class RemoteStage : public ::testing::Test {
   }
   std::string file(const std::string& name) const { return folder.path() + "/" + name; }
 
+ public:
   conformance::TemporaryDirectory folder;
   std::optional<CheckoutPool<ProcessWorker>> pool;
   std::unique_ptr<CheckoutServer> server;
