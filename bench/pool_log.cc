@@ -35,11 +35,11 @@ void PoolLog::add_worker(std::uint64_t session, const std::string& id, std::uint
   worker.set_window(window);
 }
 
-void PoolLog::granted(const Grant& grant) {
+void PoolLog::granted(const At& /*at*/, const Grant& grant) {
   granted_now.push_back({Bytes(grant.tenure.key), grant.tenure.epoch, grant.kind});
 }
 
-void PoolLog::stop_asked(const TenureRef& tenure, StopReason /*reason*/) {
+void PoolLog::stop_asked(const At& /*at*/, const TenureRef& tenure, StopReason /*reason*/) {
   stopping_now.push_back({Bytes(tenure.key), tenure.epoch, JobKind::resident});
 }
 

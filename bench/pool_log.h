@@ -48,8 +48,8 @@ class PoolLog final : private Effects {
   std::vector<Granted> stopping_now;
 
  private:
-  void granted(const Grant& grant) override;
-  void stop_asked(const TenureRef& tenure, StopReason reason) override;
+  void granted(const At&, const Grant& grant) override;
+  void stop_asked(const At&, const TenureRef& tenure, StopReason reason) override;
 
   Machine machine_;
   v1::Batch batch_;

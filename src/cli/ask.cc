@@ -39,8 +39,8 @@ int ask(const Call& call, const Request& request, Stage stage, std::string_view 
 
 // Adds how many keys the worker holds in a shard; nothing if there is none of that name.
 void count_keys(const Machine& machine, const std::string& worker, std::optional<std::uint64_t>& held) {
-  const WorkerIx ix = machine.roster().worker(worker);
-  if (ix != kNone) held = held.value_or(0) + machine.roster().workers[ix].keys_held;
+  const WorkerIx ix = machine.workers().find(worker);
+  if (ix != kNone) held = held.value_or(0) + machine.workers()[ix].keys_held;
 }
 
 // Waits for a worker that drains to hold nothing any more in a shard.
@@ -49,9 +49,9 @@ class Emptying final : public NodeEvents {
   explicit Emptying(std::string worker) : worker_(std::move(worker)) {}
 
   void applied(const Machine& machine) override {
-    const WorkerIx ix = machine.roster().worker(worker_);
+    const WorkerIx ix = machine.workers().find(worker_);
     std::lock_guard lock(mutex_);
-    empty_ = ix == kNone || (machine.roster().workers[ix].draining && machine.roster().workers[ix].keys_held == 0);
+    empty_ = ix == kNone || (machine.workers()[ix].draining && machine.workers()[ix].keys_held == 0);
     if (empty_) changed_.notify_all();
   }
   bool wait(Deadline deadline) {

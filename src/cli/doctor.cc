@@ -62,7 +62,7 @@ void check_round_trip(Shards& pool, Deadline deadline, std::vector<Check>& check
   Position position = 0;
   const Status looked = pool.look(
       [&](const Machine& machine) {
-        for (const WorkerIx ix : machine.roster().by_age) workers.insert(machine.roster().workers[ix].id);
+        for (const WorkerIx ix : machine.workers().by_age) workers.insert(machine.workers()[ix].id);
         dead += machine.dead().size();
         position += machine.position();
       },

@@ -67,7 +67,7 @@ void Historian::applied(const Machine& machine) {
   for (const auto& event : std::exchange(fresh_, {})) event(machine.engine_ms());
 }
 
-void Historian::granted(const Grant& grant) {
+void Historian::granted(const At&, const Grant& grant) {
   if (grant.tenure.key != key_) return;
   fresh_.emplace_back([this, epoch = grant.tenure.epoch, worker = Bytes(grant.tenure.worker)](std::int64_t now_ms) {
     if (!history_.empty() && history_.back().epoch >= epoch) return;
@@ -79,20 +79,20 @@ void Historian::granted(const Grant& grant) {
   });
 }
 
-void Historian::started(const TenureRef& ref) {
+void Historian::started(const At&, const TenureRef& ref) {
   with(ref, [](Tenure& tenure, std::int64_t now_ms) {
     if (!tenure.started_ms) tenure.started_ms = now_ms;
   });
 }
 
-void Historian::ended(const TenureRef& ref, TenureEnd why) {
+void Historian::ended(const At&, const TenureRef& ref, TenureEnd why) {
   with(ref, [why](Tenure& tenure, std::int64_t now_ms) {
     tenure.ended_ms = now_ms;
     tenure.reason = reason_of(why);
   });
 }
 
-void Historian::buried(BytesView key, std::uint64_t /*dead_id*/, bool quarantined) {
+void Historian::buried(const At&, BytesView key, std::uint64_t /*dead_id*/, bool quarantined) {
   if (key != key_ || !quarantined) return;
   fresh_.emplace_back([this](std::int64_t) {
     if (!history_.empty()) history_.back().reason = kQuarantine;

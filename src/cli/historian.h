@@ -43,10 +43,10 @@ class Historian final : public NodeEvents, private Effects {
   const std::vector<Tenure>& history() const { return history_; }
 
  private:
-  void granted(const Grant& grant) override;
-  void started(const TenureRef& ref) override;
-  void ended(const TenureRef& ref, TenureEnd why) override;
-  void buried(BytesView key, std::uint64_t dead_id, bool quarantined) override;
+  void granted(const At&, const Grant& grant) override;
+  void started(const At&, const TenureRef& ref) override;
+  void ended(const At&, const TenureRef& ref, TenureEnd why) override;
+  void buried(const At&, BytesView key, std::uint64_t dead_id, bool quarantined) override;
   void with(const TenureRef& ref, std::function<void(Tenure&, std::int64_t)> change);
 
   const std::string key_;

@@ -94,10 +94,9 @@ bool Picture::settle() {
 }
 
 void Picture::applied(const Machine& machine) {
-  const Roster& roster = machine.roster();
-  const bool moving = std::any_of(roster.by_age.begin(), roster.by_age.end(), [&](WorkerIx ix) {
-    return roster.workers[ix].moving > 0 || roster.workers[ix].starting > 0;
-  });
+  const WorkerTable& workers = machine.workers();
+  const bool moving = std::any_of(workers.by_age.begin(), workers.by_age.end(),
+                                  [&](WorkerIx ix) { return workers[ix].moving > 0 || workers[ix].starting > 0; });
   {
     std::lock_guard lock(mutex_);
     picture_.moving = moving;
@@ -115,7 +114,7 @@ Tenant* Picture::tenant(const TenureRef& ref, Tenant::Phase phase) {
   return &found->second;
 }
 
-void Picture::granted(const Grant& grant) {
+void Picture::granted(const At&, const Grant& grant) {
   std::lock_guard lock(mutex_);
   Tenant* const of = tenant(grant.tenure, Tenant::Phase::starting);
   if (of == nullptr) return;
@@ -126,7 +125,7 @@ void Picture::granted(const Grant& grant) {
   of->history.push_back({grant.tenure.epoch, of->worker, of->since, {}, {}, {}, {}});
 }
 
-void Picture::started(const TenureRef& ref) {
+void Picture::started(const At&, const TenureRef& ref) {
   std::lock_guard lock(mutex_);
   Tenant* const of = tenant(ref, Tenant::Phase::running);
   if (of == nullptr || of->history.empty()) return;
@@ -140,12 +139,12 @@ void Picture::started(const TenureRef& ref) {
   of->killed = false;
 }
 
-void Picture::stop_asked(const TenureRef& ref, StopReason /*reason*/) {
+void Picture::stop_asked(const At&, const TenureRef& ref, StopReason /*reason*/) {
   std::lock_guard lock(mutex_);
   tenant(ref, Tenant::Phase::stopping);
 }
 
-void Picture::ended(const TenureRef& ref, TenureEnd why) {
+void Picture::ended(const At&, const TenureRef& ref, TenureEnd why) {
   std::lock_guard lock(mutex_);
   Tenant* const of = tenant(ref, Tenant::Phase::waiting);
   if (of == nullptr) return;
@@ -158,7 +157,7 @@ void Picture::ended(const TenureRef& ref, TenureEnd why) {
   if (blow != blows_.end() && blow->second.how == Down::killed) of->killed = true;
 }
 
-void Picture::beat_seen(const SeenBeat& beat) {
+void Picture::beat_seen(const At&, const SeenBeat& beat) {
   std::lock_guard lock(mutex_);
   ++picture_.beats;
   for (auto& [id, worker] : picture_.workers) {
@@ -166,14 +165,14 @@ void Picture::beat_seen(const SeenBeat& beat) {
   }
 }
 
-void Picture::worker_added(std::uint64_t session, BytesView worker) {
+void Picture::worker_added(const At&, std::uint64_t session, BytesView worker) {
   std::lock_guard lock(mutex_);
   picture_.last_change = clock_.now();
   picture_.workers[std::string(worker)] = {session, picture_.last_change};
   blows_.erase(std::string(worker));
 }
 
-void Picture::worker_removed(std::uint64_t /*session*/, BytesView worker) {
+void Picture::worker_removed(const At&, std::uint64_t /*session*/, BytesView worker) {
   std::lock_guard lock(mutex_);
   picture_.last_change = clock_.now();
   picture_.workers.erase(std::string(worker));

@@ -106,13 +106,13 @@ class Picture final : private Effects {
   };
 
   void applied(const Machine& machine);
-  void granted(const Grant& grant) override;
-  void started(const TenureRef& tenure) override;
-  void stop_asked(const TenureRef& tenure, StopReason reason) override;
-  void ended(const TenureRef& tenure, TenureEnd why) override;
-  void beat_seen(const SeenBeat& beat) override;
-  void worker_added(std::uint64_t session, BytesView worker) override;
-  void worker_removed(std::uint64_t session, BytesView worker) override;
+  void granted(const At&, const Grant& grant) override;
+  void started(const At&, const TenureRef& tenure) override;
+  void stop_asked(const At&, const TenureRef& tenure, StopReason reason) override;
+  void ended(const At&, const TenureRef& tenure, TenureEnd why) override;
+  void beat_seen(const At&, const SeenBeat& beat) override;
+  void worker_added(const At&, std::uint64_t session, BytesView worker) override;
+  void worker_removed(const At&, std::uint64_t session, BytesView worker) override;
   Tenant* tenant(const TenureRef& ref, Tenant::Phase phase);
 
   const BootClock clock_;

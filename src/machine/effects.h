@@ -1,7 +1,8 @@
 #pragma once
 
-// What a machine tells those who apply it. Every node's machine says the same at the same position; a node's
-// runtime acts on what concerns its own session, `tenure explain` writes history from it, the simulator compares.
+// What follows from an entry, for those who apply it. Every node's machine reports the same effects at the same
+// position. A node acts on those of its own session, `tenure explain` writes history from them, the simulator compares
+// them.
 
 #include <cstdint>
 #include <tenure/kinds.hpp>
@@ -67,43 +68,69 @@ struct SeenBeat {
 
 enum class SessionEnd : std::uint8_t { left, fenced, crashed, expired };
 
-// Called while an entry is being applied: implementations must not call back into the machine, and the views die
-// with the call.
-class Effects {
+// The entry that an effect comes from.
+struct At {
+  std::uint64_t position = 0;
+  std::int64_t engine_ms = 0;
+};
+
+// Effects come in groups, one for each part of the machine, so that a listener hears no more than it needs. They are
+// called while an entry is being applied: a listener must not call back into the machine, and the views die with the
+// call.
+
+class SessionEffects {
  public:
-  virtual ~Effects() = default;
+  virtual ~SessionEffects() = default;
 
-  virtual void granted(const Grant&) {}
-  virtual void started(const TenureRef&) {}
-  virtual void stop_asked(const TenureRef&, StopReason) {}
-  virtual void message(const TenureRef&, std::uint64_t /*number*/, BytesView /*message*/) {}
-  virtual void ended(const TenureRef&, TenureEnd) {}
-  // The job has no holder and gets none until somebody retries or drops it.
-  virtual void buried(BytesView /*key*/, std::uint64_t /*dead_id*/, bool /*quarantined*/) {}
+  virtual void joined(const At&, std::uint64_t /*session*/) {}
+  virtual void beat_seen(const At&, const SeenBeat&) {}
+  virtual void session_ended(const At&, std::uint64_t /*session*/, SessionEnd) {}
+};
 
-  virtual void settled(const Settlement&) {}
-  // The eldest node is to append this answer, for a dispatcher that keeps no state.
-  virtual void answer_due(const Settlement&) {}
+class TicketEffects {
+ public:
+  virtual ~TicketEffects() = default;
 
-  virtual void joined(std::uint64_t /*session*/) {}
-  virtual void beat_seen(const SeenBeat&) {}
-  virtual void session_ended(std::uint64_t /*session*/, SessionEnd) {}
-  virtual void worker_added(std::uint64_t /*session*/, BytesView /*worker*/) {}
-  virtual void worker_refused(std::uint64_t /*session*/, BytesView /*worker*/, Errc) {}
-  virtual void worker_removed(std::uint64_t /*session*/, BytesView /*worker*/) {}
+  virtual void settled(const At&, const Settlement&) {}
+  // The eldest node has to write this answer to the log, for a dispatcher that keeps no state.
+  virtual void answer_due(const At&, const Settlement&) {}
+};
+
+class KeyEffects {
+ public:
+  virtual ~KeyEffects() = default;
+
+  virtual void worker_added(const At&, std::uint64_t /*session*/, BytesView /*worker*/) {}
+  virtual void worker_refused(const At&, std::uint64_t /*session*/, BytesView /*worker*/, Errc) {}
+  virtual void worker_removed(const At&, std::uint64_t /*session*/, BytesView /*worker*/) {}
+
+  virtual void granted(const At&, const Grant&) {}
+  virtual void started(const At&, const TenureRef&) {}
+  virtual void stop_asked(const At&, const TenureRef&, StopReason) {}
+  virtual void message(const At&, const TenureRef&, std::uint64_t /*number*/, BytesView /*message*/) {}
+  virtual void ended(const At&, const TenureRef&, TenureEnd) {}
+  // The job has no holder, and gets none until somebody retries or drops it.
+  virtual void buried(const At&, BytesView /*key*/, std::uint64_t /*dead_id*/, bool /*quarantined*/) {}
 
   // Under chosen assignment: this key waits for a choice; or the workers changed, so that every choice is due again.
-  virtual void choice_due(BytesView /*key*/) {}
-  virtual void choices_due() {}
-
-  virtual void saved(std::uint64_t /*position*/) {}
-  // Somebody who has not loaded the state asks what it says. The eldest node is to tell.
-  virtual void asked(const v1::Ask&) {}
-
-  virtual void shutdown_began() {}
-  // Nothing is left to do in a pool that is shutting down: members are to leave. Said once.
-  virtual void shutdown_drained() {}
-  virtual void pool_gone() {}
+  virtual void choice_due(const At&, BytesView /*key*/) {}
+  virtual void choices_due(const At&) {}
 };
+
+class PoolEffects {
+ public:
+  virtual ~PoolEffects() = default;
+
+  virtual void saved(const At&, std::uint64_t /*position*/) {}
+  // Somebody who has not loaded the state asks for a listing. The eldest node has to answer.
+  virtual void asked(const At&, const v1::Ask&) {}
+
+  virtual void shutdown_began(const At&) {}
+  // Nothing is left to do in a pool that is shutting down: members have to leave. Called once.
+  virtual void shutdown_drained(const At&) {}
+  virtual void pool_gone(const At&) {}
+};
+
+class Effects : public SessionEffects, public TicketEffects, public KeyEffects, public PoolEffects {};
 
 }  // namespace tenure

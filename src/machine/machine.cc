@@ -63,8 +63,8 @@ void Machine::apply_record(const v1::Record& record) {
     case v1::Record::kConfigure: return configure(record.configure());
     case v1::Record::kSwitchVersion: return on(record.switch_version());
     case v1::Record::kShutdown: return on_shutdown();
-    case v1::Record::kSaved: return effects_->saved(record.saved().position());
-    case v1::Record::kAsk: return effects_->asked(record.ask());
+    case v1::Record::kSaved: return effects_->saved(at(), record.saved().position());
+    case v1::Record::kAsk: return effects_->asked(at(), record.ask());
     case v1::Record::kTold: return;
     case v1::Record::KIND_NOT_SET: ++stats_.records_unknown; return;
   }
@@ -121,12 +121,12 @@ void Machine::fire(const MachineTimer& timer) {
 // anyway.
 void Machine::time_out_start(SlotId slot) {
   const WorkerIx holder = table_.placed[slot].holder;
-  --roster_.workers[holder].starting;
+  --workers_[holder].starting;
   mark(holder);
   if (table_.slots[slot].stop_wanted) {
     set_state(slot, JobState::stopping);
   } else {
-    ++roster_.workers[holder].moving;
+    ++workers_[holder].moving;
     set_state(slot, JobState::moving);
   }
   ask_stop(slot, StopReason::start_timeout);
@@ -175,7 +175,7 @@ void Machine::configure(const v1::Configure& record) {
   }
   if (config.assignment != before) {
     retarget_all();
-    if (config.assignment == Assignment::chosen) effects_->choices_due();
+    if (config.assignment == Assignment::chosen) effects_->choices_due(at());
   }
 }
 
@@ -206,8 +206,8 @@ SlotId Machine::each_job(SlotId from, const std::function<bool(const JobInfo&)>&
     const JobInfo info{slot.key,
                        slot.kind,
                        slot.state,
-                       holder == kNone ? BytesView() : BytesView(roster_.workers[holder].id),
-                       holder == kNone ? 0 : roster_.workers[holder].session,
+                       holder == kNone ? BytesView() : BytesView(workers_[holder].id),
+                       holder == kNone ? 0 : workers_[holder].session,
                        slot.epoch,
                        std::uint32_t{job.attempts} + 1,
                        slot.since_ms,
@@ -230,7 +230,7 @@ TicketView Machine::view_of(JobId id) const {
   const Slot& slot = table_.slots[job.slot];
   const bool runs = slot.kind == JobKind::resident && slot.state == JobState::running;
   const TicketState state = runs ? TicketState::started : TicketState::accepted;
-  return {job.ticket, state, slot.epoch, roster_.workers[holder].id, {}};
+  return {job.ticket, state, slot.epoch, workers_[holder].id, {}};
 }
 
 void Machine::each_ticket(const std::function<void(const TicketView&)>& visit) const {

@@ -27,10 +27,11 @@
 #include "machine/config.h"
 #include "machine/decode.h"
 #include "machine/effects.h"
-#include "machine/key_table.h"
+#include "machine/keys/key_table.h"
+#include "machine/keys/worker_table.h"
 #include "machine/limits.h"
-#include "machine/roster.h"
 #include "machine/senders.h"
+#include "machine/sessions/session_table.h"
 #include "machine/timers.h"
 
 namespace tenure {
@@ -171,7 +172,8 @@ class Machine {
   std::int64_t engine_ms() const { return engine_ms_; }  // of the last entry, for people
   std::uint64_t epoch_last() const { return epoch_; }
   const PoolConfig& config() const { return config_; }
-  const Roster& roster() const { return roster_; }
+  const SessionTable& sessions() const { return sessions_; }
+  const WorkerTable& workers() const { return workers_; }
   const MachineStats& stats() const { return stats_; }
   const std::map<std::uint64_t, DeadLetter>& dead() const { return dead_; }
   const std::deque<PastTenure>& past_tenures() const { return past_; }            // the last ones, oldest first
@@ -208,6 +210,7 @@ class Machine {
   void fire_timers();
   void fire(const MachineTimer& timer);
   void time_out_start(SlotId slot);
+  At at() const { return {position_, engine_ms_}; }
   void note(std::uint64_t word) { digest_ = hash_mix(digest_, word); }
   std::uint64_t engine_us() const;
   std::uint64_t next_epoch(std::uint64_t session);
@@ -336,7 +339,8 @@ class Machine {
   bool shutting_down_ = false;
   bool gone_ = false;
   PoolConfig config_;
-  Roster roster_;
+  SessionTable sessions_;
+  WorkerTable workers_;
   KeyTable table_;
   MachineTimers timers_;
   Senders senders_;

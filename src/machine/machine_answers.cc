@@ -1,18 +1,18 @@
 // What is told to dispatchers. One that holds a replica hears of its ticket as its node applies the log. One that
 // keeps no state reads the log only: for it the eldest node says in the log what cannot be seen there.
 
-#include "machine/answer_state.h"
+#include "machine/answers/answer_state.h"
 #include "machine/machine.h"
 
 namespace tenure {
 
 void Machine::tell(std::uint64_t ticket, bool say, const Settlement& settlement) {
   note(ticket ^ static_cast<std::uint64_t>(settlement.state));
-  effects_->settled(settlement);
+  effects_->settled(at(), settlement);
   if (!say) return;
 
-  const auto [at, added] = answers_.try_emplace(ticket);
-  DueAnswer& due = at->second;
+  const auto [found, added] = answers_.try_emplace(ticket);
+  DueAnswer& due = found->second;
   if (!added) answer_order_.erase(due.order);
   due = {++answer_orders_, settlement.state,         settlement.code,
          settlement.epoch, Bytes(settlement.worker), Bytes(settlement.text)};
@@ -21,7 +21,7 @@ void Machine::tell(std::uint64_t ticket, bool say, const Settlement& settlement)
     answers_.erase(answer_order_.begin()->second);
     answer_order_.erase(answer_order_.begin());
   }
-  effects_->answer_due(settlement);
+  effects_->answer_due(at(), settlement);
 }
 
 void Machine::accept(std::uint64_t ticket, bool say, SlotId slot) {
@@ -31,7 +31,7 @@ void Machine::accept(std::uint64_t ticket, bool say, SlotId slot) {
         TicketState::accepted,
         Errc{},
         table_.slots[slot].epoch,
-        holder == kNone ? BytesView() : BytesView(roster_.workers[holder].id),
+        holder == kNone ? BytesView() : BytesView(workers_[holder].id),
         {}});
 }
 
@@ -44,7 +44,7 @@ void Machine::refuse(std::uint64_t ticket, bool say, Errc code) {
 void Machine::repeat_answers() {
   for (const auto& [order, ticket] : answer_order_) {
     const DueAnswer& due = answers_.at(ticket);
-    effects_->answer_due({ticket, due.state, due.code, due.epoch, due.worker, due.text});
+    effects_->answer_due(at(), {ticket, due.state, due.code, due.epoch, due.worker, due.text});
   }
 }
 

@@ -28,7 +28,8 @@ bool Machine::consistent() const {
 }
 
 bool Machine::numbers_fit() const {
-  const bool counts = std::max({epoch_, stamps_, roster_.ages, answer_orders_, senders_.orders()}) < kCountMax;
+  const bool counts =
+      std::max({epoch_, stamps_, sessions_.ages, workers_.ages, answer_orders_, senders_.orders()}) < kCountMax;
   const bool times = is_time(engine_ms_) && is_time(log_time_ms_) && log_time_ms_ <= engine_ms_;
   const bool spans = is_span(config_.pending_job_ttl_ms) && is_span(config_.worker_shutdown_ttl_ms) &&
                      is_span(config_.backoff_base_ms) && is_span(config_.backoff_cap_ms);
@@ -41,7 +42,7 @@ bool Machine::numbers_fit() const {
     return entry.second.order <= senders_.orders() && entry.second.used_ms >= 0 && entry.second.used_ms <= log_time_ms_;
   });
   return counts && times && spans && limits && shard && answers && dead && senders &&
-         !(gone_ && !roster_.sessions.empty());
+         !(gone_ && !sessions_.all.empty());
 }
 
 // Every job lies in exactly one list of one key, or is a dead task.
@@ -87,34 +88,34 @@ bool Machine::lists_fit() const {
 }
 
 bool Machine::members_fit() const {
+  if (sessions_.all.size() > kSessionsMax) return false;
   std::vector<std::uint64_t> ages;
-  if (roster_.sessions.size() > kSessionsMax) return false;
-  for (const auto& [id, session] : roster_.sessions) {
-    if (id == 0 || session.last_beat > position_) return false;
+  for (const auto& [id, session] : sessions_.all) {
+    if (id == 0 || session.last_beat > position_ || session.age > sessions_.ages) return false;
     ages.push_back(session.age);
   }
   std::vector<BytesView> ids;
   std::uint64_t last = 0;
-  for (const WorkerIx ix : roster_.by_age) {
-    const RosterWorker& worker = roster_.workers[ix];
+  for (const WorkerIx ix : workers_.by_age) {
+    const PoolWorker& worker = workers_[ix];
     const bool sound = !worker.id.empty() && worker.place.weight != 0 && worker.place.weight <= kWeightMax &&
-                       worker.window != 0 && worker.window <= kWindowMax && worker.age > last;
+                       worker.window != 0 && worker.window <= kWindowMax && worker.age > last &&
+                       worker.age <= workers_.ages;
     if (!sound) return false;
     last = worker.age;
-    ages.push_back(worker.age);
     ids.push_back(worker.id);
   }
   std::sort(ages.begin(), ages.end());
   std::sort(ids.begin(), ids.end());
-  return (ages.empty() || ages.back() <= roster_.ages) && std::adjacent_find(ages.begin(), ages.end()) == ages.end() &&
+  return std::adjacent_find(ages.begin(), ages.end()) == ages.end() &&
          std::adjacent_find(ids.begin(), ids.end()) == ids.end();
 }
 
 // Who serves a key is kept twice: by worker and by key.
 bool Machine::served_fit() const {
   std::size_t pairs = 0;
-  for (const WorkerIx ix : roster_.by_age) {
-    const std::vector<Bytes>& serves = roster_.workers[ix].serves;
+  for (const WorkerIx ix : workers_.by_age) {
+    const std::vector<Bytes>& serves = workers_[ix].serves;
     if (std::adjacent_find(serves.begin(), serves.end(), std::greater_equal<>()) != serves.end()) return false;
     for (const Bytes& key : serves) {
       const auto found = served_.find(key);
@@ -127,10 +128,8 @@ bool Machine::served_fit() const {
 }
 
 bool Machine::holders_fit() const {
-  const auto worker_ok = [&](WorkerIx ix) {
-    return ix == kNone || (ix < roster_.workers.size() && roster_.workers[ix].live);
-  };
-  std::vector<RosterWorker> counted(roster_.workers.size());
+  const auto worker_ok = [&](WorkerIx ix) { return ix == kNone || (ix < workers_.end() && workers_[ix].live); };
+  std::vector<PoolWorker> counted(workers_.end());
   std::vector<BytesView> keys;
   for (SlotId id = 0; id < table_.slots.end(); ++id) {
     const Slot& slot = table_.slots[id];
@@ -147,7 +146,7 @@ bool Machine::holders_fit() const {
     if (slot.solo && !held) return false;
     if (!held) continue;
     if (table_.jobs[slot.head].fresh) return false;
-    RosterWorker& worker = counted[placed.holder];
+    PoolWorker& worker = counted[placed.holder];
     ++worker.keys_held;
     worker.tasks_held += slot.kind == JobKind::task ? 1 : 0;
     worker.starting += slot.state == JobState::starting ? 1 : 0;
@@ -156,8 +155,8 @@ bool Machine::holders_fit() const {
   }
   std::sort(keys.begin(), keys.end());
   if (std::adjacent_find(keys.begin(), keys.end()) != keys.end()) return false;
-  return std::all_of(roster_.by_age.begin(), roster_.by_age.end(), [&](WorkerIx ix) {
-    const RosterWorker& worker = roster_.workers[ix];
+  return std::all_of(workers_.by_age.begin(), workers_.by_age.end(), [&](WorkerIx ix) {
+    const PoolWorker& worker = workers_[ix];
     return worker.keys_held == counted[ix].keys_held && worker.tasks_held == counted[ix].tasks_held &&
            worker.starting == counted[ix].starting && worker.moving == counted[ix].moving &&
            worker.on_trial == counted[ix].on_trial;

@@ -65,7 +65,7 @@ void Machine::on(const v1::Dispatch& record) {
     if (table_.slots[slot].state == JobState::idle || MUTANT(tasks_overlap)) next_job(slot);
   }
   if (added && table_.placed[slot].target == kNone && config_.assignment == Assignment::chosen) {
-    effects_->choice_due(table_.slots[slot].key);
+    effects_->choice_due(at(), table_.slots[slot].key);
   }
 }
 
@@ -115,7 +115,7 @@ void Machine::on(const v1::Notify& record) {
   accept(record.ticket(), record.say(), slot);
   // A holder that is starting gets it once it runs, the next holder if this one is on its way out.
   if (table_.slots[slot].state == JobState::running) {
-    effects_->message(tenure_ref(slot), number, extra.messages.back().text);
+    effects_->message(at(), tenure_ref(slot), number, extra.messages.back().text);
   } else if (MUTANT(notify_dropped_on_move) && table_.slots[slot].state == JobState::moving) {
     extra.messages.pop_back();
   }
@@ -159,7 +159,7 @@ void Machine::stop_job(SlotId slot, std::uint64_t ticket, bool say) {
       ask_stop(slot, StopReason::stop);
       return;
     case JobState::moving:  // it is being stopped already, and will not be started again
-      --roster_.workers[table_.placed[slot].holder].moving;
+      --workers_[table_.placed[slot].holder].moving;
       mark(table_.placed[slot].holder);
       set_state(slot, JobState::stopping);
       return;
@@ -230,7 +230,7 @@ void Machine::on(const v1::RetryDead& record) {
       table_.placed[slot].target = choose(slot);
       state_bytes_ += letter.key.size();
       if (table_.placed[slot].target == kNone && config_.assignment == Assignment::chosen) {
-        effects_->choice_due(table_.slots[slot].key);
+        effects_->choice_due(at(), table_.slots[slot].key);
       }
     } else {
       touch(slot);
@@ -269,7 +269,7 @@ void Machine::on_shutdown() {
   if (shutting_down_) return refuse_record();
   shutting_down_ = true;
   note(position_);
-  effects_->shutdown_began();
+  effects_->shutdown_began(at());
   for (SlotId slot = 0; slot < table_.slots.end(); ++slot) {
     if (!table_.slots[slot].live) continue;
     touch(slot);
@@ -290,7 +290,7 @@ void Machine::on_shutdown() {
         break;
       case JobState::moving:
         if (table_.slots[slot].kind == JobKind::resident) {
-          --roster_.workers[table_.placed[slot].holder].moving;
+          --workers_[table_.placed[slot].holder].moving;
           set_state(slot, JobState::stopping);
         }
         break;
@@ -325,11 +325,11 @@ void Machine::undelay_all(SlotId slot) {
 
 void Machine::check_shutdown() {
   if (!drained() || gone_) return;
-  if (!std::exchange(told_drained_, true)) effects_->shutdown_drained();
-  if (roster_.sessions.empty()) {
+  if (!std::exchange(told_drained_, true)) effects_->shutdown_drained(at());
+  if (sessions_.all.empty()) {
     gone_ = true;
     note(position_);
-    effects_->pool_gone();
+    effects_->pool_gone(at());
   }
 }
 

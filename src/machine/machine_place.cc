@@ -19,8 +19,7 @@ WorkerIx Machine::choose(SlotId slot) const {
   switch (config_.assignment) {
     case Assignment::rendezvous: return open_[rendezvous_choose(placed.hash, open_places_)];
     case Assignment::jump: return open_[jump_choose(placed.hash, static_cast<std::uint32_t>(open_.size()))];
-    case Assignment::chosen:
-      return placed.target != kNone && roster_.workers[placed.target].open() ? placed.target : kNone;
+    case Assignment::chosen: return placed.target != kNone && workers_[placed.target].open() ? placed.target : kNone;
   }
   ASSERT(false);
 }
@@ -30,15 +29,15 @@ WorkerIx Machine::server_of(SlotId slot) const {
   if (served_.empty()) return kNone;
   const auto found = served_.find(table_.slots[slot].key);
   if (found == served_.end()) return kNone;
-  const auto open = std::find_if(found->second.rbegin(), found->second.rend(),
-                                 [&](WorkerIx ix) { return roster_.workers[ix].open(); });
+  const auto open =
+      std::find_if(found->second.rbegin(), found->second.rend(), [&](WorkerIx ix) { return workers_[ix].open(); });
   return open != found->second.rend() ? *open : kNone;
 }
 
 void Machine::on(const v1::Choose& record) {
   const SlotId slot = table_.find(record.key());
-  const WorkerIx ix = roster_.worker(record.worker());
-  if (slot == kNone || ix == kNone || !roster_.workers[ix].open() || config_.assignment != Assignment::chosen) {
+  const WorkerIx ix = workers_.find(record.worker());
+  if (slot == kNone || ix == kNone || !workers_[ix].open() || config_.assignment != Assignment::chosen) {
     return refuse_record();
   }
   if (server_of(slot) != kNone) return refuse_record();  // a served key is its server's, whatever is chosen
@@ -55,7 +54,7 @@ void Machine::retarget(SlotId slot, WorkerIx target) {
     set_state(slot, JobState::queued);  // its place in the old queue is void
     enqueue(slot);
   } else if (entry.state == JobState::running && entry.kind == JobKind::resident && placed.holder != target) {
-    roster_.workers[placed.holder].moves.push_back({slot, entry.stamp});
+    workers_[placed.holder].moves.push_back({slot, entry.stamp});
     mark(placed.holder);
   }
 }
@@ -78,17 +77,17 @@ void Machine::worker_opened(WorkerIx ix, WorkerIx replaced, bool inherits) {
         retarget(slot, server != kNone ? server : ix);
       }
     }
-    effects_->choices_due();
+    effects_->choices_due(at());
     return;
   }
-  const RosterWorker& worker = roster_.workers[ix];
+  const PoolWorker& worker = workers_[ix];
   if (config_.assignment != Assignment::rendezvous || (replaced != kNone && !inherits)) return retarget_all();
 
   const bool any_served = !served_.empty();
   const std::vector<SlotId> gained = table_.select([&](const Placed& placed) {
     if (placed.target == kNone) return true;  // or free
     if (inherits) return placed.target == replaced;
-    return rendezvous_prefers(placed.hash, worker.place, roster_.workers[placed.target].place);
+    return rendezvous_prefers(placed.hash, worker.place, workers_[placed.target].place);
   });
   table_.visit_each(gained, KeyTable::Ahead::slots, [&](SlotId slot) {
     if (table_.slots[slot].live) retarget(slot, any_served ? choose(slot) : ix);
@@ -103,16 +102,16 @@ void Machine::worker_closed(WorkerIx ix) {
     const std::vector<SlotId> lost = table_.select([=](const Placed& placed) { return placed.target == ix; });
     table_.visit_each(lost, KeyTable::Ahead::slots, [&](SlotId slot) { retarget(slot, choose(slot)); });
   }
-  if (config_.assignment == Assignment::chosen) effects_->choices_due();
+  if (config_.assignment == Assignment::chosen) effects_->choices_due(at());
 }
 
 void Machine::refresh_open() {
   open_.clear();
   open_places_.clear();
-  for (const WorkerIx ix : roster_.by_age) {
-    if (!roster_.workers[ix].open()) continue;
+  for (const WorkerIx ix : workers_.by_age) {
+    if (!workers_[ix].open()) continue;
     open_.push_back(ix);
-    open_places_.push_back(roster_.workers[ix].place);
+    open_places_.push_back(workers_[ix].place);
   }
 }
 
@@ -120,7 +119,7 @@ void Machine::refresh_open() {
 void Machine::enqueue(SlotId slot) {
   const WorkerIx ix = table_.placed[slot].target;
   if (ix == kNone) return;
-  RosterWorker& worker = roster_.workers[ix];
+  PoolWorker& worker = workers_[ix];
   const Slot& entry = table_.slots[slot];
   std::deque<QueueItem>& queue = last_chance(table_.head(slot)) ? worker.last_chances
                                  : entry.kind == JobKind::task  ? worker.tasks
@@ -137,8 +136,8 @@ bool Machine::last_chance(const KeptJob& job) const {
 
 std::uint32_t Machine::on_trial(std::uint64_t session) const {
   std::uint32_t count = 0;
-  for (const WorkerIx ix : roster_.by_age) {
-    if (roster_.workers[ix].session == session) count += roster_.workers[ix].on_trial;
+  for (const WorkerIx ix : workers_.by_age) {
+    if (workers_[ix].session == session) count += workers_[ix].on_trial;
   }
   return count;
 }
@@ -147,32 +146,32 @@ std::uint32_t Machine::on_trial(std::uint64_t session) const {
 void Machine::end_solo(SlotId slot) {
   if (!table_.slots[slot].solo) return;
   table_.slots[slot].solo = false;
-  RosterWorker& holder = roster_.workers[table_.placed[slot].holder];
+  PoolWorker& holder = workers_[table_.placed[slot].holder];
   --holder.on_trial;
   if (on_trial(holder.session) != 0) return;
-  for (const WorkerIx ix : roster_.by_age) {
-    if (roster_.workers[ix].session == holder.session && !roster_.workers[ix].last_chances.empty()) mark(ix);
+  for (const WorkerIx ix : workers_.by_age) {
+    if (workers_[ix].session == holder.session && !workers_[ix].last_chances.empty()) mark(ix);
   }
 }
 
 void Machine::mark(WorkerIx ix) {
-  if (roster_.workers[ix].dirty) return;
-  roster_.workers[ix].dirty = true;
+  if (workers_[ix].dirty) return;
+  workers_[ix].dirty = true;
   dirty_.push_back(ix);
 }
 
 void Machine::settle_queues() {
   for (std::size_t i = 0; i < dirty_.size(); ++i) {  // NOLINT(modernize-loop-convert): it may grow meanwhile
     const WorkerIx ix = dirty_[i];
-    roster_.workers[ix].dirty = false;
-    if (roster_.workers[ix].live) pump(ix);
+    workers_[ix].dirty = false;
+    if (workers_[ix].live) pump(ix);
   }
   dirty_.clear();
 }
 
 void Machine::pump(WorkerIx ix) {
   start_moves(ix);
-  RosterWorker& worker = roster_.workers[ix];
+  PoolWorker& worker = workers_[ix];
   if (worker.draining) return;
   grant_from(worker.residents, ix, [&] { return worker.starting < kStartingMax; });
   grant_from(worker.tasks, ix, [&] { return worker.tasks_held < worker.window; });
@@ -182,7 +181,7 @@ void Machine::pump(WorkerIx ix) {
 // One at a time would take days where a process has died twice with very many young keys. If several together kill
 // their holder it cannot be told which of them did: they are tried again with fewer, and in the end alone.
 void Machine::pump_last_chances(WorkerIx ix) {
-  RosterWorker& worker = roster_.workers[ix];
+  PoolWorker& worker = workers_[ix];
   std::size_t most = std::clamp<std::size_t>(worker.last_chances.size() / kTrialShare, 1, kTrialMax);
   for (std::size_t granted = 0; !worker.last_chances.empty();) {
     const QueueItem item = worker.last_chances.front();
@@ -221,7 +220,7 @@ bool Machine::valid(const QueueItem& item, JobState state) const {
 void Machine::grant(SlotId slot, WorkerIx ix, bool trial) {
   touch(slot);
   Slot& entry = table_.slots[slot];
-  RosterWorker& worker = roster_.workers[ix];
+  PoolWorker& worker = workers_[ix];
   ASSERT(table_.placed[slot].holder == kNone || MUTANT(grant_before_release) || MUTANT(tasks_overlap));
   KeptJob& job = table_.head(slot);
   table_.placed[slot].holder = ix;
@@ -250,12 +249,12 @@ void Machine::grant(SlotId slot, WorkerIx ix, bool trial) {
   note(entry.epoch);
   note(worker.age);
   const bool checkpoint = job.extra && job.extra->has_checkpoint && !MUTANT(checkpoint_not_restored);
-  effects_->granted({tenure_ref(slot), entry.kind, first, job.say, checkpoint, std::uint32_t{job.attempts} + 1,
-                     job.ticket, job.payload, checkpoint ? BytesView(job.extra->checkpoint) : BytesView()});
+  effects_->granted(at(), {tenure_ref(slot), entry.kind, first, job.say, checkpoint, std::uint32_t{job.attempts} + 1,
+                           job.ticket, job.payload, checkpoint ? BytesView(job.extra->checkpoint) : BytesView()});
 }
 
 void Machine::start_moves(WorkerIx ix) {
-  RosterWorker& worker = roster_.workers[ix];
+  PoolWorker& worker = workers_[ix];
   while (!worker.moves.empty() && worker.moving < kMovingMax) {
     const QueueItem item = worker.moves.front();
     worker.moves.pop_front();
@@ -295,13 +294,13 @@ void Machine::set_timer(SlotId slot, TimerKind kind, std::int64_t due_ms) {
   timers_.insert({entry.due_ms, entry.stamp, kind, slot});
 }
 
-void Machine::ask_stop(SlotId slot, StopReason reason) { effects_->stop_asked(tenure_ref(slot), reason); }
+void Machine::ask_stop(SlotId slot, StopReason reason) { effects_->stop_asked(at(), tenure_ref(slot), reason); }
 
 TenureRef Machine::tenure_ref(SlotId slot) const {
   const WorkerIx holder = table_.placed[slot].holder;
   const Slot& entry = table_.slots[slot];
   if (holder == kNone) return {0, {}, entry.key, entry.epoch};
-  return {roster_.workers[holder].session, roster_.workers[holder].id, entry.key, entry.epoch};
+  return {workers_[holder].session, workers_[holder].id, entry.key, entry.epoch};
 }
 
 }  // namespace tenure

@@ -98,7 +98,8 @@ Status Machine::restore(const std::vector<Bytes>& chunks) {
   shutting_down_ = fresh.shutting_down_;
   gone_ = fresh.gone_;
   config_ = fresh.config_;
-  roster_ = std::move(fresh.roster_);
+  sessions_ = std::move(fresh.sessions_);
+  workers_ = std::move(fresh.workers_);
   table_ = std::move(fresh.table_);
   timers_ = std::move(fresh.timers_);
   senders_ = std::move(fresh.senders_);
@@ -144,7 +145,7 @@ bool Machine::load_rest(const v1::Rest& rest, std::uint64_t items) {
   for (const v1::SessionState& state : rest.sessions()) {
     Session session{state.id(),     state.node(), state.host(),      state.pid(),         state.lease_ms(),
                     state.speaks(), state.age(),  state.last_beat(), state.beat_number(), state.joined_ms()};
-    if (!roster_.sessions.emplace(state.id(), std::move(session)).second) return false;
+    if (!sessions_.all.emplace(state.id(), std::move(session)).second) return false;
   }
   // Every number is free or has an item: so the room that is made is in proportion to the bytes that were read.
   const std::uint64_t slots_max = static_cast<std::uint64_t>(rest.slots_free_size()) + items;
@@ -152,9 +153,9 @@ bool Machine::load_rest(const v1::Rest& rest, std::uint64_t items) {
   if (rest.slots_end() > std::min<std::uint64_t>(slots_max, kSlotsMax)) return false;
   if (rest.jobs_end() > std::min<std::uint64_t>(jobs_max, kSlotsMax)) return false;
   for (const v1::WorkerState& state : rest.workers()) {
-    if (state.index() >= kWorkersMax || roster_.session(state.session()) == nullptr) return false;
-    if (roster_.workers.size() <= state.index()) roster_.workers.resize(state.index() + 1);
-    RosterWorker& worker = roster_.workers[state.index()];
+    if (state.index() >= kWorkersMax || sessions_.find(state.session()) == nullptr) return false;
+    workers_.make_room(state.index() + 1);
+    PoolWorker& worker = workers_[state.index()];
     if (worker.live) return false;
     worker.live = true;
     worker.id = state.id();
@@ -176,14 +177,15 @@ bool Machine::load_rest(const v1::Rest& rest, std::uint64_t items) {
     worker.moving = state.moving();
     worker.keys_held = state.keys_held();
     worker.on_trial = state.on_trial();
-    roster_.by_age.push_back(state.index());
+    workers_.by_age.push_back(state.index());
   }
-  roster_.ages = rest.ages();
+  sessions_.ages = rest.session_ages();
+  workers_.ages = rest.worker_ages();
   if (static_cast<std::size_t>(rest.kept_places_size()) > kPlacesKeptMax) return false;
   std::set<BytesView> kept;
   for (const v1::PlaceState& state : rest.kept_places()) {
     if (state.worker().empty() || !kept.insert(state.worker()).second) return false;
-    roster_.kept_places.push_back({state.worker(), state.seed()});
+    workers_.kept_places.push_back({state.worker(), state.seed()});
   }
 
   std::vector<std::uint32_t> slots_free;
@@ -210,7 +212,7 @@ bool Machine::load_rest(const v1::Rest& rest, std::uint64_t items) {
     if (served_.contains(state.key())) return false;
     std::vector<WorkerIx>& workers = served_[state.key()];
     for (const WorkerIx ix : state.workers()) {
-      if (ix >= roster_.workers.size() || !roster_.workers[ix].live) return false;
+      if (ix >= workers_.end() || !workers_[ix].live) return false;
       workers.push_back(ix);
     }
     if (workers.empty()) return false;

@@ -212,7 +212,7 @@ Bytes Machine::save_rest() const {
   config.set_backoff_cap_ms(static_cast<std::uint64_t>(config_.backoff_cap_ms));
   config.set_shard(config_.shard.index);
   config.set_shards(config_.shard.count);
-  for (const auto& [id, session] : roster_.sessions) {
+  for (const auto& [id, session] : sessions_.all) {
     v1::SessionState& state = *rest.add_sessions();
     state.set_id(id);
     state.set_node(session.node);
@@ -225,8 +225,8 @@ Bytes Machine::save_rest() const {
     state.set_beat_number(session.beat_number);
     state.set_joined_ms(session.joined_ms);
   }
-  for (const WorkerIx ix : roster_.by_age) {
-    const RosterWorker& worker = roster_.workers[ix];
+  for (const WorkerIx ix : workers_.by_age) {
+    const PoolWorker& worker = workers_[ix];
     v1::WorkerState& state = *rest.add_workers();
     state.set_index(ix);
     state.set_id(worker.id);
@@ -248,8 +248,9 @@ Bytes Machine::save_rest() const {
     state.set_keys_held(worker.keys_held);
     state.set_on_trial(worker.on_trial);
   }
-  rest.set_ages(roster_.ages);
-  for (const KeptPlace& place : roster_.kept_places) {
+  rest.set_session_ages(sessions_.ages);
+  rest.set_worker_ages(workers_.ages);
+  for (const KeptPlace& place : workers_.kept_places) {
     v1::PlaceState& state = *rest.add_kept_places();
     state.set_worker(place.worker);
     state.set_seed(place.seed);

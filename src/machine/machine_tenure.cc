@@ -30,21 +30,21 @@ void Machine::on(const v1::Started& record) {
     if (entry.state != JobState::running) return refuse_record();
     touch(slot);
     entry.started_ms = engine_ms_;
-    effects_->started(tenure_ref(slot));
+    effects_->started(at(), tenure_ref(slot));
     return tell(table_.head(slot).ticket, false,
-                {table_.head(slot).ticket, TicketState::started, Errc{}, entry.epoch, roster_.workers[holder].id, {}});
+                {table_.head(slot).ticket, TicketState::started, Errc{}, entry.epoch, workers_[holder].id, {}});
   }
   if (entry.state != JobState::starting) return refuse_record();
 
   touch(slot);
-  RosterWorker& worker = roster_.workers[holder];
+  PoolWorker& worker = workers_[holder];
   --worker.starting;
   mark(holder);
   set_state(slot, JobState::running);
   entry.started_ms = engine_ms_;
   if (entry.solo) set_timer(slot, TimerKind::solo, log_time_ms_ + solo_ms(table_.head(slot)));
   KeptJob& job = table_.head(slot);
-  effects_->started(tenure_ref(slot));
+  effects_->started(at(), tenure_ref(slot));
   tell(job.ticket, false, {job.ticket, TicketState::started, Errc{}, entry.epoch, worker.id, {}});
 
   if (entry.stop_wanted || shutting_down_) {
@@ -53,7 +53,7 @@ void Machine::on(const v1::Started& record) {
   }
   if (job.extra) {
     for (const Message& message : job.extra->messages) {
-      effects_->message(tenure_ref(slot), message.number, message.text);
+      effects_->message(at(), tenure_ref(slot), message.number, message.text);
     }
   }
   if (table_.placed[slot].target != holder) worker.moves.push_back({slot, entry.stamp});
@@ -159,7 +159,7 @@ void Machine::bury(SlotId slot, bool quarantined, BytesView error) {
   std::uint64_t letter = table_.slots[slot].epoch;
   while (dead_.contains(letter)) letter += config_.shard.count;
   tell_failed(job, table_.slots[slot].epoch, error);
-  effects_->buried(table_.slots[slot].key, letter, quarantined);
+  effects_->buried(at(), table_.slots[slot].key, letter, quarantined);
   settle_stop(job);
   if (quarantined && !past_.empty() && past_.back().epoch == table_.slots[slot].epoch) past_.back().quarantined = true;
   dead_[letter] = {table_.slots[slot].key,
@@ -220,8 +220,8 @@ void Machine::end_tenure(SlotId slot, TenureEnd why) {
   const WorkerIx ix = table_.placed[slot].holder;
   if (ix == kNone) return;
   Slot& entry = table_.slots[slot];
-  RosterWorker& worker = roster_.workers[ix];
-  effects_->ended(tenure_ref(slot), why);
+  PoolWorker& worker = workers_[ix];
+  effects_->ended(at(), tenure_ref(slot), why);
   note(entry.epoch);
   if (entry.kind == JobKind::task) {
     --worker.tasks_held;

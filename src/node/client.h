@@ -81,7 +81,7 @@ class Client final : private ReplicaEvents, private AppenderEvents {
   void nudge();
 
   // While folding.
-  void settled(const Settlement& settlement) override { tickets_.tell(settlement); }
+  void settled(const At& /*at*/, const Settlement& settlement) override { tickets_.tell(settlement); }
   void applied() override;
   void reloaded() override;
   void history_lost() override { replica_->resume(); }

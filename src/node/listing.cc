@@ -50,10 +50,9 @@ void list_jobs(const Machine& machine, const v1::ListJobs& query, std::size_t mo
 }
 
 void list_workers(const Machine& machine, const Observer& observer, v1::Told& told) {
-  const Roster& roster = machine.roster();
-  for (const WorkerIx ix : roster.by_age) {
-    const RosterWorker& worker = roster.workers[ix];
-    const Session* session = roster.session(worker.session);
+  for (const WorkerIx ix : machine.workers().by_age) {
+    const PoolWorker& worker = machine.workers()[ix];
+    const Session* session = machine.sessions().find(worker.session);
     if (session == nullptr) continue;
     v1::ListedWorker& listed = *told.add_workers();
     listed.set_id(worker.id);

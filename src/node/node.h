@@ -200,27 +200,27 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   void break_down(const Error& error);
 
   // ReplicaEvents.
-  void granted(const Grant& grant) override;
-  void started(const TenureRef& tenure) override;
-  void stop_asked(const TenureRef& tenure, StopReason reason) override;
-  void message(const TenureRef& tenure, std::uint64_t number, BytesView text) override;
-  void ended(const TenureRef& tenure, TenureEnd why) override;
-  void buried(BytesView key, std::uint64_t id, bool quarantined) override;
-  void settled(const Settlement& settlement) override;
-  void answer_due(const Settlement& settlement) override;
-  void joined(std::uint64_t session) override;
-  void beat_seen(const SeenBeat& beat) override;
-  void session_ended(std::uint64_t session, SessionEnd how) override;
-  void worker_added(std::uint64_t session, BytesView worker) override;
-  void worker_refused(std::uint64_t session, BytesView worker, Errc why) override;
-  void worker_removed(std::uint64_t session, BytesView worker) override;
-  void choice_due(BytesView key) override;
-  void choices_due() override;
-  void saved(std::uint64_t position) override;
-  void asked(const v1::Ask& ask) override { steward_.asked(ask); }
-  void shutdown_began() override;
-  void shutdown_drained() override;
-  void pool_gone() override;
+  void granted(const At& at, const Grant& grant) override;
+  void started(const At& at, const TenureRef& tenure) override;
+  void stop_asked(const At& at, const TenureRef& tenure, StopReason reason) override;
+  void message(const At& at, const TenureRef& tenure, std::uint64_t number, BytesView text) override;
+  void ended(const At& at, const TenureRef& tenure, TenureEnd why) override;
+  void buried(const At& at, BytesView key, std::uint64_t id, bool quarantined) override;
+  void settled(const At& at, const Settlement& settlement) override;
+  void answer_due(const At& at, const Settlement& settlement) override;
+  void joined(const At& at, std::uint64_t session) override;
+  void beat_seen(const At& at, const SeenBeat& beat) override;
+  void session_ended(const At& at, std::uint64_t session, SessionEnd how) override;
+  void worker_added(const At& at, std::uint64_t session, BytesView worker) override;
+  void worker_refused(const At& at, std::uint64_t session, BytesView worker, Errc why) override;
+  void worker_removed(const At& at, std::uint64_t session, BytesView worker) override;
+  void choice_due(const At& at, BytesView key) override;
+  void choices_due(const At& at) override;
+  void saved(const At& at, std::uint64_t position) override;
+  void asked(const At&, const v1::Ask& ask) override { steward_.asked(ask); }
+  void shutdown_began(const At& at) override;
+  void shutdown_drained(const At& at) override;
+  void pool_gone(const At& at) override;
   void applied() override;
   void reloaded() override;
   void history_lost() override;

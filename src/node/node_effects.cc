@@ -18,47 +18,47 @@ bool Node::living(std::uint64_t session) const {
   return session == session_ && (phase_ == Phase::joining || phase_ == Phase::member || phase_ == Phase::leaving);
 }
 
-void Node::granted(const Grant& grant) {
+void Node::granted(const At& at, const Grant& grant) {
   epoch_seen_ = std::max(epoch_seen_, grant.tenure.epoch);
-  if (Effects* watcher = events_.watcher()) watcher->granted(grant);
+  if (Effects* watcher = events_.watcher()) watcher->granted(at, grant);
   if (runtime_) runtime_->granted(grant);
 }
 
-void Node::started(const TenureRef& tenure) {
-  if (Effects* watcher = events_.watcher()) watcher->started(tenure);
+void Node::started(const At& at, const TenureRef& tenure) {
+  if (Effects* watcher = events_.watcher()) watcher->started(at, tenure);
 }
 
-void Node::stop_asked(const TenureRef& tenure, StopReason reason) {
-  if (Effects* watcher = events_.watcher()) watcher->stop_asked(tenure, reason);
+void Node::stop_asked(const At& at, const TenureRef& tenure, StopReason reason) {
+  if (Effects* watcher = events_.watcher()) watcher->stop_asked(at, tenure, reason);
   const Nanos patience = std::chrono::milliseconds(machine().config().worker_shutdown_ttl_ms);
   if (runtime_) runtime_->stop_asked(tenure, reason, patience);
 }
 
-void Node::message(const TenureRef& tenure, std::uint64_t number, BytesView text) {
-  if (Effects* watcher = events_.watcher()) watcher->message(tenure, number, text);
+void Node::message(const At& at, const TenureRef& tenure, std::uint64_t number, BytesView text) {
+  if (Effects* watcher = events_.watcher()) watcher->message(at, tenure, number, text);
   if (runtime_) runtime_->message(tenure, number, text);
 }
 
-void Node::ended(const TenureRef& tenure, TenureEnd why) {
-  if (Effects* watcher = events_.watcher()) watcher->ended(tenure, why);
+void Node::ended(const At& at, const TenureRef& tenure, TenureEnd why) {
+  if (Effects* watcher = events_.watcher()) watcher->ended(at, tenure, why);
   if (runtime_) runtime_->ended(tenure);
 }
 
-void Node::buried(BytesView key, std::uint64_t id, bool quarantined) {
-  if (Effects* watcher = events_.watcher()) watcher->buried(key, id, quarantined);
+void Node::buried(const At& at, BytesView key, std::uint64_t id, bool quarantined) {
+  if (Effects* watcher = events_.watcher()) watcher->buried(at, key, id, quarantined);
 }
 
-void Node::settled(const Settlement& settlement) {
-  if (Effects* watcher = events_.watcher()) watcher->settled(settlement);
+void Node::settled(const At& at, const Settlement& settlement) {
+  if (Effects* watcher = events_.watcher()) watcher->settled(at, settlement);
   tickets_.tell(settlement);
 }
 
-void Node::answer_due(const Settlement& settlement) {
-  if (Effects* watcher = events_.watcher()) watcher->answer_due(settlement);
+void Node::answer_due(const At& at, const Settlement& settlement) {
+  if (Effects* watcher = events_.watcher()) watcher->answer_due(at, settlement);
 }
 
-void Node::joined(std::uint64_t session) {
-  if (Effects* watcher = events_.watcher()) watcher->joined(session);
+void Node::joined(const At& at, std::uint64_t session) {
+  if (Effects* watcher = events_.watcher()) watcher->joined(at, session);
   roster_changed_ = true;
   if (!living(session)) {
     if (world_.known_death != nullptr && phase_ != Phase::loading) world_.known_death->watch(session);
@@ -69,8 +69,8 @@ void Node::joined(std::uint64_t session) {
   post_to_heart([session](Heart& heart) { heart.confirmed(session, 0); });
 }
 
-void Node::beat_seen(const SeenBeat& beat) {
-  if (Effects* watcher = events_.watcher()) watcher->beat_seen(beat);
+void Node::beat_seen(const At& at, const SeenBeat& beat) {
+  if (Effects* watcher = events_.watcher()) watcher->beat_seen(at, beat);
   replica_.note_read(beat.session, beat.read);
   if (living(beat.session)) {
     post_to_heart([session = beat.session, number = beat.number](Heart& heart) { heart.confirmed(session, number); });
@@ -83,8 +83,8 @@ void Node::beat_seen(const SeenBeat& beat) {
   if (beat.digest_position != 0) compare_digest(beat.session, beat.digest_position, beat.digest);
 }
 
-void Node::session_ended(std::uint64_t session, SessionEnd how) {
-  if (Effects* watcher = events_.watcher()) watcher->session_ended(session, how);
+void Node::session_ended(const At& at, std::uint64_t session, SessionEnd how) {
+  if (Effects* watcher = events_.watcher()) watcher->session_ended(at, session, how);
   roster_changed_ = true;
   observer_.forget(session);
   replica_.forget_reader(session);
@@ -95,8 +95,8 @@ void Node::session_ended(std::uint64_t session, SessionEnd how) {
   fence(FenceReason::expired);
 }
 
-void Node::worker_added(std::uint64_t session, BytesView worker) {
-  if (Effects* watcher = events_.watcher()) watcher->worker_added(session, worker);
+void Node::worker_added(const At& at, std::uint64_t session, BytesView worker) {
+  if (Effects* watcher = events_.watcher()) watcher->worker_added(at, session, worker);
   const auto own = workers_.find(worker);
   if (!living(session) || own == workers_.end()) return;
   own->second.added = true;
@@ -105,8 +105,8 @@ void Node::worker_added(std::uint64_t session, BytesView worker) {
 }
 
 // The id is still another's: a worker that was killed and came back finds its former life not yet expired.
-void Node::worker_refused(std::uint64_t session, BytesView worker, Errc why) {
-  if (Effects* watcher = events_.watcher()) watcher->worker_refused(session, worker, why);
+void Node::worker_refused(const At& at, std::uint64_t session, BytesView worker, Errc why) {
+  if (Effects* watcher = events_.watcher()) watcher->worker_refused(at, session, worker, why);
   if (!living(session)) return;
   events_.worker_refused(worker, why);
   // No later try would fare better, unless in another session.
@@ -119,8 +119,8 @@ void Node::worker_refused(std::uint64_t session, BytesView worker, Errc why) {
   }
 }
 
-void Node::worker_removed(std::uint64_t session, BytesView worker) {
-  if (Effects* watcher = events_.watcher()) watcher->worker_removed(session, worker);
+void Node::worker_removed(const At& at, std::uint64_t session, BytesView worker) {
+  if (Effects* watcher = events_.watcher()) watcher->worker_removed(at, session, worker);
   const auto own = workers_.find(worker);
   if (own == workers_.end()) return;
   if (living(session)) {
@@ -132,26 +132,26 @@ void Node::worker_removed(std::uint64_t session, BytesView worker) {
   }
 }
 
-void Node::choice_due(BytesView key) { steward_.choice_due(key); }
+void Node::choice_due(const At& /*at*/, BytesView key) { steward_.choice_due(key); }
 
-void Node::choices_due() { steward_.choices_due(); }
+void Node::choices_due(const At& /*at*/) { steward_.choices_due(); }
 
-void Node::saved(std::uint64_t position) { replica_.note_saved(position); }
+void Node::saved(const At& /*at*/, std::uint64_t position) { replica_.note_saved(position); }
 
-void Node::shutdown_began() {
-  if (Effects* watcher = events_.watcher()) watcher->shutdown_began();
+void Node::shutdown_began(const At& at) {
+  if (Effects* watcher = events_.watcher()) watcher->shutdown_began(at);
 }
 
-void Node::shutdown_drained() {
-  if (Effects* watcher = events_.watcher()) watcher->shutdown_drained();
+void Node::shutdown_drained(const At& at) {
+  if (Effects* watcher = events_.watcher()) watcher->shutdown_drained(at);
   if (runtime_ && options_.leaves_at_shutdown) closing_ = true;
 }
 
-void Node::pool_gone() {
-  if (Effects* watcher = events_.watcher()) watcher->pool_gone();
+void Node::pool_gone(const At& at) {
+  if (Effects* watcher = events_.watcher()) watcher->pool_gone(at);
   // The member that left last removes the data. One that merely looks on is told.
   if (runtime_ && session_ != 0) {
-    ended_pool_ = machine().roster().sessions.empty() && phase_ == Phase::over;
+    ended_pool_ = machine().sessions().all.empty() && phase_ == Phase::over;
   } else {
     events_.pool_gone();
   }
@@ -179,8 +179,8 @@ void Node::applied() {
                            ": it has stopped; restart it, and report this"});
   }
   if (std::exchange(roster_changed_, false)) {
-    const Session* own = machine().roster().session(session_);
-    if (own != nullptr) replica_.set_rank(machine().roster().rank(*own));
+    const Session* own = machine().sessions().find(session_);
+    if (own != nullptr) replica_.set_rank(machine().sessions().rank(*own));
   }
   if (std::exchange(digest_due_, false)) {
     post_to_heart([position = replica_.position(), digest = machine().digest()](Heart& heart) {
@@ -251,7 +251,7 @@ void Node::gone(std::uint64_t session) { offer_end(session, v1::End::CRASHED); }
 // Sessions that came and went while the log was read are of no interest; those that are left are.
 void Node::watch_all() {
   if (world_.known_death == nullptr) return;
-  for (const auto& [session, state] : machine().roster().sessions) {
+  for (const auto& [session, state] : machine().sessions().all) {
     if (session != session_) world_.known_death->watch(session);
   }
 }
@@ -274,10 +274,10 @@ void Node::compare_digest(std::uint64_t session, Position position, std::uint64_
 
   std::size_t with = 1;
   std::size_t against = 0;
-  bool eldest_with = machine().roster().eldest()->id == session_;
+  bool eldest_with = machine().sessions().eldest()->id == session_;
   for (const auto& [other, agrees] : digests_) {
     ++(agrees ? with : against);
-    if (agrees && machine().roster().eldest()->id == other) eldest_with = true;
+    if (agrees && machine().sessions().eldest()->id == other) eldest_with = true;
   }
   if (against > with || (against == with && !eldest_with)) diverged_ = position;
 }

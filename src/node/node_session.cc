@@ -48,7 +48,7 @@ void Node::reach_end() {
   // What is left of the history may still have sessions that this node gave up: the last one, and those before it whose
   // ends were lost. Until they are over nobody gets what they held.
   for (const std::uint64_t former : former_) {
-    if (machine().roster().session(former) != nullptr) offer_end(former, v1::End::FENCED);
+    if (machine().sessions().find(former) != nullptr) offer_end(former, v1::End::FENCED);
   }
   watch_all();
   events_.caught_up();
@@ -202,9 +202,9 @@ void Node::check_leaving() {
   }
   bool holding = runtime_->running() != 0;
   for (auto& [id, worker] : workers_) {
-    const WorkerIx ix = machine().roster().worker(id);
-    if (ix == kNone || machine().roster().workers[ix].session != session_) continue;
-    const RosterWorker& state = machine().roster().workers[ix];
+    const WorkerIx ix = machine().workers().find(id);
+    if (ix == kNone || machine().workers()[ix].session != session_) continue;
+    const PoolWorker& state = machine().workers()[ix];
     const bool empty = state.draining && state.keys_held == 0;
     holding = holding || !empty;
     if (worker.removing && empty && !std::exchange(worker.removed, true)) {

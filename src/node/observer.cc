@@ -56,7 +56,7 @@ void Observer::in_touch() {
 
 void Observer::reset() {
   heard_.clear();
-  for (const auto& [id, session] : roster().sessions) heard(id, session.last_beat);
+  for (const auto& [id, session] : sessions().all) heard(id, session.last_beat);
 }
 
 // What was heard in a span that does not count was put too far ahead on the touch clock. It is now at the latest.
@@ -74,8 +74,8 @@ Nanos Observer::silence(std::uint64_t session) const {
 
 // A lease, and a little more for each session that is elder than this node's and not itself the one in question.
 Nanos Observer::patience(std::uint64_t session) const {
-  const Session* other = roster().session(session);
-  const Session* own = roster().session(own_);
+  const Session* other = sessions().find(session);
+  const Session* own = sessions().find(own_);
   if (other == nullptr || own == nullptr) return Nanos::max();
   Nanos lease = std::chrono::milliseconds(other->lease_ms);
   if (MUTANT(observer_lease_short)) lease /= 2;
@@ -84,19 +84,19 @@ Nanos Observer::patience(std::uint64_t session) const {
 
 // Those who speak before this node about that session.
 std::size_t Observer::elders(std::uint64_t session) const {
-  const Session* other = roster().session(session);
-  const Session* own = roster().session(own_);
-  return roster().rank(*own) - (other->age < own->age ? 1 : 0);
+  const Session* other = sessions().find(session);
+  const Session* own = sessions().find(own_);
+  return sessions().rank(*own) - (other->age < own->age ? 1 : 0);
 }
 
 // What has been said is not said again: if it gets lost the lease will tell.
 void Observer::speak_of_dead() {
   dead_timer_.cancel();
-  if (own_ == 0 || roster().session(own_) == nullptr) return;
+  if (own_ == 0 || sessions().find(own_) == nullptr) return;
   std::optional<Instant> next;
   for (auto dead = dead_.begin(); dead != dead_.end();) {
     const std::uint64_t session = dead->first;
-    const bool there = session != own_ && roster().session(session) != nullptr;
+    const bool there = session != own_ && sessions().find(session) != nullptr;
     const Instant turn = there ? dead->second + kTurnToSpeak * static_cast<std::int64_t>(elders(session)) : Instant{};
     if (there && turn > loop_.now()) {
       next = next ? std::min(*next, turn) : turn;

@@ -46,7 +46,7 @@ class Observer {
   void known_dead(std::uint64_t session);
   // For how long nothing was heard of the session, be it this node's own, while this node was in touch.
   Nanos silence(std::uint64_t session) const;
-  // After a reload: everybody in the roster counts as heard now.
+  // After a reload: every session counts as heard now.
   void reset();
 
  private:
@@ -64,7 +64,7 @@ class Observer {
   void judge();
   void arm();
 
-  const Roster& roster() const { return replica_.machine().roster(); }
+  const SessionTable& sessions() const { return replica_.machine().sessions(); }
 
   Loop& loop_;
   const Replica& replica_;

@@ -301,7 +301,7 @@ void Replica::trim() {
 
 Retention::Members Replica::members() const {
   Retention::Members pool{.read_by_all = cursor_.position, .log_bytes = bytes_applied_};
-  for (const auto& [id, session] : machine_->roster().sessions) {
+  for (const auto& [id, session] : machine_->sessions().all) {
     pool.lease = std::max<Nanos>(pool.lease, std::chrono::milliseconds(session.lease_ms));
     const auto said = read_by_.find(id);
     pool.read_by_all = std::min(pool.read_by_all, said == read_by_.end() ? 0 : said->second);

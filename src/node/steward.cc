@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "machine/answer_state.h"
+#include "machine/answers/answer_state.h"
 #include "node/listing.h"
 #include "tenure/v1/record.pb.h"
 
@@ -28,12 +28,12 @@ void Steward::reset() {
 }
 
 void Steward::look(const Machine& machine, std::uint64_t session, Instant applied_at) {
-  const Session* own = machine.roster().session(session);
+  const Session* own = machine.sessions().find(session);
   if (own == nullptr) {
     asked_.clear();
     return tick_.cancel();
   }
-  const std::size_t rank = machine.roster().rank(*own);
+  const std::size_t rank = machine.sessions().rank(*own);
   arm_tick(machine, rank, applied_at);
   if (rank != 0) {
     asked_.clear();
@@ -98,8 +98,8 @@ void Steward::choose(const Machine& machine) {
   if (!choose_ || machine.config().assignment != Assignment::chosen) return;
   if (!all_due_ && keys_due_.empty()) return;
   std::vector<WorkerView> workers;
-  for (const WorkerIx ix : machine.roster().by_age) {
-    const RosterWorker& worker = machine.roster().workers[ix];
+  for (const WorkerIx ix : machine.workers().by_age) {
+    const PoolWorker& worker = machine.workers()[ix];
     if (worker.open()) workers.push_back({worker.id, worker.place.weight});
   }
   if (workers.empty()) return;
@@ -127,7 +127,7 @@ void Steward::choose_one(const JobInfo& job, const std::vector<WorkerView>& work
 
 void Steward::switch_version(const Machine& machine) {
   std::uint32_t spoken = kMachineVersion;
-  for (const auto& [id, session] : machine.roster().sessions) spoken = std::min(spoken, session.speaks);
+  for (const auto& [id, session] : machine.sessions().all) spoken = std::min(spoken, session.speaks);
   if (spoken <= machine.version() || spoken <= switching_to_) return;
   switching_to_ = spoken;
   v1::Record record;

@@ -135,7 +135,7 @@ void PoolCore::count_answers() {
 // find it gone before having read how it ended.
 void PoolCore::caught_up() {
   const Machine& machine = node_->machine();
-  const bool empty = machine.roster().sessions.empty() && machine.keys() == 0;
+  const bool empty = machine.sessions().all.empty() && machine.keys() == 0;
   const bool ended = saw_shutdown_ ? !machine.shutting_down() : shutting_down_ && empty;
   bool looks_on = false;
   hear([&](Heard& heard) {
@@ -176,7 +176,7 @@ void PoolCore::fenced(std::uint64_t session, FenceReason reason) {
 }
 
 void PoolCore::applied(const Machine& machine) {
-  has_members_ = !machine.roster().sessions.empty();
+  has_members_ = !machine.sessions().all.empty();
   // A state that is empty again is what the last member leaves behind.
   const bool seen =
       std::exchange(saw_shutdown_, machine.shutting_down() || (saw_shutdown_ && !has_members_ && machine.keys() == 0));

@@ -45,7 +45,7 @@ void Testimony::apply(const Entry& entry, std::int64_t engine_ns) {
   heard_.clear();
   machine_->apply({entry.position, entry.time_ms, entry.data}, *this);
   for (const std::uint64_t session : heard_) {
-    if (const Session* found = machine_->roster().session(session); found != nullptr) {
+    if (const Session* found = machine_->sessions().find(session); found != nullptr) {
       lease(session, time_ns_ + found->lease_ms * 1'000'000LL);
     }
   }
@@ -99,16 +99,16 @@ void Testimony::note_dispatches(const Entry& entry) {
   }
 }
 
-void Testimony::granted(const Grant& grant) {
+void Testimony::granted(const At&, const Grant& grant) {
   say("log.granted", position_, grant.tenure.session, Bytes(grant.tenure.key), grant.tenure.epoch, grant.ticket,
       grant.first ? 1 : 0);
 }
 
-void Testimony::ended(const TenureRef& tenure, TenureEnd /*why*/) {
+void Testimony::ended(const At&, const TenureRef& tenure, TenureEnd /*why*/) {
   say("log.ended", position_, Bytes(tenure.key), tenure.epoch);
 }
 
-void Testimony::settled(const Settlement& settlement) {
+void Testimony::settled(const At&, const Settlement& settlement) {
   static constexpr std::array<const char*, 6> kSteps{"accepted", "refused", "started", "done", "failed", "stopped"};
   static_assert(static_cast<int>(TicketState::accepted) == 0 && static_cast<int>(TicketState::stopped) == 5);
   if (settlement.state == TicketState::failed) failed_last_ = settlement.ticket;
@@ -117,13 +117,13 @@ void Testimony::settled(const Settlement& settlement) {
 }
 
 // The job's ticket was told of its failure just before.
-void Testimony::buried(BytesView /*key*/, std::uint64_t /*dead_id*/, bool /*quarantined*/) {
+void Testimony::buried(const At&, BytesView /*key*/, std::uint64_t /*dead_id*/, bool /*quarantined*/) {
   say("log.buried", position_, failed_last_);
 }
 
-void Testimony::beat_seen(const SeenBeat& beat) { heard_.push_back(beat.session); }
+void Testimony::beat_seen(const At&, const SeenBeat& beat) { heard_.push_back(beat.session); }
 
-void Testimony::session_ended(std::uint64_t session, SessionEnd how) {
+void Testimony::session_ended(const At&, std::uint64_t session, SessionEnd how) {
   std::erase(heard_, session);
   if (how == SessionEnd::expired) return say("log.expired", position_, session);
   lease(session, time_ns_);

@@ -44,13 +44,13 @@ class Testimony final : private Effects {
   void apply(const Entry& entry, std::int64_t engine_ns);
   void note_dispatches(const Entry& entry);
 
-  void granted(const Grant& grant) override;
-  void ended(const TenureRef& tenure, TenureEnd why) override;
-  void settled(const Settlement& settlement) override;
-  void buried(BytesView key, std::uint64_t dead_id, bool quarantined) override;
-  void joined(std::uint64_t session) override { heard_.push_back(session); }
-  void beat_seen(const SeenBeat& beat) override;
-  void session_ended(std::uint64_t session, SessionEnd how) override;
+  void granted(const At&, const Grant& grant) override;
+  void ended(const At&, const TenureRef& tenure, TenureEnd why) override;
+  void settled(const At&, const Settlement& settlement) override;
+  void buried(const At&, BytesView key, std::uint64_t dead_id, bool quarantined) override;
+  void joined(const At&, std::uint64_t session) override { heard_.push_back(session); }
+  void beat_seen(const At&, const SeenBeat& beat) override;
+  void session_ended(const At&, std::uint64_t session, SessionEnd how) override;
 
   std::unique_ptr<Machine> machine_ = std::make_unique<Machine>();
   std::map<Position, Entry> entries_;

@@ -15,21 +15,21 @@ class Reader final : public Effects {
  public:
   std::uint64_t sum = 0;
 
-  void granted(const Grant& grant) override {
+  void granted(const At&, const Grant& grant) override {
     read(grant.tenure);
     sum += hash_bytes(grant.payload) + hash_bytes(grant.checkpoint);
   }
-  void started(const TenureRef& tenure) override { read(tenure); }
-  void stop_asked(const TenureRef& tenure, StopReason) override { read(tenure); }
-  void message(const TenureRef& tenure, std::uint64_t, BytesView text) override {
+  void started(const At&, const TenureRef& tenure) override { read(tenure); }
+  void stop_asked(const At&, const TenureRef& tenure, StopReason) override { read(tenure); }
+  void message(const At&, const TenureRef& tenure, std::uint64_t, BytesView text) override {
     read(tenure);
     sum += hash_bytes(text);
   }
-  void ended(const TenureRef& tenure, TenureEnd) override { read(tenure); }
-  void buried(BytesView key, std::uint64_t, bool) override { sum += hash_bytes(key); }
-  void settled(const Settlement& settlement) override { read(settlement); }
-  void answer_due(const Settlement& settlement) override { read(settlement); }
-  void worker_removed(std::uint64_t, BytesView worker) override { sum += hash_bytes(worker); }
+  void ended(const At&, const TenureRef& tenure, TenureEnd) override { read(tenure); }
+  void buried(const At&, BytesView key, std::uint64_t, bool) override { sum += hash_bytes(key); }
+  void settled(const At&, const Settlement& settlement) override { read(settlement); }
+  void answer_due(const At&, const Settlement& settlement) override { read(settlement); }
+  void worker_removed(const At&, std::uint64_t, BytesView worker) override { sum += hash_bytes(worker); }
 
  private:
   void read(const TenureRef& tenure) { sum += hash_bytes(tenure.worker) + hash_bytes(tenure.key); }
@@ -109,7 +109,7 @@ inline void exercise(Machine& machine, Feeder& feeder) {
   }
   for (const Known& job : known()) feeder.feed(rec::released_with(job.key, job.epoch, "b"));
   expect_restorable(machine);
-  const auto sessions = machine.roster().sessions;
+  const auto sessions = machine.sessions().all;
   for (const auto& [id, session] : sessions) {
     if (id != 0xabcdef) feeder.feed(rec::end(id, id % 2 == 0 ? v1::End::CRASHED : v1::End::LEFT));
   }

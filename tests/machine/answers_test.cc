@@ -70,7 +70,7 @@ TEST(Answers, WhenTheEldestGoesTheyAreTheNextOnesInTheirOrder) {
   ASSERT_EQ(pool.seen().answers_due.size(), 2U);
   EXPECT_EQ(pool.seen().answers_due[0].ticket, first);
   EXPECT_EQ(pool.seen().answers_due[1].ticket, second);
-  EXPECT_EQ(pool.machine().roster().eldest()->id, next);
+  EXPECT_EQ(pool.machine().sessions().eldest()->id, next);
 }
 
 // Nobody was there to say it: the first to join is the eldest, and it is due from that one.

@@ -20,7 +20,7 @@ class Auditor final : public Effects {
   // What was found wrong, in words; empty if nothing was.
   const std::vector<Bytes>& faults() const { return faults_; }
 
-  void granted(const Grant& grant) override {
+  void granted(const At&, const Grant& grant) override {
     const Bytes key(grant.tenure.key);
     check(!held_.contains(key), "granted twice: " + key);
     check(grant.tenure.epoch > last_epoch_, "an epoch that does not grow: " + key);
@@ -30,15 +30,17 @@ class Auditor final : public Effects {
     held_[key] = {grant.tenure.epoch, Bytes(grant.tenure.worker), grant.tenure.session};
     fresh_.erase(grant.ticket);
   }
-  void ended(const TenureRef& tenure, TenureEnd) override {
+  void ended(const At&, const TenureRef& tenure, TenureEnd) override {
     check_present(tenure, "ended");
     held_.erase(Bytes(tenure.key));
   }
-  void started(const TenureRef& tenure) override { check_present(tenure, "started"); }
-  void stop_asked(const TenureRef& tenure, StopReason) override { check_present(tenure, "asked to stop"); }
-  void message(const TenureRef& tenure, std::uint64_t, BytesView) override { check_present(tenure, "messaged"); }
+  void started(const At&, const TenureRef& tenure) override { check_present(tenure, "started"); }
+  void stop_asked(const At&, const TenureRef& tenure, StopReason) override { check_present(tenure, "asked to stop"); }
+  void message(const At&, const TenureRef& tenure, std::uint64_t, BytesView) override {
+    check_present(tenure, "messaged");
+  }
 
-  void settled(const Settlement& settlement) override {
+  void settled(const At&, const Settlement& settlement) override {
     if (use_of(settlement.ticket) != TicketUse::dispatch) return;
     const std::uint64_t ticket = settlement.ticket;
     switch (settlement.state) {
@@ -59,7 +61,7 @@ class Auditor final : public Effects {
     }
   }
   // What is buried may be retried, or stopped, and is settled once more then.
-  void buried(BytesView, std::uint64_t, bool) override {
+  void buried(const At&, BytesView, std::uint64_t, bool) override {
     check(failed_ != 0, "buried without having failed");
     open_.insert(failed_);
   }
@@ -99,7 +101,7 @@ class Auditor final : public Effects {
       const auto found = held_.find(key);
       check(found != held_.end() && found->second.epoch == state.epoch() && found->second.worker == holder->id(),
             "held, but that was not said: " + key);
-      check(machine.roster().session(holder->session()) != nullptr, "held by a session that has ended: " + key);
+      check(machine.sessions().find(holder->session()) != nullptr, "held by a session that has ended: " + key);
     }
     check(held == held_.size(), "said to be held, but is not");
   }

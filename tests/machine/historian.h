@@ -44,7 +44,7 @@ class Historian {
 
   v1::Record record(const Machine& machine) {
     const std::size_t dice = below(100);
-    if (machine.roster().by_age.size() < 2 && dice < 30) return grow(machine);
+    if (machine.workers().by_age.size() < 2 && dice < 30) return grow(machine);
     if (dice < 35) return holders_word(machine);
     if (dice < 60) return users_word(machine);
     if (dice < 75) return members_word(machine);
@@ -72,19 +72,19 @@ class Historian {
   }
 
   std::uint64_t session(const Machine& machine) {
-    const auto& sessions = machine.roster().sessions;
+    const auto& sessions = machine.sessions().all;
     if (sessions.empty() || chance(4)) return 1 + below(40);
     auto at = sessions.begin();
     std::advance(at, below(sessions.size()));
     return at->first;
   }
   Bytes worker(const Machine& machine) {
-    const auto& by_age = machine.roster().by_age;
-    return by_age.empty() || chance(5) ? name() : machine.roster().workers[by_age[below(by_age.size())]].id;
+    const auto& by_age = machine.workers().by_age;
+    return by_age.empty() || chance(5) ? name() : machine.workers()[by_age[below(by_age.size())]].id;
   }
 
   v1::Record grow(const Machine& machine) {
-    if (machine.roster().sessions.size() < 2 || chance(30)) {
+    if (machine.sessions().all.size() < 2 || chance(30)) {
       v1::Record join = rec::join(++sessions_);
       if (chance(5)) join.mutable_join()->set_epoch_floor(entropy_.next() >> (2 + below(60)));
       return join;
@@ -99,7 +99,7 @@ class Historian {
 
   v1::Record members_word(const Machine& machine) {
     const std::uint64_t who = session(machine);
-    const Session* known = machine.roster().session(who);
+    const Session* known = machine.sessions().find(who);
     switch (below(10)) {
       case 0: return rec::expire(who, known == nullptr || chance(30) ? below(50) : known->last_beat);
       case 1: return rec::end(who, static_cast<v1::End::Reason>(below(3)));

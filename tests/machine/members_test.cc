@@ -14,8 +14,8 @@ TEST(Members, JoinBeginsASessionThatBeats) {
   ASSERT_TRUE(pool.alive(session));
   EXPECT_EQ(pool.seen().joins, std::vector<std::uint64_t>{session});
   const std::uint64_t at = pool.append(rec::beat(session, 4));
-  EXPECT_EQ(pool.machine().roster().session(session)->last_beat, at);
-  EXPECT_EQ(pool.machine().roster().session(session)->beat_number, 4U);
+  EXPECT_EQ(pool.machine().sessions().find(session)->last_beat, at);
+  EXPECT_EQ(pool.machine().sessions().find(session)->beat_number, 4U);
 }
 
 TEST(Members, ASessionJoinsOnce) {
@@ -38,7 +38,7 @@ TEST(Members, AJoinOutOfBoundsIsRefused) {
   wordy.mutable_join()->set_node(Bytes(kIdBytesMax + 1, 'n'));
   pool.append(wordy);
   EXPECT_EQ(pool.refused(), 4U);
-  EXPECT_TRUE(pool.machine().roster().sessions.empty());
+  EXPECT_TRUE(pool.machine().sessions().all.empty());
 }
 
 TEST(Members, SessionsAreBounded) {
@@ -46,7 +46,7 @@ TEST(Members, SessionsAreBounded) {
   TestPool::Records joins;
   for (std::uint64_t id = 1; id <= kSessionsMax + 1; ++id) joins.push_back(rec::join(id));
   pool.append(joins);
-  EXPECT_EQ(pool.machine().roster().sessions.size(), kSessionsMax);
+  EXPECT_EQ(pool.machine().sessions().all.size(), kSessionsMax);
   EXPECT_FALSE(pool.alive(kSessionsMax + 1));
 }
 
@@ -57,7 +57,7 @@ TEST(Members, ExpireNamingTheLastBeatEndsTheSession) {
   pool.append(rec::expire(session, beat));
   EXPECT_FALSE(pool.alive(session));
   EXPECT_EQ(pool.seen().sessions_ended, std::vector<std::uint64_t>{session});
-  EXPECT_EQ(pool.machine().roster().worker("a"), kNone);
+  EXPECT_EQ(pool.machine().workers().find("a"), kNone);
 }
 
 TEST(Members, TheJoinCountsAsTheFirstBeat) {
@@ -148,7 +148,7 @@ TEST(Members, AWorkerOutOfBoundsIsRefused) {
   EXPECT_EQ(pool.history().workers_refused, std::vector<Errc>(5, Errc::invalid));
   pool.append(rec::add_worker(99, "a"));
   EXPECT_TRUE(pool.seen().lines.empty());
-  EXPECT_TRUE(pool.machine().roster().by_age.empty());
+  EXPECT_TRUE(pool.machine().workers().by_age.empty());
 }
 
 TEST(Members, ANodeRejoinsUnderANewSessionAndGetsItsKeysBack) {
@@ -173,7 +173,7 @@ TEST(Members, AnEndedSessionIsNotHeard) {
   const std::uint64_t session = pool.node("a");
   pool.running("k");
   const std::uint64_t epoch = pool.epoch("k");
-  pool.append(rec::expire(session, pool.machine().roster().session(session)->last_beat));
+  pool.append(rec::expire(session, pool.machine().sessions().find(session)->last_beat));
   const std::uint64_t digest = image_of(pool.machine()).keys.at("k").stamp();
   const std::uint64_t before = pool.refused();
   pool.append({rec::beat(session, 9), rec::add_worker(session, "b"), rec::remove_worker(session, "a"),
@@ -193,7 +193,7 @@ TEST(Members, OnlyItsOwnSessionRemovesAWorker) {
   pool.append({rec::remove_worker(other, "a"), rec::serve(other, "a", {"k"}), rec::remove_worker(other, "c")});
   EXPECT_EQ(pool.refused(), 3U);
   pool.append(rec::remove_worker(other, "b"));
-  EXPECT_EQ(pool.machine().roster().worker("b"), kNone);
+  EXPECT_EQ(pool.machine().workers().find("b"), kNone);
   EXPECT_TRUE(pool.alive(other));
 }
 

@@ -84,10 +84,10 @@ class TestPool {
     return sessions_;
   }
   std::uint64_t session_of(BytesView worker) const {
-    const WorkerIx ix = machine().roster().worker(worker);
-    return ix == kNone ? 0 : machine().roster().workers[ix].session;
+    const WorkerIx ix = machine().workers().find(worker);
+    return ix == kNone ? 0 : machine().workers()[ix].session;
   }
-  bool alive(std::uint64_t session) const { return machine().roster().session(session) != nullptr; }
+  bool alive(std::uint64_t session) const { return machine().sessions().find(session) != nullptr; }
   void crash(std::uint64_t session) { append(rec::end(session, v1::End::CRASHED)); }
   void leave(std::uint64_t session) { append(rec::end(session)); }
 

@@ -161,13 +161,13 @@ RC_GTEST_PROP(MachineProperty, MovesAreTheFewestThereCanBe, ()) {
   for (int step = 0; step < steps; ++step) {
     const Image before = image_of(pool.machine());
     const std::uint64_t moves = pool.machine().stats().moves;
-    const auto& by_age = pool.machine().roster().by_age;
+    const auto& by_age = pool.machine().workers().by_age;
     const auto what = *rc::gen::inRange(0, 4);
     if (by_age.empty() || what < 2) {
       const auto weight = *rc::gen::element<std::uint32_t>(100, 100, 50, 400);
       pool.node("worker" + std::to_string(++names), {.weight = weight});
     } else {
-      const Bytes worker = pool.machine().roster().workers[by_age[*rc::gen::inRange<std::size_t>(0, by_age.size())]].id;
+      const Bytes worker = pool.machine().workers()[by_age[*rc::gen::inRange<std::size_t>(0, by_age.size())]].id;
       what == 2 ? pool.crash(pool.session_of(worker)) : static_cast<void>(pool.append(rec::drain(worker)));
     }
     pool.settle();

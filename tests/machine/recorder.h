@@ -101,72 +101,76 @@ class Recorder final : public Effects {
     return keys;
   }
 
-  void granted(const Grant& g) override {
+  void granted(const At&, const Grant& g) override {
     line("granted", show(g.tenure), int(g.kind), g.first, g.say, g.has_checkpoint, g.attempt, g.ticket, g.payload,
          g.checkpoint);
     grants.push_back({keep(g.tenure), g.kind, g.first, g.has_checkpoint, g.attempt, g.ticket, Bytes(g.payload),
                       Bytes(g.checkpoint)});
   }
-  void started(const TenureRef& t) override {
+  void started(const At&, const TenureRef& t) override {
     line("started", show(t));
     starts.emplace_back(t.key);
   }
-  void stop_asked(const TenureRef& t, StopReason why) override {
+  void stop_asked(const At&, const TenureRef& t, StopReason why) override {
     line("stop_asked", show(t), int(why));
     stops.push_back({keep(t), why});
   }
-  void message(const TenureRef& t, std::uint64_t number, BytesView text) override {
+  void message(const At&, const TenureRef& t, std::uint64_t number, BytesView text) override {
     line("message", show(t), number, text);
     messages.push_back({keep(t), number, Bytes(text)});
   }
-  void ended(const TenureRef& t, TenureEnd why) override {
+  void ended(const At&, const TenureRef& t, TenureEnd why) override {
     line("ended", show(t), int(why));
     ends.push_back({keep(t), why});
   }
-  void buried(BytesView key, std::uint64_t id, bool quarantined) override {
+  void buried(const At&, BytesView key, std::uint64_t id, bool quarantined) override {
     line("buried", key, id, quarantined);
     burials.push_back({Bytes(key), id, quarantined});
   }
-  void settled(const Settlement& s) override {
+  void settled(const At&, const Settlement& s) override {
     line("settled", show(s));
     settlements.push_back(keep(s));
   }
-  void answer_due(const Settlement& s) override {
+  void answer_due(const At&, const Settlement& s) override {
     line("answer_due", show(s));
     answers_due.push_back(keep(s));
   }
-  void joined(std::uint64_t session) override {
+  void joined(const At&, std::uint64_t session) override {
     line("joined", session);
     joins.push_back(session);
   }
-  void beat_seen(const SeenBeat& beat) override {
+  void beat_seen(const At&, const SeenBeat& beat) override {
     line("beat_seen", beat.session, beat.number, beat.digest_position, beat.digest);
   }
-  void session_ended(std::uint64_t session, SessionEnd why) override {
+  void session_ended(const At&, std::uint64_t session, SessionEnd why) override {
     line("session_ended", session, int(why));
     sessions_ended.push_back(session);
   }
-  void worker_added(std::uint64_t session, BytesView worker) override { line("worker_added", session, worker); }
-  void worker_refused(std::uint64_t session, BytesView worker, Errc code) override {
+  void worker_added(const At&, std::uint64_t session, BytesView worker) override {
+    line("worker_added", session, worker);
+  }
+  void worker_refused(const At&, std::uint64_t session, BytesView worker, Errc code) override {
     line("worker_refused", session, worker, int(code));
     workers_refused.push_back(code);
   }
-  void worker_removed(std::uint64_t session, BytesView worker) override { line("worker_removed", session, worker); }
-  void choice_due(BytesView key) override {
+  void worker_removed(const At&, std::uint64_t session, BytesView worker) override {
+    line("worker_removed", session, worker);
+  }
+  void choice_due(const At&, BytesView key) override {
     line("choice_due", key);
     choices.emplace_back(key);
   }
-  void choices_due() override {
+  void choices_due(const At&) override {
     line("choices_due");
     choices.emplace_back();
   }
-  void saved(std::uint64_t position) override { line("saved", position); }
-  void shutdown_began() override { line("shutdown_began"); }
-  void shutdown_drained() override {
+  void saved(const At&, std::uint64_t position) override { line("saved", position); }
+  void shutdown_began(const At&) override { line("shutdown_began"); }
+  void shutdown_drained(const At&) override {
     line("shutdown_drained");
     ++drained;
   }
-  void pool_gone() override {
+  void pool_gone(const At&) override {
     line("pool_gone");
     ++gone;
   }

@@ -128,7 +128,7 @@ TEST(Replace, ThePlacesOfThoseThatAreGoneAreBounded) {
     pool.leave(session);
     session = next;
   }
-  EXPECT_EQ(pool.machine().roster().kept_places.size(), kPlacesKeptMax);
+  EXPECT_EQ(pool.machine().workers().kept_places.size(), kPlacesKeptMax);
   EXPECT_TRUE(pool.machine().restore(save(pool.machine())));
 }
 

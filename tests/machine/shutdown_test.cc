@@ -135,7 +135,7 @@ TEST(Shutdown, AnEmptyPoolWithoutMembersIsGoneAtOnce) {
   EXPECT_TRUE(pool.machine().gone());
   EXPECT_EQ(pool.seen().gone, 1);
   pool.join();
-  EXPECT_TRUE(pool.machine().roster().sessions.empty());
+  EXPECT_TRUE(pool.machine().sessions().all.empty());
   EXPECT_EQ(pool.refused(), 1U);
 }
 

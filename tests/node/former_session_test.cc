@@ -95,17 +95,17 @@ TEST(FormerSession, IsEndedWhereItsEndWasLost) {
   loop.advance(1s);
   ASSERT_TRUE(node.member());
   const std::uint64_t second = node.session();
-  ASSERT_EQ(node.machine().roster().session(first), nullptr);
+  ASSERT_EQ(node.machine().sessions().find(first), nullptr);
 
   log.lose_after(kept);
   loop.advance(1s);
   EXPECT_TRUE(node.member());
   EXPECT_NE(node.session(), second);
-  EXPECT_EQ(node.machine().roster().session(first), nullptr) << "its lease was waited for";
-  EXPECT_EQ(node.machine().roster().sessions.size(), 1U);
-  const WorkerIx back = node.machine().roster().worker("w");
+  EXPECT_EQ(node.machine().sessions().find(first), nullptr) << "its lease was waited for";
+  EXPECT_EQ(node.machine().sessions().all.size(), 1U);
+  const WorkerIx back = node.machine().workers().find("w");
   ASSERT_NE(back, kNone);
-  EXPECT_EQ(node.machine().roster().workers[back].session, node.session());
+  EXPECT_EQ(node.machine().workers()[back].session, node.session());
   owned.reset();
   loop.settle();  // the heart ends on its loop
 }

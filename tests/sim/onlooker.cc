@@ -93,37 +93,37 @@ void Onlooker::applied(ProcessNumber process, Position position, std::uint64_t d
   }
 }
 
-void Onlooker::granted(const Grant& grant) {
+void Onlooker::granted(const At&, const Grant& grant) {
   if (ghost_) recorder_.add(GhostGranted{Bytes(grant.tenure.key), grant.tenure.epoch, grant.ticket});
   if (silent_) return;
   recorder_.add(
       LogGranted{machine_->position(), Bytes(grant.tenure.key), grant.tenure.epoch, grant.ticket, grant.first});
 }
 
-void Onlooker::ended(const TenureRef& tenure, TenureEnd) {
+void Onlooker::ended(const At&, const TenureRef& tenure, TenureEnd) {
   if (!silent_) recorder_.add(LogEnded{machine_->position(), Bytes(tenure.key), tenure.epoch});
 }
 
-void Onlooker::buried(BytesView, std::uint64_t dead_id, bool) {
+void Onlooker::buried(const At&, BytesView, std::uint64_t dead_id, bool) {
   if (ghost_) return;
   // The job's ticket was told of its failure just before.
   graves_[dead_id] = failed_last_;
   if (!silent_) recorder_.add(LogBuried{machine_->position(), failed_last_});
 }
 
-void Onlooker::settled(const Settlement& settlement) {
+void Onlooker::settled(const At&, const Settlement& settlement) {
   if (ghost_) return recorder_.add(GhostSettled{settlement.ticket, step_of(settlement.state)});
   if (settlement.state == TicketState::failed) failed_last_ = settlement.ticket;
   if (silent_) return;
   recorder_.add(LogSettled{machine_->position(), settlement.ticket, step_of(settlement.state), settlement.code});
 }
 
-void Onlooker::joined(std::uint64_t session) {
+void Onlooker::joined(const At&, std::uint64_t session) {
   if (!silent_)
     recorder_.note([&] { return "log " + std::to_string(machine_->position()) + ": joined " + to_hex(session); });
 }
 
-void Onlooker::session_ended(std::uint64_t session, SessionEnd how) {
+void Onlooker::session_ended(const At&, std::uint64_t session, SessionEnd how) {
   if (!silent_ && how != SessionEnd::left) recorder_.add(LogFenced{machine_->position(), session});
   static constexpr std::array<const char*, 4> kHow{"left", "fenced", "crashed", "expired"};
   if (!silent_)
@@ -133,19 +133,19 @@ void Onlooker::session_ended(std::uint64_t session, SessionEnd how) {
     });
 }
 
-void Onlooker::worker_added(std::uint64_t session, BytesView worker) {
+void Onlooker::worker_added(const At&, std::uint64_t session, BytesView worker) {
   if (!silent_) recorder_.note([&] { return "worker " + Bytes(worker) + " added by " + to_hex(session); });
 }
 
-void Onlooker::worker_refused(std::uint64_t session, BytesView worker, Errc) {
+void Onlooker::worker_refused(const At&, std::uint64_t session, BytesView worker, Errc) {
   if (!silent_) recorder_.note([&] { return "worker " + Bytes(worker) + " refused to " + to_hex(session); });
 }
 
-void Onlooker::worker_removed(std::uint64_t session, BytesView worker) {
+void Onlooker::worker_removed(const At&, std::uint64_t session, BytesView worker) {
   if (!silent_) recorder_.note([&] { return "worker " + Bytes(worker) + " of " + to_hex(session) + " removed"; });
 }
 
-void Onlooker::stop_asked(const TenureRef& tenure, StopReason) {
+void Onlooker::stop_asked(const At&, const TenureRef& tenure, StopReason) {
   if (!silent_)
     recorder_.note([&] { return "stop asked: " + Bytes(tenure.key) + " epoch " + std::to_string(tenure.epoch); });
 }

@@ -38,16 +38,16 @@ class Onlooker final : private Effects {
   void write_blobs(const LogServer::Stored& stored);
   void rebuild(Position kept);
 
-  void granted(const Grant& grant) override;
-  void ended(const TenureRef& tenure, TenureEnd why) override;
-  void buried(BytesView key, std::uint64_t dead_id, bool quarantined) override;
-  void settled(const Settlement& settlement) override;
-  void joined(std::uint64_t session) override;
-  void session_ended(std::uint64_t session, SessionEnd how) override;
-  void worker_added(std::uint64_t session, BytesView worker) override;
-  void worker_refused(std::uint64_t session, BytesView worker, Errc why) override;
-  void worker_removed(std::uint64_t session, BytesView worker) override;
-  void stop_asked(const TenureRef& tenure, StopReason reason) override;
+  void granted(const At&, const Grant& grant) override;
+  void ended(const At&, const TenureRef& tenure, TenureEnd why) override;
+  void buried(const At&, BytesView key, std::uint64_t dead_id, bool quarantined) override;
+  void settled(const At&, const Settlement& settlement) override;
+  void joined(const At&, std::uint64_t session) override;
+  void session_ended(const At&, std::uint64_t session, SessionEnd how) override;
+  void worker_added(const At&, std::uint64_t session, BytesView worker) override;
+  void worker_refused(const At&, std::uint64_t session, BytesView worker, Errc why) override;
+  void worker_removed(const At&, std::uint64_t session, BytesView worker) override;
+  void stop_asked(const At&, const TenureRef& tenure, StopReason reason) override;
 
   LogServer& server_;
   Recorder& recorder_;

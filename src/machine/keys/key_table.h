@@ -11,7 +11,7 @@
 
 #include "base/bytes.h"
 #include "machine/effects.h"
-#include "machine/key_index.h"
+#include "machine/keys/key_index.h"
 #include "machine/slab.h"
 
 namespace tenure {

@@ -1,0 +1,114 @@
+#pragma once
+
+// The workers of a pool: members that can hold keys, each under a session. Data and look-up only.
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "assign/rendezvous.h"
+#include "base/bytes.h"
+#include "machine/keys/key_table.h"
+#include "machine/limits.h"
+
+namespace tenure {
+
+// A key that waits in a worker's queue. Void once the slot's stamp has moved on.
+struct QueueItem {
+  SlotId slot;
+  std::uint64_t stamp;
+};
+
+struct PoolWorker {
+  Bytes id;
+  std::uint64_t session = 0;
+  std::uint64_t age = 0;
+  std::int64_t joined_ms = 0;
+  Place place{};
+  std::uint32_t window = 0;
+  bool live = false;
+  bool draining = false;
+  std::vector<Bytes> serves;  // sorted
+
+  // Keys that are to be granted to it, and keys that are to be taken from it.
+  std::deque<QueueItem> residents;
+  std::deque<QueueItem> tasks;
+  std::deque<QueueItem> last_chances;
+  std::deque<QueueItem> moves;
+
+  std::uint32_t starting = 0;  // residents granted and not yet started
+  std::uint32_t tasks_held = 0;
+  std::uint32_t moving = 0;
+  std::uint64_t keys_held = 0;
+  std::uint32_t on_trial = 0;  // jobs on their last chance that it runs now
+  bool dirty = false;          // its queues are to be looked at; never set between records
+
+  bool open() const { return live && !draining; }
+};
+
+// Where a worker that is gone stood, if that does not follow from its name: it had replaced another. Whoever replaces
+// it in turn gets the same place.
+struct KeptPlace {
+  Bytes worker;
+  std::uint64_t seed = 0;
+};
+
+class WorkerTable {
+ public:
+  std::vector<WorkerIx> by_age;       // live workers, eldest first
+  std::uint64_t ages = 0;             // the age that was given last
+  std::deque<KeptPlace> kept_places;  // the latest last; each worker once
+
+  PoolWorker& operator[](WorkerIx ix) { return workers_[ix]; }
+  const PoolWorker& operator[](WorkerIx ix) const { return workers_[ix]; }
+  std::size_t end() const { return workers_.size(); }  // one past the largest number in use
+  // For restoring.
+  void make_room(std::size_t end) {
+    if (workers_.size() < end) workers_.resize(end);
+  }
+
+  WorkerIx find(BytesView id) const {
+    for (const WorkerIx ix : by_age) {
+      if (workers_[ix].id == id) return ix;
+    }
+    return kNone;
+  }
+
+  // The seed of the place that the worker has or last had.
+  std::uint64_t seed_of(BytesView id) const {
+    if (const WorkerIx ix = find(id); ix != kNone) return workers_[ix].place.seed;
+    const auto kept = std::find_if(kept_places.begin(), kept_places.end(),
+                                   [id](const KeptPlace& place) { return place.worker == id; });
+    return kept != kept_places.end() ? kept->seed : hash_bytes(id);
+  }
+
+  WorkerIx add() {
+    WorkerIx ix = 0;
+    while (ix < workers_.size() && workers_[ix].live) ++ix;
+    if (ix == workers_.size()) workers_.emplace_back();
+    workers_[ix] = PoolWorker{};
+    workers_[ix].live = true;
+    workers_[ix].age = ++ages;
+    by_age.push_back(ix);
+    return ix;
+  }
+
+  void remove(WorkerIx ix) {
+    keep_place(workers_[ix].id, workers_[ix].place.seed);
+    std::erase(by_age, ix);
+    workers_[ix] = PoolWorker{};
+  }
+
+ private:
+  void keep_place(BytesView id, std::uint64_t seed) {
+    std::erase_if(kept_places, [id](const KeptPlace& place) { return place.worker == id; });
+    if (seed == hash_bytes(id)) return;
+    kept_places.push_back({Bytes(id), seed});
+    if (kept_places.size() > kPlacesKeptMax) kept_places.pop_front();
+  }
+
+  std::vector<PoolWorker> workers_;  // by WorkerIx; not all are live
+};
+
+}  // namespace tenure

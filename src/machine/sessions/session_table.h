@@ -1,0 +1,52 @@
+#pragma once
+
+// The sessions of a pool: each is one life of a node, kept alive by its beats. Data and look-up only.
+
+#include <cstdint>
+#include <map>
+
+#include "base/bytes.h"
+
+namespace tenure {
+
+struct Session {
+  std::uint64_t id = 0;
+  Bytes node;
+  Bytes host;
+  std::uint32_t pid = 0;
+  std::uint32_t lease_ms = 0;
+  std::uint32_t speaks = 0;
+  std::uint64_t age = 0;        // smaller is elder
+  std::uint64_t last_beat = 0;  // the position of its last beat, or of its join
+  std::uint64_t beat_number = 0;
+  std::int64_t joined_ms = 0;  // log time
+};
+
+struct SessionTable {
+  std::map<std::uint64_t, Session> all;  // by id
+  std::uint64_t ages = 0;                // the age that was given last
+
+  Session* find(std::uint64_t id) {
+    const auto found = all.find(id);
+    return found == all.end() ? nullptr : &found->second;
+  }
+  const Session* find(std::uint64_t id) const { return const_cast<SessionTable*>(this)->find(id); }
+
+  // The eldest session speaks for the pool; null if nobody is in it.
+  const Session* eldest() const {
+    const Session* best = nullptr;
+    for (const auto& [id, session] : all) {
+      if (best == nullptr || session.age < best->age) best = &session;
+    }
+    return best;
+  }
+
+  // How many sessions are elder than this one: they speak first.
+  std::size_t rank(const Session& session) const {
+    std::size_t elder = 0;
+    for (const auto& [id, other] : all) elder += other.age < session.age ? 1 : 0;
+    return elder;
+  }
+};
+
+}  // namespace tenure
