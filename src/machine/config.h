@@ -9,6 +9,10 @@
 
 namespace tenure {
 
+namespace v1 {
+class Configure;
+}  // namespace v1
+
 struct PoolConfig {
   std::uint32_t max_queued_jobs = 1000;
   std::uint32_t max_attempts = 10;
@@ -22,5 +26,11 @@ struct PoolConfig {
 
   friend bool operator==(const PoolConfig&, const PoolConfig&) = default;
 };
+
+void encode_config(const PoolConfig& config, v1::Configure& into);
+// Takes over what the record sets. A field that is zero, or of no meaning to this version, keeps its value.
+void apply_config(const v1::Configure& record, PoolConfig& config);
+// Reads back what encode_config() wrote. False if it is damaged.
+bool load_config(const v1::Configure& from, PoolConfig& config);
 
 }  // namespace tenure

@@ -64,6 +64,4 @@ constexpr std::size_t kTrialShare = 16;
 constexpr std::uint32_t kTrialMax = 256;
 constexpr std::uint32_t kTrialCut = 4;  // and with fewer by this factor when they have killed their holder together
 
-constexpr std::uint32_t kMachineVersion = 1;  // the newest that this code applies
-
 }  // namespace tenure

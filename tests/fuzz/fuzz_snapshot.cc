@@ -10,15 +10,15 @@ namespace {
 using tenure::Bytes;
 
 std::vector<Bytes> with_sum_put_right(const std::vector<Bytes>& chunks) {
-  Bytes rest;
+  Bytes global;
   std::vector<Bytes> items;
   for (const Bytes& bytes : chunks) {
     tenure::v1::SnapshotChunk chunk;
     if (!chunk.ParseFromString(bytes)) return {};
-    rest += chunk.rest();
+    global += chunk.global();
     items.insert(items.end(), chunk.items().begin(), chunk.items().end());
   }
-  return {tenure::test::snapshot_of(rest, items)};
+  return {tenure::test::snapshot_of(global, items)};
 }
 
 void try_restore(const std::vector<Bytes>& chunks) {

@@ -38,7 +38,7 @@ void fill(TestPool& pool) {
 }
 
 struct Parts {
-  Bytes rest;
+  Bytes global;
   std::vector<Bytes> items;
 };
 
@@ -47,7 +47,7 @@ Parts parts_of(Machine& machine) {
   for (const Bytes& bytes : save(machine)) {
     v1::SnapshotChunk chunk;
     EXPECT_TRUE(chunk.ParseFromString(bytes));
-    parts.rest += chunk.rest();
+    parts.global += chunk.global();
     parts.items.insert(parts.items.end(), chunk.items().begin(), chunk.items().end());
   }
   return parts;
@@ -55,7 +55,7 @@ Parts parts_of(Machine& machine) {
 
 bool restores_and_stands(const Parts& parts) {
   Machine machine;
-  if (!machine.restore({snapshot_of(parts.rest, parts.items)})) return false;
+  if (!machine.restore({snapshot_of(parts.global, parts.items)})) return false;
   expect_restorable(machine);
   Feeder feeder(machine, 1'800'000'000'000);
   exercise(machine, feeder);
@@ -87,7 +87,7 @@ TEST(SnapshotFlips, EveryChangedByteIsRefusedOrHarmless) {
       byte = before;
     }
   };
-  flip_all(parts.rest);
+  flip_all(parts.global);
   for (Bytes& item : parts.items) flip_all(item);
   EXPECT_GT(refused, 200 * kChangesAByte);
   EXPECT_GT(restored, 100 * kChangesAByte) << "changes of payloads, ids and the like";

@@ -9,14 +9,14 @@
 
 namespace tenure::test {
 
-inline Bytes snapshot_of(const Bytes& rest, const std::vector<Bytes>& items) {
+inline Bytes snapshot_of(const Bytes& global, const std::vector<Bytes>& items) {
   v1::SnapshotChunk chunk;
-  std::uint64_t sum = hash_bytes(rest);
+  std::uint64_t sum = hash_bytes(global);
   for (const Bytes& item : items) {
     sum += hash_bytes(item);
     chunk.add_items(item);
   }
-  chunk.set_rest(rest);
+  chunk.set_global(global);
   chunk.mutable_tail()->set_items(items.size());
   chunk.mutable_tail()->set_sum(sum);
   return chunk.SerializeAsString();

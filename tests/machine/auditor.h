@@ -160,18 +160,18 @@ class Auditor final : public Effects {
   void check_targets(const Image& image) {
     std::vector<Place> places;
     std::vector<std::uint32_t> open;
-    for (const v1::WorkerState& worker : image.rest.workers()) {
+    for (const v1::WorkerState& worker : image.global.keys().workers()) {
       if (worker.draining()) continue;
       places.push_back({worker.seed(), worker.weight()});
       open.push_back(worker.index() + 1);
     }
     std::map<Bytes, std::uint32_t> served;
-    for (const v1::ServedState& state : image.rest.served()) {
+    for (const v1::ServedState& state : image.global.keys().served()) {
       for (const std::uint32_t ix : state.workers()) {
         if (!image.workers.at(ix).draining()) served[state.key()] = ix + 1;
       }
     }
-    const auto assignment = image.rest.config().assignment();
+    const auto assignment = image.global.frame().config().assignment();
     for (const auto& [key, state] : image.keys) {
       if (const auto found = served.find(key); found != served.end()) {
         check(state.target() == found->second, "does not go to its server: " + key);

@@ -11,15 +11,16 @@ namespace {
 // The state without what every entry changes: position, time, and the chain of digests.
 Bytes lasting_state(Machine& machine, bool with_senders = true) {
   Image image = image_of(machine);
-  image.rest.clear_position();
-  image.rest.clear_digest();
-  image.rest.clear_engine_ms();
-  image.rest.clear_log_time_ms();
+  v1::FrameState& frame = *image.global.mutable_frame();
+  frame.clear_position();
+  frame.clear_digest();
+  frame.clear_engine_ms();
+  frame.clear_log_time_ms();
   if (!with_senders) {
-    image.rest.clear_senders();
-    image.rest.clear_sender_orders();
+    frame.clear_senders();
+    frame.clear_sender_orders();
   }
-  Bytes all = image.rest.SerializeAsString();
+  Bytes all = image.global.SerializeAsString();
   for (const auto& [key, state] : image.keys) all += state.SerializeAsString();
   for (const auto& [id, state] : image.jobs) all += state.SerializeAsString();
   return all;

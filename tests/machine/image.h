@@ -20,7 +20,7 @@ inline std::vector<Bytes> save(Machine& machine) {
 }
 
 struct Image {
-  v1::Rest rest;
+  v1::GlobalState global;
   std::map<Bytes, v1::KeyState> keys;
   std::map<std::uint32_t, v1::JobState> jobs;        // by the number that is stored, one more than the machine's
   std::map<std::uint32_t, v1::WorkerState> workers;  // by index, as it stands in keys less one
@@ -35,11 +35,11 @@ struct Image {
 
 inline Image image_of(Machine& machine) {
   Image image;
-  Bytes rest;
+  Bytes global;
   for (const Bytes& bytes : save(machine)) {
     v1::SnapshotChunk chunk;
     EXPECT_TRUE(chunk.ParseFromString(bytes));
-    rest += chunk.rest();
+    global += chunk.global();
     for (const Bytes& part : chunk.items()) {
       v1::Item item;
       EXPECT_TRUE(item.ParseFromString(part));
@@ -47,8 +47,8 @@ inline Image image_of(Machine& machine) {
       if (item.has_job()) image.jobs[item.job().job()] = item.job();
     }
   }
-  EXPECT_TRUE(image.rest.ParseFromString(rest));
-  for (const v1::WorkerState& worker : image.rest.workers()) image.workers[worker.index()] = worker;
+  EXPECT_TRUE(image.global.ParseFromString(global));
+  for (const v1::WorkerState& worker : image.global.keys().workers()) image.workers[worker.index()] = worker;
   return image;
 }
 

@@ -181,7 +181,7 @@ TEST(Placement, AServedKeyGoesToItsServerAndBackWhenItIsServedNoMore) {
   pool.crash(again);
   pool.settle();
   EXPECT_EQ(pool.holder("k"), "a");
-  EXPECT_EQ(image_of(pool.machine()).rest.served_size(), 0);
+  EXPECT_EQ(image_of(pool.machine()).global.keys().served_size(), 0);
 }
 
 TEST(Placement, OfSeveralServersTheLastCountsAndTheOthersFollow) {

@@ -322,7 +322,7 @@ TEST(Quarantine, TheLimitMayChangeWhileJobsWait) {
   pool.settle();
   for (const char* key : {"k1", "k2", "k3"}) EXPECT_EQ(pool.state(key), JobState::running);
   pool.pass(kSoloMs * 2);
-  EXPECT_EQ(image_of(pool.machine()).rest.workers(0).on_trial(), 0U);
+  EXPECT_EQ(image_of(pool.machine()).global.keys().workers(0).on_trial(), 0U);
 }
 
 }  // namespace

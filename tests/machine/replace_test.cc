@@ -15,7 +15,7 @@ void expect_fresh_choice(TestPool& pool) {
   const Image image = image_of(pool.machine());
   std::vector<Place> places;
   std::vector<Bytes> ids;
-  for (const v1::WorkerState& worker : image.rest.workers()) {
+  for (const v1::WorkerState& worker : image.global.keys().workers()) {
     if (worker.draining()) continue;
     places.push_back({worker.seed(), worker.weight()});
     ids.push_back(worker.id());

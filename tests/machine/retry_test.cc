@@ -54,7 +54,7 @@ TEST(Retry, GapsOfJobsThatFailTogetherDiffer) {
   pool.append(failures);
   std::set<std::int64_t> dues;
   const Image image = image_of(pool.machine());
-  for (const v1::TimerState& timer : image.rest.timers()) dues.insert(timer.due_ms());
+  for (const v1::TimerState& timer : image.global.frame().timers()) dues.insert(timer.due_ms());
   EXPECT_GT(dues.size(), 10U);
 }
 

@@ -72,7 +72,7 @@ TEST(Senders, ASilentSenderIsForgottenAfterTheKeepTime) {
   pool.pass(kSenderKeepMs - 1'000);
   EXPECT_FALSE(applies(pool, kOther, 5));
   pool.pass(kSenderKeepMs);
-  EXPECT_EQ(image_of(pool.machine()).rest.senders_size(), 1);
+  EXPECT_EQ(image_of(pool.machine()).global.frame().senders_size(), 1);
   EXPECT_TRUE(applies(pool, kOther, 5));
 }
 

@@ -79,7 +79,7 @@ TEST(Stop, AfterAStartTimedOutTheKeyIsNotTriedAgain) {
   pool.released("k");
   EXPECT_EQ(pool.outcomes(stop), kStopped);
   EXPECT_FALSE(pool.info("k"));
-  EXPECT_EQ(image_of(pool.machine()).rest.workers(0).moving(), 0U);
+  EXPECT_EQ(image_of(pool.machine()).global.keys().workers(0).moving(), 0U);
 }
 
 // The holder gives the key back before it has said that it started: the stop is done, not put off.

@@ -150,7 +150,7 @@ TEST(Tenure, AJobThatFailsWhileItMovesIsTriedAgainAtItsAim) {
   EXPECT_EQ(pool.state(key), JobState::waiting);
   pool.pass(1'000);
   EXPECT_EQ(pool.holder(key), "b");
-  EXPECT_EQ(image_of(pool.machine()).rest.workers(0).moving(), 0U);
+  EXPECT_EQ(image_of(pool.machine()).global.keys().workers(0).moving(), 0U);
 }
 
 TEST(Tenure, AJobThatIsDoneWhileItMovesIsDone) {

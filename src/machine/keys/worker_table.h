@@ -14,12 +14,6 @@
 
 namespace tenure {
 
-// A key that waits in a worker's queue. Void once the slot's stamp has moved on.
-struct QueueItem {
-  SlotId slot;
-  std::uint64_t stamp;
-};
-
 struct PoolWorker {
   Bytes id;
   std::uint64_t session = 0;
@@ -31,24 +25,17 @@ struct PoolWorker {
   bool draining = false;
   std::vector<Bytes> serves;  // sorted
 
-  // Keys that are to be granted to it, and keys that are to be taken from it.
-  std::deque<QueueItem> residents;
-  std::deque<QueueItem> tasks;
-  std::deque<QueueItem> last_chances;
-  std::deque<QueueItem> moves;
-
   std::uint32_t starting = 0;  // residents granted and not yet started
   std::uint32_t tasks_held = 0;
   std::uint32_t moving = 0;
   std::uint64_t keys_held = 0;
   std::uint32_t on_trial = 0;  // jobs on their last chance that it runs now
-  bool dirty = false;          // its queues are to be looked at; never set between records
 
   bool open() const { return live && !draining; }
 };
 
-// Where a worker that is gone stood, if that does not follow from its name: it had replaced another. Whoever replaces
-// it in turn gets the same place.
+// The place of a worker that is gone, if it does not follow from its name: it had replaced another. A worker that
+// replaces it in turn gets the same place.
 struct KeptPlace {
   Bytes worker;
   std::uint64_t seed = 0;

@@ -1,0 +1,63 @@
+#include "machine/config.h"
+
+#include <algorithm>
+
+#include "machine/limits.h"
+#include "machine/load.h"
+#include "tenure/v1/pool.pb.h"
+
+namespace tenure {
+
+void encode_config(const PoolConfig& config, v1::Configure& into) {
+  into.set_max_queued_jobs(config.max_queued_jobs);
+  into.set_max_attempts(config.max_attempts);
+  into.set_pending_job_ttl_ms(static_cast<std::uint64_t>(config.pending_job_ttl_ms));
+  into.set_worker_shutdown_ttl_ms(static_cast<std::uint64_t>(config.worker_shutdown_ttl_ms));
+  into.set_assignment(static_cast<v1::Configure::Assignment>(config.assignment));
+  into.set_quarantine_after_plus_one(config.quarantine_after + 1);
+  into.set_backoff_base_ms(static_cast<std::uint64_t>(config.backoff_base_ms));
+  into.set_backoff_cap_ms(static_cast<std::uint64_t>(config.backoff_cap_ms));
+  into.set_shard(config.shard.index);
+  into.set_shards(config.shard.count);
+}
+
+void apply_config(const v1::Configure& record, PoolConfig& config) {
+  if (record.max_queued_jobs() != 0) config.max_queued_jobs = record.max_queued_jobs();
+  if (record.max_attempts() != 0) config.max_attempts = std::min<std::uint32_t>(record.max_attempts(), UINT16_MAX);
+  const auto span = [](std::uint64_t ms, std::int64_t& into) {
+    if (ms != 0) into = static_cast<std::int64_t>(std::min(ms, kDelayMsMax));
+  };
+  span(record.pending_job_ttl_ms(), config.pending_job_ttl_ms);
+  span(record.worker_shutdown_ttl_ms(), config.worker_shutdown_ttl_ms);
+  span(record.backoff_base_ms(), config.backoff_base_ms);
+  span(record.backoff_cap_ms(), config.backoff_cap_ms);
+  if (record.quarantine_after_plus_one() != 0) config.quarantine_after = record.quarantine_after_plus_one() - 1;
+  if (record.shard() < record.shards() && record.shards() <= kShardsMax) {
+    config.shard = {record.shard(), record.shards()};
+  }
+  switch (record.assignment()) {
+    case v1::Configure::RENDEZVOUS: config.assignment = Assignment::rendezvous; break;
+    case v1::Configure::JUMP: config.assignment = Assignment::jump; break;
+    case v1::Configure::CHOSEN: config.assignment = Assignment::chosen; break;
+    default: break;  // unset, or newer than this version
+  }
+}
+
+bool load_config(const v1::Configure& from, PoolConfig& config) {
+  if (from.assignment() < v1::Configure::RENDEZVOUS || from.assignment() > v1::Configure::CHOSEN) return false;
+  config.max_queued_jobs = from.max_queued_jobs();
+  config.max_attempts = from.max_attempts();
+  config.pending_job_ttl_ms = static_cast<std::int64_t>(from.pending_job_ttl_ms());
+  config.worker_shutdown_ttl_ms = static_cast<std::int64_t>(from.worker_shutdown_ttl_ms());
+  config.backoff_base_ms = static_cast<std::int64_t>(from.backoff_base_ms());
+  config.backoff_cap_ms = static_cast<std::int64_t>(from.backoff_cap_ms());
+  config.quarantine_after = from.quarantine_after_plus_one() - 1;
+  config.assignment = static_cast<Assignment>(from.assignment());
+  config.shard = {from.shard(), std::max(1U, from.shards())};
+  return is_span(config.pending_job_ttl_ms) && is_span(config.worker_shutdown_ttl_ms) &&
+         is_span(config.backoff_base_ms) && is_span(config.backoff_cap_ms) && config.max_queued_jobs != 0 &&
+         config.max_attempts != 0 && config.max_attempts <= UINT16_MAX && config.shard.index < config.shard.count &&
+         config.shard.count <= kShardsMax;
+}
+
+}  // namespace tenure

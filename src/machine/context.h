@@ -1,0 +1,64 @@
+#pragma once
+
+// What a part of the machine may reach while an entry is applied: the entry's place and times, the pool's options,
+// numbers that only grow, timers, the digest, the effects, who is in the pool, and the answers to dispatchers. Parts
+// reach each other through this alone.
+
+#include <cstdint>
+
+#include "base/bytes.h"
+#include "machine/effects.h"
+#include "machine/frame_state.h"
+#include "machine/machine_stats.h"
+#include "machine/rules.h"
+#include "machine/sessions/session_table.h"
+
+namespace tenure {
+
+class Answers;
+
+class Context {
+ public:
+  Context(FrameState& frame, const SessionTable& sessions, Answers& answers)
+      : frame_(frame), sessions_(sessions), answers_(answers) {}
+
+  // The entry.
+  std::uint64_t position() const { return frame_.position; }
+  std::int64_t engine_ms() const { return frame_.engine_ms; }
+  std::int64_t log_time_ms() const { return frame_.log_time_ms; }
+  At at() const { return {frame_.position, frame_.engine_ms}; }
+  // The engine's time in microseconds, bounded so that epochs which begin with it leave room.
+  std::uint64_t engine_us() const;
+
+  const PoolConfig& config() const { return frame_.config; }
+  bool shutting_down() const { return frame_.shutting_down; }
+  bool rule(Rule rule) const { return frame_.version >= version_of(rule); }
+
+  // Epochs and stamps never come again.
+  std::uint64_t epoch_last() const { return frame_.epoch; }
+  void raise_epoch(std::uint64_t floor);
+  std::uint64_t next_epoch(std::uint64_t session);
+  std::uint64_t next_stamp() { return ++frame_.stamps; }
+
+  MachineTimers& timers() { return frame_.timers; }
+  const SessionTable& sessions() const { return sessions_; }
+  Answers& answers() { return answers_; }
+
+  // Mixes a decision into the digest.
+  void note(std::uint64_t word) { frame_.digest = hash_mix(frame_.digest, word); }
+  // The state does not allow the record: it changes nothing.
+  void refuse_record() { ++stats.records_refused; }
+  Effects& effects() { return *effects_; }
+
+  MachineStats stats;
+
+ private:
+  friend class Machine;
+
+  FrameState& frame_;
+  const SessionTable& sessions_;
+  Answers& answers_;
+  Effects* effects_ = nullptr;  // set while an entry is applied
+};
+
+}  // namespace tenure

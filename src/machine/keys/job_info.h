@@ -1,0 +1,62 @@
+#pragma once
+
+// Jobs and tenures as those outside the machine see them. The views die with the next entry.
+
+#include <cstdint>
+
+#include "base/bytes.h"
+#include "machine/effects.h"
+#include "machine/keys/key_table.h"
+
+namespace tenure {
+
+struct DeadLetter {
+  Bytes key;
+  JobKind kind = JobKind::task;
+  bool quarantined = false;
+  JobId job = kNone;
+  std::uint64_t epoch = 0;  // of its last tenure
+  std::int64_t since_ms = 0;
+  Bytes error;
+};
+
+// A tenure of a resident that has ended. No rule asks for it; people do.
+struct PastTenure {
+  Bytes key;
+  Bytes worker;
+  std::uint64_t epoch = 0;
+  std::int64_t started_ms = 0;  // the engine's time, as that of the end; zero if it did not start
+  std::int64_t ended_ms = 0;
+  TenureEnd why{};
+  bool quarantined = false;
+
+  std::size_t bytes() const { return key.size() + worker.size() + 40; }
+};
+
+struct JobInfo {
+  BytesView key;
+  JobKind kind;
+  JobState state;
+  BytesView worker;  // the holder, or empty
+  std::uint64_t session;
+  std::uint64_t epoch;
+  std::uint32_t attempt;
+  std::int64_t since_ms;    // log time
+  std::int64_t started_ms;  // the engine's time; zero if it has not
+  Past past;
+  std::uint64_t ticket;
+  bool say;
+  BytesView payload;
+  bool has_checkpoint;
+  BytesView checkpoint;
+};
+
+struct TicketView {
+  std::uint64_t ticket;
+  TicketState state;  // accepted, started or failed; of a task that is held the state does not tell whether it started
+  std::uint64_t epoch;
+  BytesView worker;
+  BytesView error;
+};
+
+}  // namespace tenure

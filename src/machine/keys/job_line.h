@@ -1,0 +1,41 @@
+#pragma once
+
+// The jobs of a key, one after another: the head is the one that is, or will be, held; delayed tasks join the line when
+// their time has come.
+
+#include <cstdint>
+
+#include "machine/context.h"
+#include "machine/keys/keys_state.h"
+#include "machine/keys/queues.h"
+#include "machine/keys/slots.h"
+
+namespace tenure {
+
+class JobLine {
+ public:
+  JobLine(KeysState& state, Context& context, Slots& slots, Queues& queues)
+      : state_(state), context_(context), slots_(slots), queues_(queues) {}
+
+  // Adds a task that is due later, or now.
+  void add_delayed(SlotId slot, JobId job, std::int64_t delay_ms);
+  void delay_over(const MachineTimer& timer);
+  // All delayed tasks join the line now, in the order in which they would have.
+  void end_delays(SlotId slot);
+  // Forgets the tasks behind the head, and the delayed ones. Their dispatchers hear that they were stopped.
+  void drop_waiting(SlotId slot);
+  // The head job is over and forgotten; the key goes on with the next.
+  void finish_head(SlotId slot);
+  // The key goes on with its head, or is gone.
+  void next_job(SlotId slot);
+
+ private:
+  void drop_list(JobId first);
+
+  KeysState& state_;
+  Context& context_;
+  Slots& slots_;
+  Queues& queues_;
+};
+
+}  // namespace tenure

@@ -1,0 +1,167 @@
+#include "machine/keys/keys.h"
+
+#include "base/assert.h"
+#include "tenure/v1/record.pb.h"
+
+namespace tenure {
+
+Keys::Keys(KeysState& state, Context& context)
+    : state_(state),
+      context_(context),
+      slots_(state, context),
+      suspects_(state, context, slots_),
+      queues_(state, context, slots_, suspects_),
+      line_(state, context, slots_, queues_),
+      placement_(state, context, slots_, queues_),
+      dead_(state, context, slots_, line_, placement_),
+      tenures_(state, context, slots_, suspects_, queues_, line_, dead_),
+      requests_(state, context, slots_, queues_, line_, placement_, dead_),
+      workers_(state, context, slots_, suspects_, placement_, tenures_) {}
+
+void Keys::on(const v1::Record& record) {
+  switch (record.kind_case()) {
+    case v1::Record::kAddWorker: return workers_.on(record.add_worker());
+    case v1::Record::kRemoveWorker: return workers_.on(record.remove_worker());
+    case v1::Record::kDrain: return workers_.on(record.drain());
+    case v1::Record::kServe: return workers_.on(record.serve());
+    case v1::Record::kChoose: return placement_.on(record.choose());
+    case v1::Record::kDispatch: return requests_.on(record.dispatch());
+    case v1::Record::kNotify: return requests_.on(record.notify());
+    case v1::Record::kStop: return requests_.on(record.stop());
+    case v1::Record::kRetryDead: return dead_.on(record.retry_dead());
+    case v1::Record::kDropDead: return dead_.on(record.drop_dead());
+    case v1::Record::kStarted: return tenures_.on(record.started());
+    case v1::Record::kReleased: return tenures_.on(record.released());
+    case v1::Record::kDone: return tenures_.on(record.done());
+    case v1::Record::kFailed: return tenures_.on(record.failed());
+    case v1::Record::kCheckpoint: return tenures_.on(record.checkpoint());
+    case v1::Record::kNotified: return tenures_.on(record.notified());
+    default: ASSERT(false);  // another part's
+  }
+}
+
+void Keys::fire(const MachineTimer& timer) {
+  if (timer.kind == TimerKind::delay) return line_.delay_over(timer);
+  const SlotId slot = timer.id;
+  ASSERT(state_.table.slots[slot].stamp == timer.stamp);
+  slots_.touch(slot);
+  state_.table.slots[slot].due_ms = 0;
+  switch (timer.kind) {
+    case TimerKind::start_timeout: return tenures_.time_out_start(slot);
+    case TimerKind::retry: slots_.set_state(slot, JobState::queued); return queues_.enqueue(slot);
+    case TimerKind::solo: Suspects::acquit(state_.table.head(slot)); return queues_.end_trial(slot);
+    case TimerKind::delay: break;
+  }
+  ASSERT(false);
+}
+
+void Keys::begin_shutdown() {
+  for (SlotId slot = 0; slot < state_.table.slots.end(); ++slot) {
+    if (state_.table.slots[slot].live) shut_down(slot);
+  }
+  dead_.forget_all();
+}
+
+void Keys::shut_down(SlotId slot) {
+  slots_.touch(slot);
+  line_.end_delays(slot);
+  const Slot& entry = state_.table.slots[slot];
+  const bool resident = entry.kind == JobKind::resident;
+  switch (entry.state) {
+    case JobState::idle:
+      if (entry.head != kNone) line_.next_job(slot);
+      return;
+    case JobState::waiting: slots_.set_state(slot, JobState::queued); return queues_.enqueue(slot);
+    case JobState::running:
+      if (!resident) return;
+      slots_.set_state(slot, JobState::stopping);
+      return slots_.ask_stop(slot, StopReason::shutdown);
+    case JobState::moving:
+      if (!resident) return;
+      --state_.workers[state_.table.placed[slot].holder].moving;
+      return slots_.set_state(slot, JobState::stopping);
+    case JobState::starting: state_.table.slots[slot].stop_wanted = true; return;
+    case JobState::dead:
+    case JobState::quarantined: return line_.finish_head(slot);
+    case JobState::queued:
+    case JobState::stopping: return;
+  }
+}
+
+void Keys::restored() {
+  state_.table.rebuild();
+  placement_.refresh_open();
+  slots_.forget_snapshots();
+}
+
+std::optional<JobInfo> Keys::find(BytesView key) const {
+  const SlotId slot = state_.table.find(key);
+  if (slot == kNone) return std::nullopt;
+  return info_of(slot);
+}
+
+SlotId Keys::each_job(SlotId from, const std::function<bool(const JobInfo&)>& visit) const {
+  for (SlotId id = from; id < state_.table.slots.end(); ++id) {
+    if (state_.table.slots[id].live && !visit(info_of(id))) return id + 1;
+  }
+  return kNone;
+}
+
+JobInfo Keys::info_of(SlotId id) const {
+  static const KeptJob kNothing;
+  const Slot& slot = state_.table.slots[id];
+  const KeptJob& job = slot.head == kNone ? kNothing : state_.table.jobs[slot.head];
+  const WorkerIx holder = state_.table.placed[id].holder;
+  const bool checkpoint = job.extra && job.extra->has_checkpoint;
+  return {.key = slot.key,
+          .kind = slot.kind,
+          .state = slot.state,
+          .worker = holder == kNone ? BytesView() : BytesView(state_.workers[holder].id),
+          .session = holder == kNone ? 0 : state_.workers[holder].session,
+          .epoch = slot.epoch,
+          .attempt = std::uint32_t{job.attempts} + 1,
+          .since_ms = slot.since_ms,
+          .started_ms = slot.started_ms,
+          .past = slot.past,
+          .ticket = job.ticket,
+          .say = job.say,
+          .payload = job.payload,
+          .has_checkpoint = checkpoint,
+          .checkpoint = checkpoint ? BytesView(job.extra->checkpoint) : BytesView()};
+}
+
+TicketView Keys::view_of(JobId id) const {
+  const KeptJob& job = state_.table.jobs[id];
+  const WorkerIx holder = job.slot == kNone ? kNone : state_.table.placed[job.slot].holder;
+  if (holder == kNone || state_.table.slots[job.slot].head != id) {
+    return {job.ticket, TicketState::accepted, 0, {}, {}};
+  }
+  const Slot& slot = state_.table.slots[job.slot];
+  const bool runs = slot.kind == JobKind::resident && slot.state == JobState::running;
+  const TicketState state = runs ? TicketState::started : TicketState::accepted;
+  return {job.ticket, state, slot.epoch, state_.workers[holder].id, {}};
+}
+
+void Keys::each_ticket(const std::function<void(const TicketView&)>& visit) const {
+  for (const auto& [id, letter] : state_.dead) {
+    visit({state_.table.jobs[letter.job].ticket, TicketState::failed, letter.epoch, {}, letter.error});
+  }
+  for (JobId id = 0; id < state_.table.jobs.end(); ++id) {
+    const KeptJob& job = state_.table.jobs[id];
+    if (job.ticket == 0) continue;
+    visit(view_of(id));
+    if (!job.extra) continue;
+    for (const std::uint64_t ticket : job.extra->stop_tickets) visit({ticket, TicketState::accepted, 0, {}, {}});
+    for (const std::uint64_t ticket : job.extra->stop_says) visit({ticket, TicketState::accepted, 0, {}, {}});
+  }
+}
+
+void Keys::each_message(BytesView key, const std::function<void(std::uint64_t, BytesView)>& visit) const {
+  const SlotId slot = state_.table.find(key);
+  if (slot == kNone || state_.table.slots[slot].head == kNone) return;
+  const KeptJob& job = state_.table.jobs[state_.table.slots[slot].head];
+  if (!job.extra) return;
+  for (const Message& message : job.extra->messages) visit(message.number, message.text);
+}
+
+}  // namespace tenure

@@ -1,0 +1,90 @@
+#pragma once
+
+// The part `keys`: workers, jobs, and who holds what. One class for each subject:
+//
+//   workers       workers come, drain, serve keys and go
+//   requests      what users ask of a key: dispatch, notify, stop
+//   tenures       what holders say of their keys, and what the end of a holder leaves behind
+//   dead_letters  jobs that wait for a person
+//   placement     which worker should hold which key
+//   job_line      the jobs of a key, one after another
+//   queues        each worker's queues: grants, moves, last chances
+//   suspects      which jobs may have killed their holder
+//   slots         the steps that the above are made of
+//
+// Each uses only those below it.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "machine/context.h"
+#include "machine/keys/dead_letters.h"
+#include "machine/keys/job_line.h"
+#include "machine/keys/keys_state.h"
+#include "machine/keys/placement.h"
+#include "machine/keys/queues.h"
+#include "machine/keys/requests.h"
+#include "machine/keys/slots.h"
+#include "machine/keys/suspects.h"
+#include "machine/keys/tenures.h"
+#include "machine/keys/workers.h"
+
+namespace tenure {
+
+namespace v1 {
+class Record;
+}  // namespace v1
+
+class Keys {
+ public:
+  Keys(KeysState& state, Context& context);
+  Keys(const Keys&) = delete;
+  Keys& operator=(const Keys&) = delete;
+
+  void on(const v1::Record& record);
+  // While the session is still in the pool.
+  void session_ended(std::uint64_t session, SessionEnd how) { workers_.session_ended(session, how); }
+  void fire(const MachineTimer& timer);
+  // To be called after each record and each timer.
+  void settle() { queues_.settle(); }
+  void assignment_changed() { placement_.retarget_all(); }
+  // No job is accepted from here on. Tasks still run, without further delay; residents are stopped once they have
+  // started.
+  void begin_shutdown();
+  // Nothing is left to do.
+  bool idle() const { return state_.table.slots.live() == 0; }
+
+  // What a snapshot would weigh, roughly: the contents, and what goes with each key and job.
+  std::uint64_t bytes() const {
+    return state_.bytes + std::uint64_t{state_.table.slots.live()} * 64 + std::uint64_t{state_.table.jobs.live()} * 32;
+  }
+  Slots& slots() { return slots_; }
+  // The state was replaced.
+  void restored();
+
+  // See Machine.
+  std::optional<JobInfo> find(BytesView key) const;
+  SlotId each_job(SlotId from, const std::function<bool(const JobInfo&)>& visit) const;
+  void each_message(BytesView key, const std::function<void(std::uint64_t, BytesView)>& visit) const;
+  void each_ticket(const std::function<void(const TicketView&)>& visit) const;
+
+ private:
+  void shut_down(SlotId slot);
+  JobInfo info_of(SlotId slot) const;
+  TicketView view_of(JobId job) const;
+
+  KeysState& state_;
+  Context& context_;
+  Slots slots_;
+  Suspects suspects_;
+  Queues queues_;
+  JobLine line_;
+  Placement placement_;
+  DeadLetters dead_;
+  Tenures tenures_;
+  Requests requests_;
+  Workers workers_;
+};
+
+}  // namespace tenure

@@ -1,0 +1,48 @@
+#pragma once
+
+// The state of the part `keys`.
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "base/bytes.h"
+#include "machine/keys/job_info.h"
+#include "machine/keys/key_table.h"
+#include "machine/keys/worker_table.h"
+
+namespace tenure {
+
+// A key that waits in a worker's queue. Void once the slot's stamp has moved on.
+struct QueueItem {
+  SlotId slot;
+  std::uint64_t stamp;
+};
+
+// The keys that are to be granted to a worker, and those that are to be taken from it.
+struct WorkerQueues {
+  std::deque<QueueItem> residents;
+  std::deque<QueueItem> tasks;
+  std::deque<QueueItem> last_chances;
+  std::deque<QueueItem> moves;
+  bool dirty = false;  // something changed in this record; never set between records
+};
+
+struct KeysState {
+  KeyTable table;
+  WorkerTable workers;
+  std::vector<WorkerQueues> queues;                             // by WorkerIx
+  std::map<Bytes, std::vector<WorkerIx>, std::less<>> servers;  // by key; the last one counts
+  std::map<std::uint64_t, DeadLetter> dead;                     // by id
+  std::uint64_t dead_tasks = 0;                                 // of dead
+  std::deque<PastTenure> past;                                  // the last ones, oldest first
+  std::uint32_t queued = 0;                                     // jobs that were never held
+
+  // Derived from the above.
+  std::vector<WorkerIx> open;      // open workers, eldest first
+  std::vector<Place> open_places;  // their places
+  std::uint64_t bytes = 0;         // of keys, payloads, checkpoints, messages and past tenures
+};
+
+}  // namespace tenure

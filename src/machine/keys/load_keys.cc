@@ -1,0 +1,208 @@
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "machine/keys/keys_snapshot.h"
+#include "machine/limits.h"
+#include "machine/load.h"
+#include "tenure/v1/snapshot.pb.h"
+
+namespace tenure {
+namespace {
+
+constexpr std::uint32_t kSlotsMax = 1U << 30;
+
+bool load_queue(const v1::QueueState& from, std::uint32_t slots_end, std::deque<QueueItem>& into) {
+  if (from.slots_size() != from.stamps_size()) return false;
+  for (int i = 0; i < from.slots_size(); ++i) {
+    if (from.slots(i) >= slots_end) return false;
+    into.push_back({from.slots(i), from.stamps(i)});
+  }
+  return true;
+}
+
+// A free list names each number below `end` at most once.
+bool load_free(const google::protobuf::RepeatedField<std::uint32_t>& from, std::uint32_t end,
+               std::vector<std::uint32_t>& into) {
+  std::vector<bool> seen(end);
+  for (const std::uint32_t id : from) {
+    if (id >= end || seen[id]) return false;
+    seen[id] = true;
+    into.push_back(id);
+  }
+  return true;
+}
+
+bool load_workers(const v1::KeysState& from, KeysState& into) {
+  for (const v1::WorkerState& state : from.workers()) {
+    if (state.index() >= kWorkersMax) return false;
+    into.workers.make_room(state.index() + 1);
+    PoolWorker& worker = into.workers[state.index()];
+    if (worker.live) return false;
+    worker.live = true;
+    worker.id = state.id();
+    worker.session = state.session();
+    worker.age = state.age();
+    worker.joined_ms = state.joined_ms();
+    worker.place = {state.seed(), state.weight()};
+    worker.window = state.window();
+    worker.draining = state.draining();
+    worker.serves.assign(state.serves().begin(), state.serves().end());
+    if (!std::is_sorted(worker.serves.begin(), worker.serves.end())) return false;
+    if (into.queues.size() <= state.index()) into.queues.resize(state.index() + 1);
+    WorkerQueues& queues = into.queues[state.index()];
+    const bool loaded = load_queue(state.residents(), from.slots_end(), queues.residents) &&
+                        load_queue(state.tasks(), from.slots_end(), queues.tasks) &&
+                        load_queue(state.last_chances(), from.slots_end(), queues.last_chances) &&
+                        load_queue(state.moves(), from.slots_end(), queues.moves);
+    if (!loaded) return false;
+    worker.starting = state.starting();
+    worker.tasks_held = state.tasks_held();
+    worker.moving = state.moving();
+    worker.keys_held = state.keys_held();
+    worker.on_trial = state.on_trial();
+    into.workers.by_age.push_back(state.index());
+  }
+  into.workers.ages = from.worker_ages();
+  if (static_cast<std::size_t>(from.kept_places_size()) > kPlacesKeptMax) return false;
+  std::set<BytesView> kept;
+  for (const v1::PlaceState& state : from.kept_places()) {
+    if (state.worker().empty() || !kept.insert(state.worker()).second) return false;
+    into.workers.kept_places.push_back({state.worker(), state.seed()});
+  }
+
+  return true;
+}
+
+bool load_table(const v1::KeysState& from, std::uint64_t items, KeyTable& table) {
+  // Every number is free or has an item: so the room that is made is in proportion to the bytes that were read.
+  const std::uint64_t slots_max = static_cast<std::uint64_t>(from.slots_free_size()) + items;
+  const std::uint64_t jobs_max = static_cast<std::uint64_t>(from.jobs_free_size()) + items;
+  if (from.slots_end() > std::min<std::uint64_t>(slots_max, kSlotsMax)) return false;
+  if (from.jobs_end() > std::min<std::uint64_t>(jobs_max, kSlotsMax)) return false;
+  std::vector<std::uint32_t> slots_free;
+  std::vector<std::uint32_t> jobs_free;
+  if (!load_free(from.slots_free(), from.slots_end(), slots_free)) return false;
+  if (!load_free(from.jobs_free(), from.jobs_end(), jobs_free)) return false;
+  table.slots.reset(from.slots_end(), std::move(slots_free));
+  table.jobs.reset(from.jobs_end(), std::move(jobs_free));
+  table.placed.assign(from.slots_end(), Placed{});
+
+  return true;
+}
+
+bool load_servers(const v1::KeysState& from, KeysState& into) {
+  for (const v1::ServedState& state : from.served()) {
+    if (into.servers.contains(state.key())) return false;
+    std::vector<WorkerIx>& workers = into.servers[state.key()];
+    for (const WorkerIx ix : state.workers()) {
+      if (ix >= into.workers.end() || !into.workers[ix].live) return false;
+      workers.push_back(ix);
+    }
+    if (workers.empty()) return false;
+  }
+  return true;
+}
+
+bool load_dead(const v1::KeysState& from, KeysState& into) {
+  for (const v1::DeadState& state : from.dead()) {
+    if (into.dead.contains(state.id())) return false;
+    DeadLetter& letter = into.dead[state.id()];
+    letter = {state.key(),   JobKind::task,    state.quarantined(), from_stored(state.job()),
+              state.epoch(), state.since_ms(), state.error()};
+    if (!load_enum(state.kind(), JobKind::task, letter.kind) || letter.job >= from.jobs_end()) return false;
+    into.dead_tasks += letter.kind == JobKind::task ? 1 : 0;
+  }
+  return true;
+}
+
+bool load_past(const v1::KeysState& from, KeysState& into) {
+  if (static_cast<std::size_t>(from.past_size()) > kPastTenuresMax) return false;
+  for (const v1::PastState& state : from.past()) {
+    PastTenure tenure{.key = state.key(),
+                      .worker = state.worker(),
+                      .epoch = state.epoch(),
+                      .started_ms = state.started_ms(),
+                      .ended_ms = state.ended_ms(),
+                      .why = TenureEnd::handoff,
+                      .quarantined = state.quarantined()};
+    if (!load_enum(state.why(), TenureEnd::expired, tenure.why)) return false;
+    into.bytes += tenure.bytes();
+    into.past.push_back(std::move(tenure));
+  }
+  return true;
+}
+
+bool load_job(const v1::JobState& state, KeysState& into) {
+  const JobId id = from_stored(state.job());
+  if (id >= into.table.jobs.end() || state.message_numbers_size() != state.messages_size()) return false;
+  KeptJob& job = into.table.jobs[id];
+  if (state.ticket() == 0 || job.ticket != 0) return false;  // it has a ticket once it was loaded
+  job.payload = state.payload();
+  job.ticket = state.ticket();
+  job.stamp = state.stamp();
+  job.due_ms = state.due_ms();
+  job.next = from_stored(state.next());
+  job.slot = from_stored(state.slot());
+  job.max_attempts = state.max_attempts();
+  job.attempts = static_cast<std::uint16_t>(state.attempts());
+  job.crashes = static_cast<std::uint16_t>(state.crashes());
+  if (state.fuse_ms() > kYouthMs) return false;
+  job.fuse_ms = static_cast<std::uint16_t>(state.fuse_ms());
+  job.say = state.say();
+  job.fresh = state.fresh();
+  into.bytes += job.payload.size();
+  const bool plain = !state.has_checkpoint() && state.last_message() == 0 && state.stop_tickets_size() == 0 &&
+                     state.stop_says_size() == 0 && state.together_max() == 0;
+  if (plain) return true;
+  JobExtra& extra = job.extras();
+  extra.has_checkpoint = state.has_checkpoint();
+  extra.checkpoint = state.checkpoint();
+  extra.last_message = state.last_message();
+  for (int i = 0; i < state.messages_size(); ++i) {
+    extra.messages.push_back({state.message_numbers(i), state.messages(i)});
+    extra.message_bytes += state.messages(i).size();
+  }
+  extra.stop_tickets.assign(state.stop_tickets().begin(), state.stop_tickets().end());
+  extra.stop_says.assign(state.stop_says().begin(), state.stop_says().end());
+  extra.together_max = state.together_max();
+  into.bytes += extra.checkpoint.size() + extra.message_bytes;
+  return true;
+}
+
+bool load_key(const v1::KeyState& state, KeysState& into) {
+  if (state.slot() >= into.table.slots.end() || into.table.slots[state.slot()].live) return false;
+  Slot& slot = into.table.slots[state.slot()];
+  slot.live = true;
+  slot.key = state.key();
+  slot.epoch = state.epoch();
+  slot.stamp = state.stamp();
+  slot.since_ms = state.since_ms();
+  slot.due_ms = state.due_ms();
+  slot.head = from_stored(state.head());
+  slot.tail = from_stored(state.tail());
+  slot.delayed = from_stored(state.delayed());
+  slot.stop_wanted = state.stop_wanted();
+  slot.solo = state.solo();
+  slot.settled = state.settled();
+  slot.started_ms = state.started_ms();
+  into.table.placed[state.slot()] = {hash_bytes(slot.key), from_stored(state.target()), from_stored(state.holder())};
+  into.bytes += slot.key.size();
+  return load_enum(state.state(), JobState::quarantined, slot.state) &&
+         load_enum(state.kind(), JobKind::task, slot.kind) && load_enum(state.past(), Past::forgotten, slot.past);
+}
+
+}  // namespace
+
+bool load_keys(const v1::KeysState& from, std::uint64_t items, KeysState& into) {
+  into.queued = from.queued();
+  return load_table(from, items, into.table) && load_workers(from, into) && load_servers(from, into) &&
+         load_dead(from, into) && load_past(from, into);
+}
+
+bool load_key_item(const v1::Item& item, KeysState& into) {
+  if (item.has_job()) return load_job(item.job(), into);
+  return item.has_key() && load_key(item.key(), into);
+}
+
+}  // namespace tenure

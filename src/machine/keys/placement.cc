@@ -1,0 +1,165 @@
+#include "machine/keys/placement.h"
+
+#include <algorithm>
+
+#include "assign/jump.h"
+#include "assign/rendezvous.h"
+#include "base/assert.h"
+#include "machine/limits.h"
+#include "tenure/v1/keys.pb.h"
+
+namespace tenure {
+
+// The worker that should hold the key, given the open workers; none if there are none, or if a choice is due.
+WorkerIx Placement::choose(SlotId slot) const {
+  if (const WorkerIx server = server_of(slot); server != kNone) return server;
+  if (state_.open.empty()) return kNone;
+  const Placed& placed = state_.table.placed[slot];
+  switch (context_.config().assignment) {
+    case Assignment::rendezvous: return state_.open[rendezvous_choose(placed.hash, state_.open_places)];
+    case Assignment::jump: return state_.open[jump_choose(placed.hash, static_cast<std::uint32_t>(state_.open.size()))];
+    case Assignment::chosen:
+      return placed.target != kNone && state_.workers[placed.target].open() ? placed.target : kNone;
+  }
+  ASSERT(false);
+}
+
+// The open worker that serves the key, the last one if there are several.
+WorkerIx Placement::server_of(SlotId slot) const {
+  if (state_.servers.empty()) return kNone;
+  const auto found = state_.servers.find(state_.table.slots[slot].key);
+  if (found == state_.servers.end()) return kNone;
+  const auto open = std::find_if(found->second.rbegin(), found->second.rend(),
+                                 [&](WorkerIx ix) { return state_.workers[ix].open(); });
+  return open != found->second.rend() ? *open : kNone;
+}
+
+void Placement::on(const v1::Choose& record) {
+  const SlotId slot = state_.table.find(record.key());
+  const WorkerIx ix = state_.workers.find(record.worker());
+  if (slot == kNone || ix == kNone || !state_.workers[ix].open() ||
+      context_.config().assignment != Assignment::chosen) {
+    return context_.refuse_record();
+  }
+  if (server_of(slot) != kNone) return context_.refuse_record();  // a served key is its server's, whatever is chosen
+  retarget(slot, ix);
+}
+
+SlotId Placement::add_key(BytesView key, std::uint64_t hash, JobKind kind) {
+  const SlotId slot = state_.table.add(key, hash);
+  slots_.mark_saved(slot);
+  state_.table.slots[slot].kind = kind;
+  state_.table.slots[slot].since_ms = context_.log_time_ms();
+  state_.table.placed[slot].target = choose(slot);
+  state_.bytes += key.size();
+  return slot;
+}
+
+void Placement::ask_for_choice(SlotId slot) {
+  if (state_.table.placed[slot].target != kNone || context_.config().assignment != Assignment::chosen) return;
+  context_.effects().choice_due(context_.at(), state_.table.slots[slot].key);
+}
+
+void Placement::retarget(SlotId slot, WorkerIx target) {
+  Placed& placed = state_.table.placed[slot];
+  if (placed.target == target) return;
+  slots_.touch(slot);
+  placed.target = target;
+  Slot& entry = state_.table.slots[slot];
+  if (entry.state == JobState::queued) {
+    slots_.set_state(slot, JobState::queued);  // its place in the old queue is void
+    queues_.enqueue(slot);
+  } else if (entry.state == JobState::running && entry.kind == JobKind::resident && placed.holder != target) {
+    queues_.enqueue_move(slot);
+  }
+}
+
+void Placement::retarget_all() {
+  refresh_open();
+  for (SlotId slot = 0; slot < state_.table.placed.size(); ++slot) {
+    const WorkerIx target = choose(slot);
+    if (target != state_.table.placed[slot].target && state_.table.slots[slot].live) retarget(slot, target);
+  }
+  if (context_.config().assignment == Assignment::chosen) context_.effects().choices_due(context_.at());
+}
+
+void Placement::retarget_orphan(SlotId slot, WorkerIx from) {
+  WorkerIx& target = state_.table.placed[slot].target;
+  if (context_.config().assignment == Assignment::rendezvous && target == from) target = choose(slot);
+}
+
+void Placement::set_serves(WorkerIx ix, BytesView key, bool serves) {
+  std::vector<Bytes>& own = state_.workers[ix].serves;
+  const auto at = std::lower_bound(own.begin(), own.end(), key);
+  const bool has = at != own.end() && *at == key;
+  if (has == serves || (serves && own.size() >= kServedPerWorkerMax)) return;
+  if (serves) {
+    own.insert(at, Bytes(key));
+    state_.servers[Bytes(key)].push_back(ix);
+  } else {
+    own.erase(at);
+    remove_server(ix, key);
+  }
+  const SlotId slot = state_.table.find(key);
+  if (slot != kNone) retarget(slot, choose(slot));
+}
+
+void Placement::stop_serving(WorkerIx ix) {
+  for (const Bytes& key : state_.workers[ix].serves) remove_server(ix, key);
+  state_.workers[ix].serves.clear();
+}
+
+void Placement::remove_server(WorkerIx ix, BytesView key) {
+  const auto found = state_.servers.find(key);
+  std::erase(found->second, ix);
+  if (found->second.empty()) state_.servers.erase(found);
+}
+
+// Under rendezvous only the newcomer's draw has to be compared with the present one's, so that nothing moves but what
+// must.
+void Placement::worker_opened(WorkerIx ix, WorkerIx replaced, bool inherits) {
+  if (context_.config().assignment == Assignment::chosen) {
+    if (replaced != kNone) {
+      for (const SlotId slot : state_.table.select([=](const Placed& placed) { return placed.target == replaced; })) {
+        const WorkerIx server = server_of(slot);
+        retarget(slot, server != kNone ? server : ix);
+      }
+    }
+    context_.effects().choices_due(context_.at());
+    return;
+  }
+  const PoolWorker& worker = state_.workers[ix];
+  if (context_.config().assignment != Assignment::rendezvous || (replaced != kNone && !inherits)) {
+    return retarget_all();
+  }
+
+  const bool any_served = !state_.servers.empty();
+  const std::vector<SlotId> gained = state_.table.select([&](const Placed& placed) {
+    if (placed.target == kNone) return true;  // or free
+    if (inherits) return placed.target == replaced;
+    return rendezvous_prefers(placed.hash, worker.place, state_.workers[placed.target].place);
+  });
+  state_.table.visit_each(gained, KeyTable::Ahead::slots, [&](SlotId slot) {
+    if (state_.table.slots[slot].live) retarget(slot, any_served ? choose(slot) : ix);
+  });
+}
+
+// Those it should have had go to the others; those it holds follow as moves.
+void Placement::worker_closed(WorkerIx ix) {
+  if (context_.config().assignment == Assignment::jump) return retarget_all();
+  const std::vector<SlotId> lost = state_.table.select([=](const Placed& placed) { return placed.target == ix; });
+  state_.table.visit_each(lost, KeyTable::Ahead::slots, [&](SlotId slot) { retarget(slot, choose(slot)); });
+  if (context_.config().assignment == Assignment::chosen) context_.effects().choices_due(context_.at());
+}
+
+void Placement::refresh_open() {
+  state_.open.clear();
+  state_.open_places.clear();
+  for (const WorkerIx ix : state_.workers.by_age) {
+    if (!state_.workers[ix].open()) continue;
+    state_.open.push_back(ix);
+    state_.open_places.push_back(state_.workers[ix].place);
+  }
+}
+
+}  // namespace tenure

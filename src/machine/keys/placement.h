@@ -1,0 +1,54 @@
+#pragma once
+
+// Which worker should hold which key. A key's target follows from the assignment and the open workers; when it changes,
+// the key waits in another queue, or moves.
+
+#include <cstdint>
+
+#include "machine/context.h"
+#include "machine/keys/keys_state.h"
+#include "machine/keys/queues.h"
+#include "machine/keys/slots.h"
+
+namespace tenure {
+
+namespace v1 {
+class Choose;
+}  // namespace v1
+
+class Placement {
+ public:
+  Placement(KeysState& state, Context& context, Slots& slots, Queues& queues)
+      : state_(state), context_(context), slots_(slots), queues_(queues) {}
+
+  void on(const v1::Choose& record);
+
+  // A slot for a key that has none, with its target.
+  SlotId add_key(BytesView key, std::uint64_t hash, JobKind kind);
+  // Under chosen assignment, a key without a target waits for the users' function.
+  void ask_for_choice(SlotId slot);
+  void retarget_all();
+  // The key is about to lose its holder `from`: a target that is the same worker changes without a move.
+  void retarget_orphan(SlotId slot, WorkerIx from);
+  void set_serves(WorkerIx worker, BytesView key, bool serves);
+  void stop_serving(WorkerIx worker);
+  // The worker takes keys. It may take the place of another: `inherits` says that it gets exactly that one's keys.
+  void worker_opened(WorkerIx worker, WorkerIx replaced, bool inherits);
+  // The worker takes no more keys.
+  void worker_closed(WorkerIx worker);
+  // To be called when the set of open workers has changed, before the above.
+  void refresh_open();
+
+ private:
+  WorkerIx choose(SlotId slot) const;
+  WorkerIx server_of(SlotId slot) const;
+  void remove_server(WorkerIx worker, BytesView key);
+  void retarget(SlotId slot, WorkerIx target);
+
+  KeysState& state_;
+  Context& context_;
+  Slots& slots_;
+  Queues& queues_;
+};
+
+}  // namespace tenure

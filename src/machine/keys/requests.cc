@@ -1,0 +1,173 @@
+#include "machine/keys/requests.h"
+
+#include <algorithm>
+
+#include "base/mutant.h"
+#include "machine/answers/answers.h"
+#include "machine/limits.h"
+#include "tenure/v1/keys.pb.h"
+
+namespace tenure {
+namespace {
+
+constexpr Errc kAccepted{};
+
+}  // namespace
+
+void Requests::on(const v1::Dispatch& record) {
+  if (record.ticket() == 0) return context_.refuse_record();
+  if (MUTANT(queue_trims_oldest) && state_.queued >= context_.config().max_queued_jobs) trim_oldest();
+  const std::uint64_t hash = hash_bytes(record.key());
+  SlotId slot = state_.table.find(record.key(), hash);
+  const Errc verdict = judge(record, slot);
+  if (MUTANT(key_exists_unchecked) && verdict == Errc::key_exists) {
+    return slots_.tell_accepted(record.ticket(), record.say(), slot);
+  }
+  if (verdict != kAccepted) return context_.answers().refuse(record.ticket(), record.say(), verdict);
+
+  const bool added = slot == kNone;
+  if (added) {
+    slot = placement_.add_key(record.key(), hash, record.kind() == v1::TASK ? JobKind::task : JobKind::resident);
+  } else {
+    slots_.touch(slot);
+  }
+  const JobId id = add_job(record, slot);
+  context_.note(hash);
+  slots_.tell_accepted(record.ticket(), record.say(), slot);
+
+  const auto delay_ms = context_.shutting_down() ? 0 : static_cast<std::int64_t>(record.delay_ms());
+  if (state_.table.slots[slot].kind == JobKind::resident) {
+    state_.table.push_back(slot, id);
+    if (delay_ms > 0) {
+      slots_.set_state(slot, JobState::waiting);
+      slots_.set_timer(slot, TimerKind::retry, context_.log_time_ms() + delay_ms);
+    } else {
+      line_.next_job(slot);
+    }
+  } else if (delay_ms > 0) {
+    line_.add_delayed(slot, id, delay_ms);
+  } else {
+    state_.table.push_back(slot, id);
+    if (state_.table.slots[slot].state == JobState::idle || MUTANT(tasks_overlap)) line_.next_job(slot);
+  }
+  if (added) placement_.ask_for_choice(slot);
+}
+
+Errc Requests::judge(const v1::Dispatch& record, SlotId slot) const {
+  if (record.key().empty() || record.key().size() > kKeyBytesMax) return Errc::invalid;
+  if (record.payload().size() > kPayloadBytesMax || record.delay_ms() > kDelayMsMax) return Errc::invalid;
+  if (record.kind() != v1::RESIDENT && record.kind() != v1::TASK) return Errc::invalid;
+  if (context_.shutting_down()) return Errc::shutting_down;
+  if (slot != kNone) {
+    // A resident job has its key for itself.
+    const bool shares = record.kind() == v1::TASK && state_.table.slots[slot].kind == JobKind::task;
+    if (!shares) return Errc::key_exists;
+  }
+  const std::uint32_t bound = context_.config().max_queued_jobs + (MUTANT(queue_bound_off_by_one) ? 1 : 0);
+  if (state_.queued >= bound) return Errc::pool_full;
+  return kAccepted;
+}
+
+JobId Requests::add_job(const v1::Dispatch& record, SlotId slot) {
+  const JobId id = state_.table.jobs.add();
+  KeptJob& job = state_.table.jobs[id];
+  job.payload = record.payload();
+  job.ticket = record.ticket();
+  job.say = record.say();
+  job.slot = slot;
+  job.max_attempts = std::min<std::uint32_t>(record.max_attempts(), UINT16_MAX);
+  state_.bytes += job.payload.size();
+  ++state_.queued;
+  return id;
+}
+
+// A deliberate bug, for the simulator.
+void Requests::trim_oldest() {
+  const KeyTable& table = state_.table;
+  for (SlotId slot = 0; slot < table.slots.end(); ++slot) {
+    const Slot& entry = table.slots[slot];
+    if (!entry.live || entry.state != JobState::queued || !table.jobs[entry.head].fresh) continue;
+    slots_.touch(slot);
+    return line_.finish_head(slot);
+  }
+}
+
+void Requests::on(const v1::Notify& record) {
+  if (record.ticket() == 0) return context_.refuse_record();
+  const auto refuse = [&](Errc why) { context_.answers().refuse(record.ticket(), record.say(), why); };
+  const SlotId slot = state_.table.find(record.key());
+  if (slot == kNone || state_.table.slots[slot].kind != JobKind::resident || slots_.is_stopping(slot)) {
+    return refuse(Errc::no_such_key);
+  }
+  if (record.message().size() > kMessageBytesMax) return refuse(Errc::invalid);
+  slots_.touch(slot);
+  JobExtra& extra = state_.table.head(slot).extras();
+  if (extra.messages.size() >= kMessagesMax || extra.message_bytes + record.message().size() > kMessagesBytesMax) {
+    return refuse(Errc::busy);
+  }
+  extra.message_bytes += record.message().size();
+  // Like epochs, numbers do not come again when the log loses its tail. A holder that does not know of the loss yet,
+  // and reports a message of the lost part as handled, must not be taken to mean another one.
+  const std::uint64_t number = std::max(extra.last_message + 1, context_.engine_us());
+  extra.last_message = number;
+  state_.bytes += record.message().size();
+  extra.messages.push_back({number, record.message()});
+  slots_.tell_accepted(record.ticket(), record.say(), slot);
+  // A holder that is starting gets it once it runs, the next holder if this one is on its way out.
+  if (state_.table.slots[slot].state == JobState::running) {
+    context_.effects().message(context_.at(), slots_.tenure(slot), number, extra.messages.back().text);
+  } else if (MUTANT(notify_dropped_on_move) && state_.table.slots[slot].state == JobState::moving) {
+    extra.messages.pop_back();
+  }
+}
+
+void Requests::on(const v1::Stop& record) {
+  if (record.ticket() == 0) return context_.refuse_record();
+  const auto refuse = [&](Errc why) { context_.answers().refuse(record.ticket(), record.say(), why); };
+  const SlotId slot = state_.table.find(record.key());
+  if (slot == kNone) return refuse(Errc::no_such_key);
+  if (slots_.is_stopping(slot)) {
+    const JobExtra* extra = state_.table.head(slot).extra.get();
+    if (extra != nullptr && extra->stop_tickets.size() + extra->stop_says.size() >= kStopsMax) {
+      return refuse(Errc::busy);
+    }
+  }
+  slots_.touch(slot);
+  slots_.tell_accepted(record.ticket(), record.say(), slot);
+  stop_job(slot, record.ticket(), record.say());
+}
+
+// Ends everything under the key: what runs is asked to stop, what waits is dropped.
+void Requests::stop_job(SlotId slot, std::uint64_t ticket, bool in_log) {
+  line_.drop_waiting(slot);
+  if (state_.table.slots[slot].head == kNone) {
+    context_.answers().settle({ticket, TicketState::stopped, Errc{}, 0, {}, {}}, in_log);
+    return line_.next_job(slot);
+  }
+  KeptJob& job = state_.table.head(slot);
+  (in_log ? job.extras().stop_says : job.extras().stop_tickets).push_back(ticket);
+  const WorkerIx holder = state_.table.placed[slot].holder;
+  switch (state_.table.slots[slot].state) {
+    case JobState::starting: state_.table.slots[slot].stop_wanted = true; return;
+    case JobState::running:
+      slots_.set_state(slot, JobState::stopping);
+      slots_.ask_stop(slot, StopReason::stop);
+      return;
+    case JobState::moving:  // it is being stopped already, and will not be started again
+      --state_.workers[holder].moving;
+      queues_.mark(holder);
+      slots_.set_state(slot, JobState::stopping);
+      return;
+    case JobState::stopping: return;
+    case JobState::dead:
+    case JobState::quarantined: dead_.erase_letter_of(slot); break;
+    case JobState::idle:
+    case JobState::queued:
+    case JobState::waiting: break;
+  }
+  slots_.tell_stopped(job, 0);
+  slots_.tell_stoppers(job);
+  line_.finish_head(slot);
+}
+
+}  // namespace tenure

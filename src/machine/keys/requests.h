@@ -1,0 +1,54 @@
+#pragma once
+
+// What users ask of a key: dispatch a job, send its holder a message, stop it.
+
+#include <cstdint>
+
+#include "machine/context.h"
+#include "machine/keys/dead_letters.h"
+#include "machine/keys/job_line.h"
+#include "machine/keys/keys_state.h"
+#include "machine/keys/placement.h"
+#include "machine/keys/queues.h"
+#include "machine/keys/slots.h"
+
+namespace tenure {
+
+namespace v1 {
+class Dispatch;
+class Notify;
+class Stop;
+}  // namespace v1
+
+class Requests {
+ public:
+  Requests(KeysState& state, Context& context, Slots& slots, Queues& queues, JobLine& line, Placement& placement,
+           DeadLetters& dead)
+      : state_(state),
+        context_(context),
+        slots_(slots),
+        queues_(queues),
+        line_(line),
+        placement_(placement),
+        dead_(dead) {}
+
+  void on(const v1::Dispatch& record);
+  void on(const v1::Notify& record);
+  void on(const v1::Stop& record);
+
+ private:
+  Errc judge(const v1::Dispatch& record, SlotId slot) const;
+  JobId add_job(const v1::Dispatch& record, SlotId slot);
+  void stop_job(SlotId slot, std::uint64_t ticket, bool in_log);
+  void trim_oldest();
+
+  KeysState& state_;
+  Context& context_;
+  Slots& slots_;
+  Queues& queues_;
+  JobLine& line_;
+  Placement& placement_;
+  DeadLetters& dead_;
+};
+
+}  // namespace tenure

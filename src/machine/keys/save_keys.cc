@@ -1,0 +1,163 @@
+#include <deque>
+
+#include "machine/keys/keys_snapshot.h"
+#include "machine/load.h"
+#include "tenure/v1/snapshot.pb.h"
+
+namespace tenure {
+namespace {
+
+void save_queue(const std::deque<QueueItem>& queue, v1::QueueState& into) {
+  for (const QueueItem& item : queue) {
+    into.add_slots(item.slot);
+    into.add_stamps(item.stamp);
+  }
+}
+
+void save_workers(const KeysState& keys, v1::KeysState& into) {
+  for (const WorkerIx ix : keys.workers.by_age) {
+    const PoolWorker& worker = keys.workers[ix];
+    const WorkerQueues& queues = keys.queues[ix];
+    v1::WorkerState& state = *into.add_workers();
+    state.set_index(ix);
+    state.set_id(worker.id);
+    state.set_session(worker.session);
+    state.set_age(worker.age);
+    state.set_joined_ms(worker.joined_ms);
+    state.set_seed(worker.place.seed);
+    state.set_weight(worker.place.weight);
+    state.set_window(worker.window);
+    state.set_draining(worker.draining);
+    for (const Bytes& key : worker.serves) state.add_serves(key);
+    save_queue(queues.residents, *state.mutable_residents());
+    save_queue(queues.tasks, *state.mutable_tasks());
+    save_queue(queues.last_chances, *state.mutable_last_chances());
+    save_queue(queues.moves, *state.mutable_moves());
+    state.set_starting(worker.starting);
+    state.set_tasks_held(worker.tasks_held);
+    state.set_moving(worker.moving);
+    state.set_keys_held(worker.keys_held);
+    state.set_on_trial(worker.on_trial);
+  }
+  into.set_worker_ages(keys.workers.ages);
+  for (const KeptPlace& place : keys.workers.kept_places) {
+    v1::PlaceState& state = *into.add_kept_places();
+    state.set_worker(place.worker);
+    state.set_seed(place.seed);
+  }
+}
+
+// A key may have many jobs: they are encoded from one message into one string, whose memory is used again.
+void encode_job(const KeysState& keys, JobId id, v1::Item& scratch, Bytes& into) {
+  const KeptJob& job = keys.table.jobs[id];
+  v1::JobState& state = *scratch.mutable_job();
+  state.Clear();
+  state.set_job(to_stored(id));
+  state.set_payload(job.payload);
+  state.set_ticket(job.ticket);
+  state.set_stamp(job.stamp);
+  state.set_due_ms(job.due_ms);
+  state.set_next(to_stored(job.next));
+  state.set_slot(to_stored(job.slot));
+  state.set_max_attempts(job.max_attempts);
+  state.set_attempts(job.attempts);
+  state.set_crashes(job.crashes);
+  state.set_fuse_ms(job.fuse_ms);
+  state.set_say(job.say);
+  state.set_fresh(job.fresh);
+  if (job.extra) {
+    state.set_has_checkpoint(job.extra->has_checkpoint);
+    state.set_checkpoint(job.extra->checkpoint);
+    state.set_last_message(job.extra->last_message);
+    for (const Message& message : job.extra->messages) {
+      state.add_message_numbers(message.number);
+      state.add_messages(message.text);
+    }
+    for (const std::uint64_t ticket : job.extra->stop_tickets) state.add_stop_tickets(ticket);
+    for (const std::uint64_t ticket : job.extra->stop_says) state.add_stop_says(ticket);
+    state.set_together_max(job.extra->together_max);
+  }
+  scratch.SerializeToString(&into);
+}
+
+}  // namespace
+
+void save_keys(const KeysState& keys, v1::KeysState& into) {
+  into.set_queued(keys.queued);
+  save_workers(keys, into);
+  into.set_slots_end(keys.table.slots.end());
+  for (const SlotId id : keys.table.slots.free_list()) into.add_slots_free(id);
+  into.set_jobs_end(keys.table.jobs.end());
+  for (const JobId id : keys.table.jobs.free_list()) into.add_jobs_free(id);
+  for (const auto& [key, workers] : keys.servers) {
+    v1::ServedState& state = *into.add_served();
+    state.set_key(key);
+    for (const WorkerIx ix : workers) state.add_workers(ix);
+  }
+  for (const auto& [id, letter] : keys.dead) {
+    v1::DeadState& state = *into.add_dead();
+    state.set_id(id);
+    state.set_key(letter.key);
+    state.set_kind(static_cast<std::uint32_t>(letter.kind));
+    state.set_quarantined(letter.quarantined);
+    state.set_job(to_stored(letter.job));
+    state.set_epoch(letter.epoch);
+    state.set_since_ms(letter.since_ms);
+    state.set_error(letter.error);
+  }
+  for (const PastTenure& tenure : keys.past) {
+    v1::PastState& state = *into.add_past();
+    state.set_key(tenure.key);
+    state.set_worker(tenure.worker);
+    state.set_epoch(tenure.epoch);
+    state.set_started_ms(tenure.started_ms);
+    state.set_ended_ms(tenure.ended_ms);
+    state.set_why(static_cast<std::uint32_t>(tenure.why));
+    state.set_quarantined(tenure.quarantined);
+  }
+}
+
+void each_item(const KeysState& keys, SlotId id, const TakeItem& take) {
+  const Slot& slot = keys.table.slots[id];
+  const Placed& placed = keys.table.placed[id];
+  v1::Item item;
+  v1::KeyState& key = *item.mutable_key();
+  key.set_slot(id);
+  key.set_key(slot.key);
+  key.set_epoch(slot.epoch);
+  key.set_stamp(slot.stamp);
+  key.set_since_ms(slot.since_ms);
+  key.set_due_ms(slot.due_ms);
+  key.set_head(to_stored(slot.head));
+  key.set_tail(to_stored(slot.tail));
+  key.set_delayed(to_stored(slot.delayed));
+  key.set_state(static_cast<std::uint32_t>(slot.state));
+  key.set_kind(static_cast<std::uint32_t>(slot.kind));
+  key.set_stop_wanted(slot.stop_wanted);
+  key.set_solo(slot.solo);
+  key.set_settled(slot.settled);
+  key.set_started_ms(slot.started_ms);
+  key.set_past(static_cast<std::uint32_t>(slot.past));
+  key.set_target(to_stored(placed.target));
+  key.set_holder(to_stored(placed.holder));
+  Bytes encoded = item.SerializeAsString();
+  take(encoded);
+  for (const JobId first : {slot.head, slot.delayed}) {
+    keys.table.visit_list(first, [&](JobId job) {
+      encode_job(keys, job, item, encoded);
+      take(encoded);
+    });
+  }
+}
+
+void each_dead_item(const KeysState& keys, const TakeItem& take) {
+  v1::Item item;
+  Bytes encoded;
+  for (const auto& [id, letter] : keys.dead) {
+    if (letter.kind != JobKind::task) continue;
+    encode_job(keys, letter.job, item, encoded);
+    take(encoded);
+  }
+}
+
+}  // namespace tenure

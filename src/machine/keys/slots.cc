@@ -1,0 +1,115 @@
+#include "machine/keys/slots.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/assert.h"
+#include "machine/answers/answers.h"
+#include "machine/limits.h"
+
+namespace tenure {
+
+void Slots::set_state(SlotId slot, JobState state) {
+  Slot& entry = state_.table.slots[slot];
+  if (entry.due_ms != 0) context_.timers().erase({entry.due_ms, entry.stamp, TimerKind::retry, slot});
+  entry.due_ms = 0;
+  // Being asked to stop does not make a job young again.
+  if (state == JobState::moving || state == JobState::stopping) {
+    entry.settled = entry.settled || is_settled(slot);
+  } else {
+    entry.settled = false;
+  }
+  entry.state = state;
+  entry.stamp = context_.next_stamp();
+  entry.since_ms = context_.log_time_ms();
+}
+
+void Slots::set_timer(SlotId slot, TimerKind kind, std::int64_t due_ms) {
+  Slot& entry = state_.table.slots[slot];
+  ASSERT(entry.due_ms == 0);
+  entry.due_ms = std::max<std::int64_t>(due_ms, 1);
+  context_.timers().insert({entry.due_ms, entry.stamp, kind, slot});
+}
+
+void Slots::ask_stop(SlotId slot, StopReason reason) {
+  context_.effects().stop_asked(context_.at(), tenure(slot), reason);
+}
+
+void Slots::release_job(JobId id) {
+  KeptJob& job = state_.table.jobs[id];
+  if (job.fresh) --state_.queued;
+  state_.bytes -= job.payload.size();
+  if (job.extra) state_.bytes -= job.extra->checkpoint.size() + job.extra->message_bytes;
+  state_.table.jobs.remove(id);
+}
+
+TenureRef Slots::tenure(SlotId slot) const {
+  const WorkerIx holder = state_.table.placed[slot].holder;
+  const Slot& entry = state_.table.slots[slot];
+  if (holder == kNone) return {0, {}, entry.key, entry.epoch};
+  return {state_.workers[holder].session, state_.workers[holder].id, entry.key, entry.epoch};
+}
+
+bool Slots::is_stopping(SlotId slot) const {
+  return state_.table.slots[slot].state == JobState::stopping || state_.table.slots[slot].stop_wanted;
+}
+
+bool Slots::is_settled(SlotId slot) const {
+  const Slot& entry = state_.table.slots[slot];
+  return entry.kind == JobKind::resident && entry.state == JobState::running &&
+         context_.log_time_ms() - entry.since_ms >= kYouthMs;
+}
+
+void Slots::tell_accepted(std::uint64_t ticket, bool in_log, SlotId slot) {
+  const WorkerIx holder = state_.table.placed[slot].holder;
+  context_.answers().settle({.ticket = ticket,
+                             .state = TicketState::accepted,
+                             .code = Errc{},
+                             .epoch = state_.table.slots[slot].epoch,
+                             .worker = holder == kNone ? BytesView() : BytesView(state_.workers[holder].id),
+                             .text = {}},
+                            in_log);
+}
+
+// Not written to the log as an answer: the holder's own record names the ticket.
+void Slots::tell_started(SlotId slot) {
+  context_.answers().settle({.ticket = state_.table.head(slot).ticket,
+                             .state = TicketState::started,
+                             .code = Errc{},
+                             .epoch = state_.table.slots[slot].epoch,
+                             .worker = state_.workers[state_.table.placed[slot].holder].id,
+                             .text = {}},
+                            false);
+}
+
+void Slots::tell_stopped(const KeptJob& job, std::uint64_t epoch) {
+  context_.answers().settle({job.ticket, TicketState::stopped, Errc{}, epoch, {}, {}}, job.say);
+}
+
+void Slots::tell_failed(const KeptJob& job, std::uint64_t epoch, BytesView error) {
+  context_.answers().settle({job.ticket, TicketState::failed, Errc::job_failed, epoch, {}, error}, job.say);
+}
+
+void Slots::tell_stoppers(KeptJob& job) {
+  if (!job.extra) return;
+  const auto tell = [&](std::uint64_t ticket, bool in_log) {
+    context_.answers().settle({ticket, TicketState::stopped, Errc{}, 0, {}, {}}, in_log);
+  };
+  for (const std::uint64_t ticket : std::exchange(job.extra->stop_tickets, {})) tell(ticket, false);
+  for (const std::uint64_t ticket : std::exchange(job.extra->stop_says, {})) tell(ticket, true);
+}
+
+void Slots::begin_snapshot(std::function<void(SlotId)> save) {
+  ASSERT(!save_);
+  ++snapshot_;
+  save_ = std::move(save);
+}
+
+void Slots::save_now(SlotId slot) {
+  Slot& entry = state_.table.slots[slot];
+  if (!entry.live || entry.saved == snapshot_) return;
+  entry.saved = snapshot_;
+  save_(slot);
+}
+
+}  // namespace tenure

@@ -1,0 +1,195 @@
+// Whether a state that was read from bytes could have come about by applying records. A snapshot may be damaged, or
+// made by somebody else: what passes here must never break an assertion later.
+
+#include <algorithm>
+#include <vector>
+
+#include "machine/keys/keys_snapshot.h"
+#include "machine/limits.h"
+#include "machine/load.h"
+
+namespace tenure {
+namespace {
+
+bool is_held(JobState state) {
+  return state == JobState::starting || state == JobState::running || state == JobState::stopping ||
+         state == JobState::moving;
+}
+
+// Every job lies in exactly one list of one key, or is a dead task.
+bool lists_fit(const KeysState& keys, const FrameState& frame) {
+  std::vector<bool> seen(keys.table.jobs.end());
+  std::uint64_t fresh = 0;
+  for (const JobId id : keys.table.jobs.free_list()) {
+    if (keys.table.jobs[id].ticket != 0) return false;
+    seen[id] = true;
+  }
+  const auto take = [&](JobId id, SlotId slot) {
+    if (id >= seen.size() || seen[id]) return false;
+    const KeptJob& job = keys.table.jobs[id];
+    if (job.slot != slot || job.ticket == 0 || job.stamp > frame.stamps) return false;
+    seen[id] = true;
+    fresh += job.fresh ? 1 : 0;
+    return true;
+  };
+  const auto walk = [&](JobId first, SlotId slot, JobId* last) {
+    for (JobId id = first; id != kNone; id = keys.table.jobs[id].next) {
+      if (!take(id, slot)) return false;
+      *last = id;
+    }
+    return true;
+  };
+  for (const SlotId id : keys.table.slots.free_list()) {
+    if (keys.table.slots[id].live) return false;
+  }
+  for (SlotId id = 0; id < keys.table.slots.end(); ++id) {
+    const Slot& slot = keys.table.slots[id];
+    if (!slot.live) continue;
+    JobId last = kNone;
+    JobId delayed_last = kNone;
+    if (!walk(slot.head, id, &last) || last != slot.tail || !walk(slot.delayed, id, &delayed_last)) return false;
+    if (slot.head == kNone && slot.delayed == kNone) return false;
+    // A resident job is a list of one.
+    if (slot.kind == JobKind::resident && (slot.head != slot.tail || slot.delayed != kNone)) return false;
+  }
+  for (const auto& [id, letter] : keys.dead) {
+    if (letter.kind == JobKind::task && (!take(letter.job, kNone) || keys.table.jobs[letter.job].fresh)) return false;
+  }
+  return fresh == keys.queued && std::all_of(seen.begin(), seen.end(), [](bool is) { return is; });
+}
+
+bool workers_fit(const KeysState& keys, const SessionTable& sessions) {
+  if (keys.workers.ages >= kCountMax) return false;
+  std::vector<BytesView> ids;
+  std::uint64_t last = 0;
+  for (const WorkerIx ix : keys.workers.by_age) {
+    const PoolWorker& worker = keys.workers[ix];
+    const bool sound = !worker.id.empty() && worker.place.weight != 0 && worker.place.weight <= kWeightMax &&
+                       worker.window != 0 && worker.window <= kWindowMax && worker.age > last &&
+                       worker.age <= keys.workers.ages && sessions.find(worker.session) != nullptr;
+    if (!sound) return false;
+    last = worker.age;
+    ids.push_back(worker.id);
+  }
+  std::sort(ids.begin(), ids.end());
+  return std::adjacent_find(ids.begin(), ids.end()) == ids.end();
+}
+
+// Who serves a key is kept twice: by worker and by key.
+bool servers_fit(const KeysState& keys) {
+  std::size_t pairs = 0;
+  for (const WorkerIx ix : keys.workers.by_age) {
+    const std::vector<Bytes>& serves = keys.workers[ix].serves;
+    if (std::adjacent_find(serves.begin(), serves.end(), std::greater_equal<>()) != serves.end()) return false;
+    for (const Bytes& key : serves) {
+      const auto found = keys.servers.find(key);
+      if (found == keys.servers.end() || std::count(found->second.begin(), found->second.end(), ix) != 1) return false;
+    }
+    pairs += serves.size();
+  }
+  for (const auto& [key, workers] : keys.servers) pairs -= workers.size();
+  return pairs == 0;
+}
+
+bool holders_fit(const KeysState& keys, const FrameState& frame) {
+  const auto worker_ok = [&](WorkerIx ix) { return ix == kNone || (ix < keys.workers.end() && keys.workers[ix].live); };
+  std::vector<PoolWorker> counted(keys.workers.end());
+  std::vector<BytesView> names;
+  for (SlotId id = 0; id < keys.table.slots.end(); ++id) {
+    const Slot& slot = keys.table.slots[id];
+    if (!slot.live) continue;
+    names.push_back(slot.key);
+    const Placed& placed = keys.table.placed[id];
+    const bool held = placed.holder != kNone;
+    if (!worker_ok(placed.target) || !worker_ok(placed.holder) || held != is_held(slot.state)) return false;
+    if ((slot.state == JobState::idle) != (slot.head == kNone) || (slot.stop_wanted && !held)) return false;
+    const bool of_residents = slot.state == JobState::starting || slot.state == JobState::dead ||
+                              slot.state == JobState::quarantined || slot.state == JobState::moving;
+    if (slot.kind == JobKind::task && of_residents) return false;
+    if (slot.epoch > frame.epoch || slot.stamp > frame.stamps || slot.since_ms < 0 || slot.since_ms > frame.log_time_ms)
+      return false;
+    if (slot.solo && !held) return false;
+    if (!held) continue;
+    if (keys.table.jobs[slot.head].fresh) return false;
+    PoolWorker& worker = counted[placed.holder];
+    ++worker.keys_held;
+    worker.tasks_held += slot.kind == JobKind::task ? 1 : 0;
+    worker.starting += slot.state == JobState::starting ? 1 : 0;
+    worker.moving += slot.state == JobState::moving ? 1 : 0;
+    worker.on_trial += slot.solo ? 1 : 0;
+  }
+  std::sort(names.begin(), names.end());
+  if (std::adjacent_find(names.begin(), names.end()) != names.end()) return false;
+  return std::all_of(keys.workers.by_age.begin(), keys.workers.by_age.end(), [&](WorkerIx ix) {
+    const PoolWorker& worker = keys.workers[ix];
+    return worker.keys_held == counted[ix].keys_held && worker.tasks_held == counted[ix].tasks_held &&
+           worker.starting == counted[ix].starting && worker.moving == counted[ix].moving &&
+           worker.on_trial == counted[ix].on_trial;
+  });
+}
+
+// The timers are exactly those that the keys and the delayed tasks have.
+bool timers_fit(const KeysState& keys, const FrameState& frame) {
+  MachineTimers expected;
+  std::size_t count = 0;
+  for (SlotId id = 0; id < keys.table.slots.end(); ++id) {
+    const Slot& slot = keys.table.slots[id];
+    if (!slot.live) continue;
+    const bool solo = slot.state == JobState::running && slot.kind == JobKind::resident && slot.solo;
+    const bool timed = slot.state == JobState::starting || slot.state == JobState::waiting || solo;
+    if (timed != (slot.due_ms != 0)) return false;
+    if (timed) {
+      const TimerKind kind = slot.state == JobState::starting  ? TimerKind::start_timeout
+                             : slot.state == JobState::waiting ? TimerKind::retry
+                                                               : TimerKind::solo;
+      expected.insert({slot.due_ms, slot.stamp, kind, id});
+      ++count;
+    }
+    for (JobId job = slot.delayed; job != kNone; job = keys.table.jobs[job].next) {
+      expected.insert({keys.table.jobs[job].due_ms, keys.table.jobs[job].stamp, TimerKind::delay, job});
+      ++count;
+    }
+  }
+  return expected.size() == count && std::equal(expected.begin(), expected.end(), frame.timers.begin(),
+                                                frame.timers.end(), [](const MachineTimer& a, const MachineTimer& b) {
+                                                  return a.due_ms == b.due_ms && a.stamp == b.stamp &&
+                                                         a.kind == b.kind && a.id == b.id && a.due_ms > 0 &&
+                                                         a.due_ms <= kTimeMsMax;
+                                                });
+}
+
+// A dead resident job and its letter name each other.
+bool dead_fit(const KeysState& keys) {
+  if (!keys.dead.empty() && keys.dead.rbegin()->first >= kCountMax) return false;
+  std::size_t letters = 0;
+  for (const auto& [id, letter] : keys.dead) {
+    if (letter.kind == JobKind::task) continue;
+    ++letters;
+    const SlotId slot = keys.table.jobs[letter.job].slot;
+    if (slot >= keys.table.slots.end() || keys.table.slots[slot].head != letter.job ||
+        keys.table.slots[slot].key != letter.key ||
+        keys.table.slots[slot].state != (letter.quarantined ? JobState::quarantined : JobState::dead)) {
+      return false;
+    }
+  }
+  // As many letters as dead keys, and no two letters of one job.
+  std::vector<JobId> jobs;
+  jobs.reserve(keys.dead.size());
+  for (const auto& [id, letter] : keys.dead) jobs.push_back(letter.job);
+  std::sort(jobs.begin(), jobs.end());
+  if (std::adjacent_find(jobs.begin(), jobs.end()) != jobs.end()) return false;
+  for (SlotId id = 0; id < keys.table.slots.end(); ++id) {
+    const Slot& slot = keys.table.slots[id];
+    if (slot.live && (slot.state == JobState::dead || slot.state == JobState::quarantined)) --letters;
+  }
+  return letters == 0;
+}
+
+}  // namespace
+
+bool keys_are_sound(const KeysState& keys, const FrameState& frame, const SessionTable& sessions) {
+  return lists_fit(keys, frame) && workers_fit(keys, sessions) && servers_fit(keys) && holders_fit(keys, frame) &&
+         timers_fit(keys, frame) && dead_fit(keys);
+}
+
+}  // namespace tenure

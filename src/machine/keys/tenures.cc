@@ -1,0 +1,244 @@
+#include "machine/keys/tenures.h"
+
+#include <algorithm>
+
+#include "base/mutant.h"
+#include "machine/answers/answers.h"
+#include "machine/limits.h"
+#include "tenure/v1/keys.pb.h"
+
+namespace tenure {
+
+// The slot of a tenure that is still going on. A record of any other tenure (a holder that was fenced, or that
+// woke up long after its session ended) finds nothing and changes nothing.
+SlotId Tenures::held_slot(BytesView key, std::uint64_t epoch) const {
+  const SlotId slot = state_.table.find(key);
+  if (slot == kNone) return kNone;
+  if (state_.table.slots[slot].epoch != epoch && !MUTANT(stale_epoch_accepted)) return kNone;
+  if (state_.table.placed[slot].holder == kNone && !MUTANT(accept_ended_session)) return kNone;
+  if (state_.table.slots[slot].head == kNone) return kNone;
+  return slot;
+}
+
+void Tenures::on(const v1::Started& record) {
+  const SlotId slot = held_slot(record.key(), record.epoch());
+  if (slot == kNone) return context_.refuse_record();
+  Slot& entry = state_.table.slots[slot];
+  const WorkerIx holder = state_.table.placed[slot].holder;
+  if (holder == kNone) return context_.refuse_record();
+  const bool task = entry.kind == JobKind::task;
+  if (entry.state != (task ? JobState::running : JobState::starting)) return context_.refuse_record();
+  slots_.touch(slot);
+  entry.started_ms = context_.engine_ms();
+  if (task) {
+    context_.effects().started(context_.at(), slots_.tenure(slot));
+    return slots_.tell_started(slot);
+  }
+
+  --state_.workers[holder].starting;
+  queues_.mark(holder);
+  slots_.set_state(slot, JobState::running);
+  KeptJob& job = state_.table.head(slot);
+  if (entry.solo) slots_.set_timer(slot, TimerKind::solo, context_.log_time_ms() + Suspects::trial_ms(job));
+  context_.effects().started(context_.at(), slots_.tenure(slot));
+  slots_.tell_started(slot);
+
+  if (entry.stop_wanted || context_.shutting_down()) {
+    slots_.set_state(slot, JobState::stopping);
+    return slots_.ask_stop(slot, context_.shutting_down() ? StopReason::shutdown : StopReason::stop);
+  }
+  if (job.extra) {
+    for (const Message& message : job.extra->messages) {
+      context_.effects().message(context_.at(), slots_.tenure(slot), message.number, message.text);
+    }
+  }
+  if (state_.table.placed[slot].target != holder) queues_.enqueue_move(slot);
+}
+
+void Tenures::on(const v1::Released& record) {
+  const SlotId slot = held_slot(record.key(), record.epoch());
+  if (slot == kNone || record.blob().size() > kBlobBytesMax) return context_.refuse_record();
+  slots_.touch(slot);
+  KeptJob& job = state_.table.head(slot);
+  if (record.has_blob()) set_checkpoint(slot, record.blob());
+  if (slots_.is_stopping(slot)) {
+    end_tenure(slot, TenureEnd::stopped);
+    slots_.tell_stopped(job, state_.table.slots[slot].epoch);
+    slots_.tell_stoppers(job);
+    return line_.finish_head(slot);
+  }
+  end_tenure(slot, TenureEnd::handoff);
+  slots_.set_state(slot, JobState::queued);
+  queues_.enqueue(slot);
+}
+
+void Tenures::on(const v1::Done& record) {
+  const SlotId slot = held_slot(record.key(), record.epoch());
+  if (slot == kNone || record.result().size() > kResultBytesMax) return context_.refuse_record();
+  slots_.touch(slot);
+  KeptJob& job = state_.table.head(slot);
+  const TenureRef tenure = slots_.tenure(slot);
+  // The key's next job has lain there since it was dispatched: it is fetched from memory while listeners are called.
+  if (job.next != kNone) state_.table.jobs.prefetch(job.next);
+  // No answer is needed in the log: the record itself names the ticket.
+  context_.answers().settle({job.ticket, TicketState::done, Errc{}, tenure.epoch, tenure.worker, record.result()},
+                            false);
+  if (job.next != kNone) state_.table.prefetch_payload(job.next);
+  if (job.say) context_.answers().forget(job.ticket);
+  end_tenure(slot, TenureEnd::done);
+  slots_.tell_stoppers(job);
+  line_.finish_head(slot);
+}
+
+void Tenures::on(const v1::Failed& record) {
+  const SlotId slot = held_slot(record.key(), record.epoch());
+  if (slot == kNone) return context_.refuse_record();
+  slots_.touch(slot);
+  const BytesView error = BytesView(record.error()).substr(0, kErrorBytesMax);
+  const bool stopping = slots_.is_stopping(slot);
+  end_tenure(slot, TenureEnd::failed);
+  if (stopping) {
+    KeptJob& job = state_.table.head(slot);
+    slots_.tell_failed(job, record.epoch(), error);
+    slots_.tell_stoppers(job);
+    return line_.finish_head(slot);
+  }
+  const auto delay_ms = static_cast<std::int64_t>(std::min(record.delay_ms(), kDelayMsMax));
+  fail_job(slot, record.next(), error, delay_ms);
+}
+
+void Tenures::fail_job(SlotId slot, int next, BytesView error, std::int64_t delay_ms) {
+  KeptJob& job = state_.table.head(slot);
+  if (next == v1::Failed::DROP) {
+    slots_.tell_failed(job, state_.table.slots[slot].epoch, error);
+    return line_.finish_head(slot);
+  }
+  if (next == v1::Failed::BURY) return dead_.bury(slot, false, error);
+  if (next != v1::Failed::REQUEUE) {
+    ++job.attempts;
+    const std::uint32_t limit = job.max_attempts != 0 ? job.max_attempts : context_.config().max_attempts;
+    if (job.attempts >= limit) return dead_.bury(slot, false, error);
+    if (MUTANT(retry_lost)) return line_.finish_head(slot);
+    delay_ms = backoff_ms(state_.table.slots[slot], job);
+  }
+  slots_.set_state(slot, JobState::waiting);
+  slots_.set_timer(slot, TimerKind::retry, context_.log_time_ms() + std::max<std::int64_t>(delay_ms, 0));
+}
+
+// Doubles with every attempt, up to the cap. The jitter, up to a half, comes from the epoch, so that all nodes agree.
+std::int64_t Tenures::backoff_ms(const Slot& slot, const KeptJob& job) const {
+  const PoolConfig& config = context_.config();
+  std::int64_t span = config.backoff_base_ms;
+  for (int i = 1; i < job.attempts && span < config.backoff_cap_ms; ++i) span *= 2;
+  span = std::min(span, config.backoff_cap_ms);
+  const auto half = static_cast<std::uint64_t>(span / 2);
+  const bool rehearsed = context_.rule(Rule::rehearsed_jitter);
+  const std::uint64_t mixed = rehearsed ? hash_mix(slot.stamp, slot.epoch) : hash_mix(slot.epoch, slot.stamp);
+  std::uint64_t jitter = half == 0 ? 0 : mixed % (half + 1);
+  if (MUTANT(local_time_in_machine)) jitter = context_.stats.entries % (half + 1);
+  return static_cast<std::int64_t>(span - static_cast<std::int64_t>(half) + static_cast<std::int64_t>(jitter));
+}
+
+void Tenures::on(const v1::Checkpoint& record) {
+  const SlotId slot = held_slot(record.key(), record.epoch());
+  if (slot == kNone || record.data().size() > kBlobBytesMax) return context_.refuse_record();
+  slots_.touch(slot);
+  set_checkpoint(slot, record.data());
+}
+
+void Tenures::set_checkpoint(SlotId slot, const Bytes& data) {
+  JobExtra& extra = state_.table.head(slot).extras();
+  state_.bytes += data.size() - extra.checkpoint.size();
+  extra.has_checkpoint = true;
+  extra.checkpoint = data;
+}
+
+void Tenures::on(const v1::Notified& record) {
+  const SlotId slot = held_slot(record.key(), record.epoch());
+  if (slot == kNone) return context_.refuse_record();
+  slots_.touch(slot);
+  KeptJob& job = state_.table.head(slot);
+  while (job.extra && !job.extra->messages.empty() && job.extra->messages.front().number <= record.number()) {
+    state_.bytes -= job.extra->messages.front().text.size();
+    job.extra->message_bytes -= job.extra->messages.front().text.size();
+    job.extra->messages.pop_front();
+  }
+}
+
+// The key has no holder any more. What becomes of the job is the caller's to say.
+void Tenures::end_tenure(SlotId slot, TenureEnd why) {
+  const WorkerIx ix = state_.table.placed[slot].holder;
+  if (ix == kNone) return;
+  Slot& entry = state_.table.slots[slot];
+  PoolWorker& worker = state_.workers[ix];
+  context_.effects().ended(context_.at(), slots_.tenure(slot), why);
+  context_.note(entry.epoch);
+  if (entry.kind == JobKind::task) {
+    --worker.tasks_held;
+    entry.past = Past::forgotten;
+  } else {
+    // Of very many that end at once, those that come last would push the others out.
+    const bool all_end =
+        why == TenureEnd::left || why == TenureEnd::fenced || why == TenureEnd::crashed || why == TenureEnd::expired;
+    entry.past = all_end && worker.keys_held > kPastTenuresMax ? Past::forgotten : Past::kept;
+    if (entry.past == Past::kept) {
+      remember({.key = entry.key,
+                .worker = worker.id,
+                .epoch = entry.epoch,
+                .started_ms = entry.started_ms,
+                .ended_ms = context_.engine_ms(),
+                .why = why,
+                .quarantined = false});
+    }
+    if (entry.state == JobState::starting) --worker.starting;
+  }
+  if (entry.state == JobState::moving) --worker.moving;
+  queues_.end_trial(slot);
+  --worker.keys_held;
+  state_.table.placed[slot].holder = kNone;
+  queues_.mark(ix);
+}
+
+void Tenures::remember(PastTenure tenure) {
+  state_.bytes += tenure.bytes();
+  state_.past.push_back(std::move(tenure));
+  if (state_.past.size() <= kPastTenuresMax) return;
+  state_.bytes -= state_.past.front().bytes();
+  state_.past.pop_front();
+}
+
+void Tenures::orphan(SlotId slot, TenureEnd why, std::uint32_t on_trial) {
+  slots_.touch(slot);
+  const bool stopping = slots_.is_stopping(slot);
+  const bool blamed = why == TenureEnd::crashed || why == TenureEnd::expired;
+  const bool quarantine = blamed && suspects_.blame(slot, on_trial);
+  end_tenure(slot, why);
+  KeptJob& job = state_.table.head(slot);
+  if (stopping) {
+    slots_.tell_stopped(job, state_.table.slots[slot].epoch);
+    slots_.tell_stoppers(job);
+    return line_.finish_head(slot);
+  }
+  if (quarantine) {
+    return dead_.bury(slot, true, "quarantined: its holder died " + std::to_string(job.crashes) + " times");
+  }
+  if (MUTANT(orphan_lost) && state_.table.slots[slot].state == JobState::running) return line_.finish_head(slot);
+  slots_.set_state(slot, JobState::queued);
+  queues_.enqueue(slot);
+}
+
+// Another try is made, unless the job was to be stopped anyway.
+void Tenures::time_out_start(SlotId slot) {
+  const WorkerIx holder = state_.table.placed[slot].holder;
+  --state_.workers[holder].starting;
+  queues_.mark(holder);
+  if (state_.table.slots[slot].stop_wanted) {
+    slots_.set_state(slot, JobState::stopping);
+  } else {
+    ++state_.workers[holder].moving;
+    slots_.set_state(slot, JobState::moving);
+  }
+  slots_.ask_stop(slot, StopReason::start_timeout);
+}
+
+}  // namespace tenure

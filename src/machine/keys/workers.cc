@@ -1,0 +1,145 @@
+#include "machine/keys/workers.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "machine/limits.h"
+#include "tenure/v1/keys.pb.h"
+
+namespace tenure {
+namespace {
+
+TenureEnd end_of_tenures(SessionEnd how) {
+  switch (how) {
+    case SessionEnd::left: return TenureEnd::left;
+    case SessionEnd::fenced: return TenureEnd::fenced;
+    case SessionEnd::crashed: return TenureEnd::crashed;
+    case SessionEnd::expired: return TenureEnd::expired;
+  }
+  return TenureEnd::expired;
+}
+
+}  // namespace
+
+void Workers::on(const v1::AddWorker& record) {
+  if (context_.sessions().find(record.session()) == nullptr) return context_.refuse_record();
+  if (const Errc why = judge(record); why != Errc{}) {
+    context_.refuse_record();
+    return context_.effects().worker_refused(context_.at(), record.session(), record.worker(), why);
+  }
+
+  const WorkerIx replaced = record.replaces().empty() ? kNone : state_.workers.find(record.replaces());
+  const WorkerIx ix = add(record);
+  PoolWorker& worker = state_.workers[ix];
+  bool inherits = false;  // the keys of an open worker; those of a draining one go to others by now
+  if (replaced != kNone) {
+    const PoolWorker& old = state_.workers[replaced];
+    inherits = old.open() && old.place.weight == worker.place.weight;
+    state_.workers[replaced].draining = true;
+  }
+  settle_place(ix);
+  context_.note(worker.place.seed);
+  context_.effects().worker_added(context_.at(), worker.session, worker.id);
+  placement_.refresh_open();
+  for (const Bytes& key : record.serves()) placement_.set_serves(ix, key, true);
+  placement_.worker_opened(ix, replaced, inherits);
+}
+
+Errc Workers::judge(const v1::AddWorker& record) const {
+  const bool sound = !record.worker().empty() && record.worker().size() <= kIdBytesMax &&
+                     record.weight() <= kWeightMax && record.window() <= kWindowMax &&
+                     record.replaces().size() <= kIdBytesMax &&
+                     static_cast<std::size_t>(record.serves_size()) <= kServedPerWorkerMax &&
+                     std::all_of(record.serves().begin(), record.serves().end(),
+                                 [](const Bytes& key) { return !key.empty() && key.size() <= kKeyBytesMax; });
+  if (!sound) return Errc::invalid;
+  if (state_.workers.find(record.worker()) != kNone) return Errc::key_exists;
+  if (state_.workers.by_age.size() >= kWorkersMax) return Errc::pool_full;
+  return Errc{};
+}
+
+// The place follows from the name, so that a worker that comes back gets its keys back. A worker that replaces another
+// gets the place which that one has or last had. It may replace its own former life.
+WorkerIx Workers::add(const v1::AddWorker& record) {
+  const std::uint64_t seed =
+      record.replaces().empty() ? hash_bytes(record.worker()) : state_.workers.seed_of(record.replaces());
+  const WorkerIx ix = state_.workers.add();
+  if (state_.queues.size() <= ix) state_.queues.resize(ix + 1);
+  PoolWorker& worker = state_.workers[ix];
+  worker.id = record.worker();
+  worker.session = record.session();
+  worker.joined_ms = context_.log_time_ms();
+  worker.window = record.window() == 0 ? kWindowDefault : record.window();
+  worker.place.weight = record.weight() == 0 ? kWeightDefault : record.weight();
+  worker.place.seed = seed;
+  return ix;
+}
+
+// No two open workers stand at one place.
+void Workers::settle_place(WorkerIx ix) {
+  PoolWorker& worker = state_.workers[ix];
+  const auto taken = [&](WorkerIx other) {
+    return other != ix && state_.workers[other].open() && state_.workers[other].place.seed == worker.place.seed;
+  };
+  while (std::any_of(state_.workers.by_age.begin(), state_.workers.by_age.end(), taken)) {
+    worker.place.seed = hash_mix(worker.place.seed, worker.age);
+  }
+}
+
+void Workers::on(const v1::RemoveWorker& record) {
+  const WorkerIx ix = state_.workers.find(record.worker());
+  if (ix == kNone || state_.workers[ix].session != record.session()) return context_.refuse_record();
+  remove(ix, TenureEnd::left, 0);
+}
+
+void Workers::on(const v1::Drain& record) {
+  const WorkerIx ix = state_.workers.find(record.worker());
+  if (ix == kNone || state_.workers[ix].draining) return context_.refuse_record();
+  state_.workers[ix].draining = true;
+  context_.note(state_.workers[ix].age);
+  placement_.refresh_open();
+  placement_.worker_closed(ix);
+}
+
+void Workers::on(const v1::Serve& record) {
+  const WorkerIx ix = state_.workers.find(record.worker());
+  if (ix == kNone || state_.workers[ix].session != record.session()) return context_.refuse_record();
+  const auto set = [&](const auto& keys, bool serves) {
+    for (const Bytes& key : keys) {
+      if (!key.empty() && key.size() <= kKeyBytesMax) placement_.set_serves(ix, key, serves);
+    }
+  };
+  set(record.remove(), false);
+  set(record.add(), true);
+}
+
+void Workers::session_ended(std::uint64_t session, SessionEnd how) {
+  const std::uint32_t on_trial = suspects_.on_trial(session);
+  const std::vector<WorkerIx> workers = state_.workers.by_age;
+  for (const WorkerIx ix : workers) {
+    if (state_.workers[ix].session == session) remove(ix, end_of_tenures(how), on_trial);
+  }
+}
+
+// What it held waits for its next holder at once: in one pass, since it may have been half a million keys.
+void Workers::remove(WorkerIx ix, TenureEnd why, std::uint32_t on_trial) {
+  state_.workers[ix].draining = true;
+  placement_.refresh_open();
+  placement_.stop_serving(ix);
+
+  const std::vector<SlotId> held = state_.table.select([ix](const Placed& placed) { return placed.holder == ix; });
+  state_.table.visit_each(held, KeyTable::Ahead::slots_and_heads, [&](SlotId slot) {
+    slots_.touch(slot);
+    placement_.retarget_orphan(slot, ix);
+    tenures_.orphan(slot, why, on_trial);
+  });
+  placement_.worker_closed(ix);
+  context_.effects().worker_removed(context_.at(), state_.workers[ix].session, state_.workers[ix].id);
+  state_.workers.remove(ix);
+  const bool dirty = state_.queues[ix].dirty;
+  state_.queues[ix] = {};
+  state_.queues[ix].dirty = dirty;  // Queues still has it on its list
+  placement_.refresh_open();
+}
+
+}  // namespace tenure

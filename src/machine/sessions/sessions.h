@@ -1,0 +1,54 @@
+#pragma once
+
+// The part `sessions`: nodes join, beat, and end; the others expire those that are silent for a lease. The frame tells
+// the other parts when a session has ended.
+
+#include <cstdint>
+#include <optional>
+
+#include "machine/effects.h"
+#include "machine/sessions/session_table.h"
+
+namespace tenure {
+
+namespace v1 {
+class Beat;
+class End;
+class Expire;
+class Join;
+class SessionsState;
+}  // namespace v1
+
+class Context;
+
+struct EndedSession {
+  std::uint64_t id;
+  SessionEnd how;
+};
+
+class Sessions {
+ public:
+  Sessions(SessionTable& table, Context& context) : table_(table), context_(context) {}
+
+  // True if the node is in the pool from here on. `gone`: the pool has ended; `version`: what it speaks.
+  bool on(const v1::Join& record, bool gone, std::uint32_t version);
+  void on(const v1::Beat& record);
+  // Both name the session that is to end, if the record is valid.
+  std::optional<EndedSession> on(const v1::Expire& record);
+  std::optional<EndedSession> on(const v1::End& record);
+  // Once the other parts have let go of it.
+  void end(const EndedSession& ended);
+
+  bool all_speak(std::uint32_t version) const;
+
+ private:
+  SessionTable& table_;
+  Context& context_;
+};
+
+// For snapshots.
+void save_sessions(const SessionTable& table, v1::SessionsState& into);
+bool load_sessions(const v1::SessionsState& from, SessionTable& into);
+bool sessions_are_sound(const SessionTable& table, std::uint64_t position);
+
+}  // namespace tenure
