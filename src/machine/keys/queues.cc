@@ -53,6 +53,20 @@ void Queues::end_trial(SlotId slot) {
   }
 }
 
+template <class HasRoom>
+void Queues::grant_from(std::deque<QueueItem>& queue, WorkerIx ix, HasRoom has_room) {
+  while (!queue.empty()) {
+    const QueueItem item = queue.front();
+    if (valid(item, JobState::queued)) {
+      if (!has_room()) return;
+      queue.pop_front();
+      grant(item.slot, ix, false);
+    } else {
+      queue.pop_front();
+    }
+  }
+}
+
 void Queues::pump(WorkerIx ix) {
   start_moves(ix);
   PoolWorker& worker = state_.workers[ix];
@@ -81,19 +95,6 @@ void Queues::pump_last_chances(WorkerIx ix) {
       granted += state_.table.slots[item.slot].solo ? 1 : 0;  // raising the limit may have cleared it
     } else {
       waiting.pop_front();
-    }
-  }
-}
-
-void Queues::grant_from(std::deque<QueueItem>& queue, WorkerIx ix, const std::function<bool()>& has_room) {
-  while (!queue.empty()) {
-    const QueueItem item = queue.front();
-    if (valid(item, JobState::queued)) {
-      if (!has_room()) return;
-      queue.pop_front();
-      grant(item.slot, ix, false);
-    } else {
-      queue.pop_front();
     }
   }
 }

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <vector>
 
 #include "machine/context.h"
@@ -34,7 +33,8 @@ class Queues {
  private:
   void pump(WorkerIx ix);
   void pump_last_chances(WorkerIx ix);
-  void grant_from(std::deque<QueueItem>& queue, WorkerIx ix, const std::function<bool()>& has_room);
+  template <class HasRoom>
+  void grant_from(std::deque<QueueItem>& queue, WorkerIx ix, HasRoom has_room);
   void grant(SlotId slot, WorkerIx ix, bool trial);
   void start_moves(WorkerIx ix);
   bool valid(const QueueItem& item, JobState state) const;
