@@ -34,7 +34,8 @@ namespace tenure {
   X(tasks_overlap)           /* the next task of a key is granted before the last is done */        \
   X(stale_epoch_accepted)    /* a holder's record counts whatever epoch it names */                 \
   X(unsent_forgotten)        /* a batch whose answer was lost is not sent again */                  \
-  X(notify_dropped_on_move)  /* messages to a key that is moving are dropped */
+  X(notify_dropped_on_move)  /* messages to a key that is moving are dropped */                     \
+  X(rule_ahead_of_version)   /* a node applies a new rule as soon as it speaks it */
 
 enum class Mutant : std::uint8_t {
   none,

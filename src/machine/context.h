@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "base/bytes.h"
+#include "base/mutant.h"
 #include "machine/effects.h"
 #include "machine/frame_state.h"
 #include "machine/machine_stats.h"
@@ -19,8 +20,9 @@ class Answers;
 
 class Context {
  public:
-  Context(FrameState& frame, const SessionTable& sessions, Answers& answers)
-      : frame_(frame), sessions_(sessions), answers_(answers) {}
+  // `speaks`: the newest version that this machine can apply.
+  Context(std::uint32_t speaks, FrameState& frame, const SessionTable& sessions, Answers& answers)
+      : speaks_(speaks), frame_(frame), sessions_(sessions), answers_(answers) {}
 
   // The entry.
   std::uint64_t position() const { return frame_.position; }
@@ -32,7 +34,8 @@ class Context {
 
   const PoolConfig& config() const { return frame_.config; }
   bool shutting_down() const { return frame_.shutting_down; }
-  bool rule(Rule rule) const { return frame_.version >= version_of(rule); }
+  // Whether the pool has switched to a version that has the rule.
+  bool rule(Rule rule) const { return (MUTANT(rule_ahead_of_version) ? speaks_ : frame_.version) >= version_of(rule); }
 
   // Epochs and stamps never come again.
   std::uint64_t epoch_last() const { return frame_.epoch; }
@@ -55,6 +58,7 @@ class Context {
  private:
   friend class Machine;
 
+  [[maybe_unused]] const std::uint32_t speaks_;
   FrameState& frame_;
   const SessionTable& sessions_;
   Answers& answers_;

@@ -125,7 +125,7 @@ class Machine {
   const std::uint32_t speaks_;
   Decoder decoder_;
   MachineState state_;
-  Context context_{state_.frame, state_.sessions, answers_};
+  Context context_{speaks_, state_.frame, state_.sessions, answers_};
   Answers answers_{state_.answers, context_};
   Sessions sessions_{state_.sessions, context_};
   Keys keys_{state_.keys, context_};

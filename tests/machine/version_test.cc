@@ -66,5 +66,51 @@ TEST(Version, ASnapshotOfANewerVersionIsRefusedByName) {
   EXPECT_EQ(other.position(), 0U);
 }
 
+// One task that fails at the first attempt. The rule of its version says when it is tried again.
+std::int64_t retry_due_ms(TestPool& pool, const char* key) {
+  pool.task(key);
+  pool.failed(key);
+  return *pool.machine().next_due_ms() - pool.machine().log_time_ms();
+}
+
+// A rule that differs between two versions follows the pool's version, and not what the machine could speak.
+TEST(Version, ARuleIsSwitchedOnForAllAtOnePosition) {
+  const auto dues = [](bool switched) {
+    TestPool pool;
+    pool.append(rec::join(1, kRehearsedVersion));
+    pool.append(rec::add_worker(1, "a"));
+    pool.append(switched ? rec::switch_version(kRehearsedVersion) : rec::tick());
+    EXPECT_EQ(pool.machine().version(), switched ? kRehearsedVersion : kMachineVersion);
+    std::vector<std::int64_t> all;
+    for (const char* key : {"a", "b", "c"}) all.push_back(retry_due_ms(pool, key));
+    return all;
+  };
+  EXPECT_EQ(dues(false), dues(false));
+  EXPECT_NE(dues(false), dues(true));
+}
+
+// Before the switch, nodes of both versions read each other's snapshots. After it, a snapshot is for the newer ones.
+TEST(Version, SnapshotsPassBetweenVersions) {
+  TestPool pool;
+  pool.append(rec::join(1, kRehearsedVersion));
+  pool.append(rec::add_worker(1, "a"));
+  pool.task("k");
+  pool.failed("k");
+  Machine older(kMachineVersion);
+  Machine newer(kRehearsedVersion);
+  ASSERT_TRUE(older.restore(save(pool.machine())));
+  ASSERT_TRUE(newer.restore(save(older)));
+  EXPECT_EQ(newer.state_digest(), pool.machine().state_digest());
+
+  pool.append(rec::switch_version(kRehearsedVersion));
+  ASSERT_TRUE(newer.restore(save(pool.machine())));
+  EXPECT_EQ(newer.version(), kRehearsedVersion);
+  const std::uint64_t before = older.state_digest();
+  const Status refused = older.restore(save(newer));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::version);
+  EXPECT_EQ(older.state_digest(), before) << "a state that could not be read must leave the old one";
+}
+
 }  // namespace
 }  // namespace tenure::test
