@@ -38,7 +38,8 @@ enum class FrameKind : std::uint8_t {
   // From the guard.
   started = 64,  // value: the process id
   refused,       // value: errno; aside: a Stage
-  ended,         // value: as from waitpid. Nothing of the program's tree is left
+  ended,         // value: as from waitpid; aside: 1 if the process that watched the program was killed, and not by the
+                 // guard. Nothing of the program's tree is left
 };
 
 // Where the start of a program failed.
