@@ -15,6 +15,7 @@
 #include "exec/guard_main.h"
 #include "exec/process_tree.h"
 #include "exec/remove_tree.h"
+#include "exec/shield.h"
 
 namespace tenure::exec {
 namespace {
@@ -131,6 +132,7 @@ void GuardProcess::obey(Received received) {
     case FrameKind::alive:
       if (received.descriptors.size() == 1) alive_.push_back(std::move(received.descriptors[0]));
       return;
+    case FrameKind::shield: shield_until_ = frame.value; return;
     case FrameKind::farewell: farewell_ = true; return;
     default: return;  // what only a guard says
   }
@@ -165,6 +167,7 @@ void GuardProcess::start(Received received) {
   if (keeper == 0) {
     std::vector<int> open{reports_in_.get(), kGuardLife};
     for (const Descriptor& alive : alive_) open.push_back(alive.get());
+    if (now_ns() < shield_until_) shield(std::move(task), guard, reports_in_.get(), open);
     keep(std::move(task), guard, reports_in_.get(), open);
   }
   kept_[frame.number] = {.keeper = keeper, .session = frame.session, .slot = slot};
@@ -222,7 +225,9 @@ void GuardProcess::reap() {
     const auto kept =
         std::find_if(kept_.begin(), kept_.end(), [&](const auto& entry) { return entry.second.keeper == child; });
     if (kept == kept_.end()) continue;
-    if (kept->second.last) {
+    // What a keeper says whose shield was killed is not all there is to say.
+    const bool murdered = WIFSIGNALED(status) && !kept->second.killed;
+    if (kept->second.last && !murdered) {
       say(*kept->second.last);
     } else {
       lose(kept->first, kept->second);

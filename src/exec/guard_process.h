@@ -73,6 +73,7 @@ class GuardProcess {
   std::deque<Frame> unsent_;            // bounded by the programs: at most two each
   std::map<std::uint64_t, Ending> logs_;
   std::vector<std::string> folders_;
+  std::int64_t shield_until_ = 0;
   bool worker_left_ = false;
   bool farewell_ = false;
 };

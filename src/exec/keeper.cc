@@ -22,17 +22,6 @@ struct Trouble {
   Stage stage;
 };
 
-void close_all_but(std::vector<int> kept) {
-  std::sort(kept.begin(), kept.end());
-  unsigned first = 3;
-  for (const int number : kept) {
-    const auto here = static_cast<unsigned>(number);
-    if (here > first) close_range(first, here - 1, 0);
-    first = std::max(first, here + 1);
-  }
-  close_range(first, ~0U, 0);
-}
-
 std::vector<char*> pointers(std::vector<std::string>& words) {
   std::vector<char*> found;
   found.reserve(words.size() + 1);
@@ -195,6 +184,17 @@ class Keeper {
 };
 
 }  // namespace
+
+void close_all_but(std::vector<int> kept) {
+  std::sort(kept.begin(), kept.end());
+  unsigned first = 3;
+  for (const int number : kept) {
+    const auto here = static_cast<unsigned>(number);
+    if (here > first) close_range(first, here - 1, 0);
+    first = std::max(first, here + 1);
+  }
+  close_range(first, ~0U, 0);
+}
 
 void keep(KeeperTask task, pid_t guard, int reports, const std::vector<int>& kept) {
   prctl(PR_SET_NAME, "tenure-keeper");

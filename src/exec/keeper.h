@@ -57,4 +57,7 @@ struct KeeperTask {
 // for reports, and what tells others that this tree is not gone yet.
 [[noreturn]] void keep(KeeperTask task, pid_t guard, int reports, const std::vector<int>& kept);
 
+// Closes all descriptors but 0, 1, 2 and these.
+void close_all_but(std::vector<int> kept);
+
 }  // namespace tenure::exec

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
@@ -94,6 +95,19 @@ TEST_F(FrozenTest, AKeeperThatIsStoppedOutlivesItsGuardByNothing) {
   EXPECT_EQ(stage_.end_of(epoch_).end, "released");
   EXPECT_TRUE(program_->dies_within(0s));
   EXPECT_TRUE(hidden_->dies_within(0s));
+}
+
+// Neither keeper nor guard can end what the program has left. It comes to the worker, which is a subreaper.
+TEST_F(FrozenTest, WhoKillsKeeperAndGuardIsMetByTheWorker) {
+  start(1min);
+  ::kill(guard(), SIGSTOP);
+  ::kill(keeper_, SIGKILL);
+  ::kill(guard(), SIGKILL);
+  EXPECT_EQ(stage_.end_of(epoch_).end, "released");
+  EXPECT_TRUE(program_->dies_within(0s));
+  EXPECT_TRUE(hidden_->dies_within(0s));
+  EXPECT_TRUE(stage_.started(stage_.start(JobKind::resident)));
+  EXPECT_EQ(children(getpid()), 1U);  // the new guard, and no zombies
 }
 
 // Of all signals, only SIGKILL and SIGSTOP can do anything to the guard.
