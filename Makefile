@@ -7,7 +7,7 @@ PREFIX ?= /usr/local
 SIMULATOR := build/release/tests/sim/tenure-sim
 
 .DEFAULT_GOAL := help
-.PHONY: help test build release check format tidy asan tsan fuzz bench sim faults coverage install demo clean
+.PHONY: help test build release check format tidy asan tsan fuzz bench sim faults attack coverage install demo clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -58,6 +58,12 @@ sim: release ## Run the simulator over SEEDS (10000)
 faults: release ## Real processes and servers under faults for FAULT_ROUNDS (200) and more on Redis; the checker judges them
 	@python3 tests/faults/faults.py build/release --rounds $(FAULT_ROUNDS)
 	@tests/faults/long build/release
+
+attack: release ## Attack the program: hostile peers, handlers that try to escape, hostile names
+	@python3 tests/attack/peers.py build/release/tenure --long
+	@python3 tests/attack/escapes.py build/release/tenure --long
+	@python3 tests/e2e/poison_test.py build/release/tenure
+	@python3 tests/e2e/hostile_test.py build/release/tenure
 
 coverage: ## Measure which lines the unit and conformance tests reach
 	@tools/bootstrap

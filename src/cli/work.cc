@@ -218,7 +218,8 @@ int run_work(const Call& call) {
   plan->core.url = *url;
   const Signals signals;
 
-  Result<std::unique_ptr<exec::Guard>> guard = exec::Guard::start({{"/proc/self/exe", "guard-main"}});
+  Result<std::unique_ptr<exec::Guard>> guard =
+      exec::Guard::start({.command = {"/proc/self/exe", "guard-main"}, .last_net = true});
   if (!guard) return report(call, guard.error());
   plan->core.known_deaths = plan->known_death;
   // Which no other process could open, if it were in memory.

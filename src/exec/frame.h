@@ -34,11 +34,13 @@ enum class FrameKind : std::uint8_t {
   log,        // number: as in the lease page; words: URL and pool. For the last word
   folder,     // words: a folder to be removed when the guard ends
   alive,      // descriptor: to be held open until the worker and all programs are gone
+  shield,     // value: programs that are started before this moment (CLOCK_BOOTTIME, ns) get a shield (shield.h)
   farewell,   // the worker is done: when the socket closes there is nothing to be said for it
   // From the guard.
   started = 64,  // value: the process id
   refused,       // value: errno; aside: a Stage
-  ended,         // value: as from waitpid. Nothing of the program's tree is left
+  ended,         // value: as from waitpid; aside: 1 if the process that watched the program was killed, and not by the
+                 // guard. Nothing of the program's tree is left
 };
 
 // Where the start of a program failed.

@@ -13,6 +13,7 @@
 #include <climits>
 #include <csignal>
 #include <cstring>
+#include <thread>
 
 #include "exec/guard_main.h"
 
@@ -25,6 +26,7 @@ using namespace std::chrono_literals;
 // long is stopped, or as good as dead.
 constexpr int kSendPatienceMs = 5'000;
 constexpr Nanos kEndPatience = 5s;
+constexpr Nanos kNetPass = 1ms;
 
 int timeout_ms(Nanos span) {
   return static_cast<int>(std::min<std::int64_t>(std::max<std::int64_t>(to_ms(span), 0), INT_MAX));
@@ -104,10 +106,15 @@ Result<std::unique_ptr<Guard>> Guard::start(GuardOptions options) {
   return guard;
 }
 
+Guard::Guard(GuardOptions options, LeasePage page) : options_(std::move(options)), leases_(std::move(page)) {
+  if (options_.last_net) net_.emplace();
+}
+
 Guard::~Guard() {
   send({.kind = FrameKind::farewell});
   socket_.close();
   reap(kEndPatience);
+  if (net_) wait_gone(kEndPatience);
 }
 
 Status Guard::begin() {
@@ -124,9 +131,13 @@ Status Guard::begin() {
   Descriptor their_life(life[1]);
   const Descriptor worker(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
   if (!worker) return fail(Errc::unavailable, "start the guard", std::string("pidfd_open: ") + std::strerror(errno));
-  if (Status spawned = spawn(theirs.get(), worker.get(), their_life.get()); !spawned) return spawned;
+  {
+    const std::lock_guard lock(net_mutex_);
+    ++starts_;
+    if (Status spawned = spawn(theirs.get(), worker.get(), their_life.get()); !spawned) return spawned;
+  }
   const std::lock_guard lock(mutex_);
-  replace(handle_, Descriptor(static_cast<int>(syscall(SYS_pidfd_open, process_, 0))));
+  replace(handle_, Descriptor(static_cast<int>(syscall(SYS_pidfd_open, process_.load(), 0))));
   replace(socket_, std::move(own));
   replace(life_, std::move(own_life));
   introduce();
@@ -138,15 +149,17 @@ Status Guard::spawn(int socket, int worker, int life) {
   SpawnPlan plan;
   for (std::size_t i = 0; i < raise.size(); ++i) plan.put(raise.at(i).get(), kGuardSocket + static_cast<int>(i));
   plan.finish();
-  const int error_number = plan.run(&process_, options_.command);
+  pid_t started = -1;
+  const int error_number = plan.run(&started, options_.command);
+  process_ = error_number == 0 ? started : -1;
   if (error_number == 0) return {};
-  process_ = -1;
   return fail(Errc::unavailable, "start the guard", options_.command[0] + ": " + std::strerror(error_number));
 }
 
 void Guard::introduce() {
   for (const Frame& frame : introduction_) send(frame);
   for (const int descriptor : shared_) send({.kind = FrameKind::alive}, {descriptor});
+  send({.kind = FrameKind::shield, .value = shield_until_.since_boot.count()});
 }
 
 std::uint32_t Guard::add_log(const std::string& url, const std::string& pool) {
@@ -160,6 +173,12 @@ void Guard::remove_at_end(const std::string& folder) {
   const std::lock_guard lock(mutex_);
   introduction_.push_back({.kind = FrameKind::folder, .words = {folder}});
   send(introduction_.back());
+}
+
+void Guard::shield_until(Instant moment) {
+  const std::lock_guard lock(mutex_);
+  shield_until_ = moment;
+  send({.kind = FrameKind::shield, .value = moment.since_boot.count()});
 }
 
 void Guard::share(int descriptor) {
@@ -209,9 +228,24 @@ void Guard::destroy() {
   if (handle_) syscall(SYS_pidfd_send_signal, handle_.get(), SIGKILL, nullptr, 0);
 }
 
-bool Guard::wait_gone(Nanos patience) const {
-  pollfd waited{.fd = life_.get(), .events = POLLIN, .revents = 0};
-  return poll(&waited, 1, timeout_ms(patience)) > 0;
+bool Guard::wait_gone(Nanos patience) {
+  const Instant deadline = BootClock().now() + patience;
+  std::optional<std::uint64_t> starts;
+  for (;;) {
+    bool swept = true;
+    if (net_) {
+      const std::lock_guard lock(net_mutex_);
+      if (starts.value_or(starts_) != starts_) return true;  // another thread found it gone
+      starts = starts_;
+      swept = net_->sweep(process_);  // what was born during a pass is met by the next
+    }
+    const Nanos left = deadline - BootClock().now();
+    pollfd waited{.fd = life_.get(), .events = POLLIN, .revents = 0};
+    const bool closed = poll(&waited, 1, timeout_ms(net_ ? std::min(left, kNetPass) : left)) > 0;
+    if (closed && swept) return true;
+    if (left <= 0ns) return false;
+    if (closed) std::this_thread::sleep_for(std::min(left, kNetPass));
+  }
 }
 
 void Guard::reap(Nanos patience) {

@@ -8,15 +8,18 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
 #include "exec/frame.h"
+#include "exec/last_net.h"
 #include "exec/lease_page.h"
 
 namespace tenure::exec {
@@ -24,6 +27,8 @@ namespace tenure::exec {
 struct GuardOptions {
   // The program and its arguments. Where empty: `tenure-guard` beside this program, or else by PATH.
   std::vector<std::string> command;
+  // This process starts no other children: it may end whatever its guard leaves behind (last_net.h).
+  bool last_net = false;
 };
 
 struct ProgramStart {
@@ -70,33 +75,43 @@ class Guard {
   int life() const { return life_.get(); }
   Received receive() { return receive_frame(socket_.get()); }
 
+  // Programs that are started before this moment get a shield (shield.h), from this guard and from those after it.
+  void shield_until(Instant moment);
+
   // The guard is killed; its keepers end the programs. For when it does not do what it is told.
   void destroy();
-  // Waits until guard and keepers are gone; false after `patience`.
-  bool wait_gone(Nanos patience) const;
+  // After destroy(), or after the guard's death. Waits until guard and keepers are gone, and with a last net until
+  // nothing is left below this process; false after `patience`.
+  bool wait_gone(Nanos patience);
   // Starts the guard again, after its end: receive() said closed and life() has closed.
   Status begin();
   pid_t process() const { return process_; }
 
  private:
-  Guard(GuardOptions options, LeasePage page) : options_(std::move(options)), leases_(std::move(page)) {}
+  Guard(GuardOptions options, LeasePage page);
   Status spawn(int socket, int worker, int life);
   void introduce();
   int send(const Frame& frame, const std::vector<int>& descriptors = {});
   void reap(Nanos patience);
 
   const GuardOptions options_;
+  std::optional<LastNet> net_;
   Leases leases_;
   Descriptor socket_;
   Descriptor life_;
   Descriptor handle_;  // a pidfd of the guard
-  pid_t process_ = -1;
+  std::atomic<pid_t> process_ = -1;
 
   std::mutex mutex_;
   // What every guard of this process is told first; guarded by mutex_.
   std::vector<Frame> introduction_;
   std::vector<int> shared_;
   std::uint32_t logs_ = 0;
+  Instant shield_until_{};
+
+  // Held while a guard is started, and while the last net is drawn in: it must not catch the new guard.
+  std::mutex net_mutex_;
+  std::uint64_t starts_ = 0;  // guarded by net_mutex_
 };
 
 }  // namespace tenure::exec

@@ -20,13 +20,13 @@ bool started_by_a_worker() {
   return fstat(kGuardSocket, &socket) == 0 && S_ISSOCK(socket.st_mode);
 }
 
-// Who ends a service or presses Ctrl-C means the worker; the guard stays until the worker is done.
+// A signal to end (from a service manager, or Ctrl-C) means the worker. The guard stays until the worker is done. With
+// all signals blocked only SIGKILL and SIGSTOP from outside have an effect.
 void quiet_signals() {
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(number, SIG_IGN);
-  sigset_t blocked;
-  sigemptyset(&blocked);
-  for (const int number : {SIGCHLD, kStopSignal, kEndSignal}) sigaddset(&blocked, number);
-  sigprocmask(SIG_SETMASK, &blocked, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, nullptr);
 }
 
 }  // namespace
@@ -38,6 +38,9 @@ int guard_main() {
   }
   prctl(PR_SET_NAME, "tenure-guard");
   prctl(PR_SET_CHILD_SUBREAPER, 1);
+  // Programs of the same user cannot trace this process or its keepers (except with CAP_SYS_PTRACE). Keepers inherit it
+  // by fork. A program does not: exec sets it back.
+  prctl(PR_SET_DUMPABLE, 0);
   quiet_signals();
   auto page = LeasePage::adopt(Descriptor(kGuardPage));
   if (!page) {

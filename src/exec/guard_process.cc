@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
-#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "exec/guard_main.h"
 #include "exec/process_tree.h"
 #include "exec/remove_tree.h"
+#include "exec/shield.h"
 
 namespace tenure::exec {
 namespace {
@@ -23,6 +23,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int kStrayPassMs = 2;
+// A keeper that was told to end may be stopped or traced by its program. It is killed after this time. The guard ends
+// programs earlier than the lease requires (host_margins.h), and this is less.
+constexpr std::int64_t kKeeperPatienceNs = 10'000'000;
 // From the moment the socket closes until the kernel reports the process as gone.
 constexpr int kWorkerGoneMs = 5'000;
 constexpr Nanos kLastWordPatience = 10s;
@@ -49,16 +52,16 @@ GuardProcess::GuardProcess(LeasePage page) : page_(std::move(page)) {
   sigset_t children;
   sigemptyset(&children);
   sigaddset(&children, SIGCHLD);
+  sigaddset(&children, kWakeSignal);
   signals_ = Descriptor(signalfd(-1, &children, SFD_CLOEXEC | SFD_NONBLOCK));
-  timer_ = Descriptor(timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
   std::array<int, 2> ends{};
   ASSERT(pipe2(ends.data(), O_CLOEXEC) == 0);
   reports_ = Descriptor(ends[0]);
   reports_in_ = Descriptor(ends[1]);
   fcntl(reports_.get(), F_SETFL, O_NONBLOCK);  // the keepers' end waits: a report must not be lost
   poll_ = Descriptor(epoll_create1(EPOLL_CLOEXEC));
-  ASSERT(poll_ && signals_ && timer_);
-  for (const int number : {kGuardSocket, kGuardWorker, signals_.get(), timer_.get(), reports_.get()}) {
+  ASSERT(poll_ && signals_);
+  for (const int number : {kGuardSocket, kGuardWorker, signals_.get(), reports_.get()}) {
     epoll_event event{.events = EPOLLIN, .data = {.fd = number}};
     ASSERT(epoll_ctl(poll_.get(), EPOLL_CTL_ADD, number, &event) == 0);
   }
@@ -66,6 +69,7 @@ GuardProcess::GuardProcess(LeasePage page) : page_(std::move(page)) {
 
 int GuardProcess::run() {
   while (!worker_left_ || !kept_.empty() || strays_) look();
+  while (kill_descendants() != 0) wait_for_child();
   wait_for_worker();
   alive_.clear();  // worker and programs are gone: who watches on this host may know it now
   speak_for_worker();
@@ -85,10 +89,6 @@ void GuardProcess::look() {
     if (number == signals_.get()) {
       std::array<signalfd_siginfo, 16> heard{};
       while (::read(signals_.get(), heard.data(), sizeof heard) > 0) children = true;
-    }
-    if (number == timer_.get()) {
-      std::uint64_t fired = 0;
-      (void)!::read(timer_.get(), &fired, sizeof fired);
     }
   }
   hear_keepers();
@@ -132,6 +132,7 @@ void GuardProcess::obey(Received received) {
     case FrameKind::alive:
       if (received.descriptors.size() == 1) alive_.push_back(std::move(received.descriptors[0]));
       return;
+    case FrameKind::shield: shield_until_ = frame.value; return;
     case FrameKind::farewell: farewell_ = true; return;
     default: return;  // what only a guard says
   }
@@ -156,6 +157,9 @@ void GuardProcess::start(Received received) {
   task.environment = environment_with({split, frame.words.end()});
   task.standard = std::move(received.descriptors);
   task.may_run = may_run;  // by the page, which keepers share
+  task.runs_until = [this, session = frame.session, slot] {
+    return page_[slot].session == session ? page_[slot].end_at.load() : 0;
+  };
 
   const pid_t guard = getpid();
   const pid_t keeper = fork();
@@ -163,6 +167,7 @@ void GuardProcess::start(Received received) {
   if (keeper == 0) {
     std::vector<int> open{reports_in_.get(), kGuardLife};
     for (const Descriptor& alive : alive_) open.push_back(alive.get());
+    if (now_ns() < shield_until_) shield(std::move(task), guard, reports_in_.get(), open);
     keep(std::move(task), guard, reports_in_.get(), open);
   }
   kept_[frame.number] = {.keeper = keeper, .session = frame.session, .slot = slot};
@@ -178,7 +183,10 @@ void GuardProcess::stop(Kept& kept, std::int64_t end_at) {
 }
 
 void GuardProcess::end(Kept& kept) {
-  if (!std::exchange(kept.ending, true)) ::kill(kept.keeper, kEndSignal);
+  if (std::exchange(kept.ending, true)) return;
+  ::kill(kept.keeper, kEndSignal);
+  ::kill(kept.keeper, SIGCONT);  // it may be stopped
+  kept.kill_at = now_ns() + kKeeperPatienceNs;
 }
 
 // The worker is gone, or done with us, or talks nonsense.
@@ -207,32 +215,44 @@ void GuardProcess::hear_keepers() {
 void GuardProcess::reap() {
   for (;;) {
     int status = 0;
-    const pid_t child = waitpid(-1, &status, WNOHANG);
+    const pid_t child = waitpid(-1, &status, WNOHANG | WUNTRACED);
     if (child <= 0) return;
+    if (WIFSTOPPED(status)) {  // by its program, most likely. Nobody else has a reason
+      ::kill(child, SIGCONT);
+      continue;
+    }
     hear_keepers();  // what it said last came before its end
     const auto kept =
         std::find_if(kept_.begin(), kept_.end(), [&](const auto& entry) { return entry.second.keeper == child; });
     if (kept == kept_.end()) continue;
-    if (kept->second.last) {
+    // What a keeper says whose shield was killed is not all there is to say.
+    const bool murdered = WIFSIGNALED(status) && !kept->second.killed;
+    if (kept->second.last && !murdered) {
       say(*kept->second.last);
     } else {
-      lost_.push_back(kept->first);
-      strays_ = true;
+      lose(kept->first, kept->second);
     }
     kept_.erase(kept);
   }
+}
+
+void GuardProcess::lose(std::uint64_t number, const Kept& kept) {
+  lost_.push_back({.kind = FrameKind::ended, .number = number, .value = SIGKILL, .aside = kept.killed ? 0 : 1});
+  strays_ = true;
 }
 
 // Somebody has killed a keeper. The program dies with it, by the kernel's hand; what the program had started hangs
 // below the guard now, and is all that hangs here besides keepers.
 void GuardProcess::end_strays() {
   std::set<pid_t> keepers;
-  for (const auto& [number, kept] : kept_) keepers.insert(kept.keeper);
-  strays_ = kill_descendants(keepers) != 0;
-  if (strays_) return;
-  for (const std::uint64_t number : std::exchange(lost_, {})) {
-    say({.kind = FrameKind::ended, .number = number, .value = SIGKILL});
+  strays_ = false;
+  for (const auto& [number, kept] : kept_) {
+    keepers.insert(kept.keeper);
+    strays_ = strays_ || kept.killed;
   }
+  strays_ = kill_descendants(keepers) != 0 || strays_;
+  if (strays_) return;
+  for (Frame& last : std::exchange(lost_, {})) say(std::move(last));
 }
 
 bool GuardProcess::lease_holds(std::uint64_t session, std::size_t slot, std::int64_t now) const {
@@ -245,20 +265,23 @@ void GuardProcess::check_deadlines() {
   const std::int64_t now = now_ns();
   std::int64_t next = INT64_MAX;
   for (auto& [number, kept] : kept_) {
-    if (kept.ending) continue;
+    if (kept.ending && kept.kill_at <= now && !kept.killed) {
+      kept.killed = true;
+      strays_ = true;  // at once: of a keeper that is traced, its tracer hears first
+      ::kill(kept.keeper, SIGKILL);
+    }
+    if (kept.ending) {
+      if (!kept.killed) next = std::min(next, kept.kill_at);
+      continue;
+    }
     if (kept.end_at <= now || !lease_holds(kept.session, kept.slot, now)) {
       end(kept);
+      next = std::min(next, kept.kill_at);
     } else {
       next = std::min({next, kept.end_at, page_[kept.slot].end_at.load()});
     }
   }
-  itimerspec when{};
-  if (next != INT64_MAX) {
-    // A slot that was just taken back reads as zero, which would disarm: it is looked at again at once.
-    const std::int64_t at = std::max<std::int64_t>(next, 1);
-    when.it_value = {.tv_sec = at / 1'000'000'000, .tv_nsec = at % 1'000'000'000};
-  }
-  timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &when, nullptr);
+  timer_.set(next);
 }
 
 void GuardProcess::say(Frame frame) {
@@ -280,6 +303,14 @@ void GuardProcess::flush() {
   epoll_event event{.events = EPOLLIN, .data = {.fd = kGuardSocket}};
   if (!unsent_.empty()) event.events |= EPOLLOUT;
   epoll_ctl(poll_.get(), EPOLL_CTL_MOD, kGuardSocket, &event);
+}
+
+// A pass that has killed somebody is repeated when a child ends, or soon.
+void GuardProcess::wait_for_child() {
+  pollfd waited{.fd = signals_.get(), .events = POLLIN, .revents = 0};
+  poll(&waited, 1, kStrayPassMs);
+  while (waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
 }
 
 // The kernel closes a dying process's files a moment before it reports the process as gone.

@@ -15,6 +15,7 @@
 #include "exec/keeper.h"
 #include "exec/last_word.h"
 #include "exec/lease_page.h"
+#include "exec/wake_timer.h"
 
 namespace tenure::exec {
 
@@ -34,7 +35,9 @@ class GuardProcess {
     std::int64_t end_at = INT64_MAX;  // by a stop; the lease may come first
     bool asked = false;               // SIGTERM is sent once, however often a stop is asked for
     bool ending = false;
-    std::optional<Frame> last{};  // how it went, as its keeper said; told once the keeper is gone too
+    std::int64_t kill_at = INT64_MAX;  // when a keeper that was told to end is killed
+    bool killed = false;               // by this guard
+    std::optional<Frame> last{};       // how it went, as its keeper said; told once the keeper is gone too
   };
 
   void look();
@@ -47,27 +50,30 @@ class GuardProcess {
   void end_everything();
   void hear_keepers();
   void reap();
+  void lose(std::uint64_t number, const Kept& kept);
   void end_strays();
   void check_deadlines();
   bool lease_holds(std::uint64_t session, std::size_t slot, std::int64_t now) const;
   void say(Frame frame);
   void flush();
+  void wait_for_child();
   void wait_for_worker();
   void speak_for_worker();
 
   LeasePage page_;
   Descriptor poll_;
   Descriptor signals_;
-  Descriptor timer_;
+  WakeTimer timer_;
   Descriptor reports_;
   Descriptor reports_in_;
   std::vector<Descriptor> alive_;
   std::map<std::uint64_t, Kept> kept_;  // by number
-  std::vector<std::uint64_t> lost_;     // their keepers were killed: ended once no strays are left
+  std::vector<Frame> lost_;             // their keepers were killed: said once no strays are left
   bool strays_ = false;                 // processes that lost their keeper may be about
   std::deque<Frame> unsent_;            // bounded by the programs: at most two each
   std::map<std::uint64_t, Ending> logs_;
   std::vector<std::string> folders_;
+  std::int64_t shield_until_ = 0;
   bool worker_left_ = false;
   bool farewell_ = false;
 };

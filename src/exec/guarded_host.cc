@@ -145,7 +145,7 @@ void GuardedHost::serve() {
   pthread_sigmask(SIG_SETMASK, &all, nullptr);
   std::array<epoll_event, 64> events{};
   while (!stopping_) {
-    const int count = epoll_wait(poll_.get(), events.data(), static_cast<int>(events.size()), wait_ms());
+    const int count = epoll_wait(poll_.get(), events.data(), static_cast<int>(events.size()), wait_all_ms());
     for (int i = 0; i < count; ++i) {
       const std::uint64_t tag = events.at(static_cast<std::size_t>(i)).data.u64;
       if (tag == kWakeTag) {
@@ -158,6 +158,7 @@ void GuardedHost::serve() {
         happened(tag);
       }
     }
+    conclude_gone();
     turn_over();
   }
 }
@@ -186,15 +187,36 @@ void GuardedHost::lose_guard() {
   guard_lost_ = true;
   unwatch(guard_.socket());
   guard_.destroy();  // it may live and talk nonsense
+  guard_.wait_gone(Nanos(0));
+  if (stopping_) return;
+  const Instant now = BootClock().now();
+  deaths_.died(now);
+  guard_.shield_until(deaths_.shield_until());
   if (options_.guard_lost) options_.guard_lost();
 }
 
-// Guard and keepers are gone: nothing of any program is left.
+// Guard and keepers are gone. Whoever killed them may have left something below this process: until that is gone, too,
+// nothing is said, and the poller comes here again.
 void GuardedHost::all_gone() {
   hear_guard();
   if (!guard_lost_) lose_guard();
+  if (!guard_.wait_gone(kNetPatience)) return;
   unwatch(guard_.life());
+  gone_due_ = deaths_.next_start();
+}
+
+// A guard that dies again and again is started less and less often: what it ran is told as ended only then.
+void GuardedHost::conclude_gone() {
+  if (!gone_due_ || BootClock().now() < *gone_due_) return;
+  gone_due_.reset();
   programs_gone();
+}
+
+int GuardedHost::wait_all_ms() const {
+  const int wait = wait_ms();
+  if (!gone_due_) return wait;
+  const auto left = static_cast<int>(std::max<std::int64_t>(to_ms(*gone_due_ - BootClock().now()) + 1, 0));
+  return wait < 0 ? left : std::min(wait, left);
 }
 
 bool GuardedHost::guard_ready() {
@@ -236,6 +258,13 @@ Bytes GuardedHost::why_refused(int error_number, Stage stage) const {
   if (stage == Stage::folder) return "cannot run programs in '" + options_.folder + "': " + why;
   if (stage == Stage::fork) return "cannot start a process for '" + options_.command[0] + "': " + why;
   return "cannot run '" + options_.command[0] + "': " + why;
+}
+
+Verdict GuardedHost::guard_killer(const Verdict& otherwise, Cause cause) {
+  deaths_.shield_died(BootClock().now());
+  guard_.shield_until(deaths_.shield_until());
+  if (cause == Cause::stop) return otherwise;
+  return failed("the program killed its guard: the process that watches over it was killed by SIGKILL");
 }
 
 Verdict GuardedHost::failed(Bytes error, HoldReports::Next next) {

@@ -22,6 +22,7 @@
 
 #include "exec/dialogue.h"
 #include "exec/guard.h"
+#include "exec/guard_deaths.h"
 #include "exec/pipes.h"
 #include "node/host.h"
 
@@ -88,6 +89,8 @@ class GuardedHost : public Host {
   void watch_outputs(std::uint64_t program, const Pipes& pipes) const;
   // The poller waits for room only while there is something to write.
   void watch_input(std::uint64_t program, Pipes& pipes) const;
+  // The verdict on a program whose keeper or shield was killed, unless it was to end anyway.
+  Verdict guard_killer(const Verdict& otherwise, Cause cause);
   static Verdict failed(Bytes error, HoldReports::Next next = HoldReports::Next::retry);
 
   // Any thread.
@@ -109,14 +112,19 @@ class GuardedHost : public Host {
 
  private:
   void serve();
+  int wait_all_ms() const;
   void run_posted();
   void hear_guard();
   void lose_guard();
   void all_gone();
+  void conclude_gone();
 
   const std::uint32_t log_number_;
   const Descriptor poll_;
-  bool stopping_ = false;  // owned by the host's thread
+  // Owned by the host's thread.
+  bool stopping_ = false;
+  GuardDeaths deaths_;
+  std::optional<Instant> gone_due_;  // the programs are gone with their guard; told at this moment
 
   const Descriptor wake_;
   std::mutex mutex_;

@@ -12,6 +12,7 @@
 #include <cerrno>
 
 #include "exec/process_tree.h"
+#include "exec/wake_timer.h"
 
 namespace tenure::exec {
 namespace {
@@ -20,17 +21,6 @@ struct Trouble {
   int error_number;
   Stage stage;
 };
-
-void close_all_but(std::vector<int> kept) {
-  std::sort(kept.begin(), kept.end());
-  unsigned first = 3;
-  for (const int number : kept) {
-    const auto here = static_cast<unsigned>(number);
-    if (here > first) close_range(first, here - 1, 0);
-    first = std::max(first, here + 1);
-  }
-  close_range(first, ~0U, 0);
-}
 
 std::vector<char*> pointers(std::vector<std::string>& words) {
   std::vector<char*> found;
@@ -74,7 +64,7 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
 
 class Keeper {
  public:
-  Keeper(std::uint64_t number, int reports) : number_(number), reports_(reports) {}
+  Keeper(std::uint64_t number, pid_t guard, int reports) : number_(number), guard_(guard), reports_(reports) {}
 
   [[noreturn]] void run(KeeperTask task) {
     // A stop that meets the program before it has been executed waits until then, in place of being ignored.
@@ -83,9 +73,11 @@ class Keeper {
     sigprocmask(SIG_SETMASK, &all, nullptr);
     sigset_t heard;
     sigemptyset(&heard);
-    for (const int number : {SIGCHLD, kStopSignal, kEndSignal}) sigaddset(&heard, number);
+    for (const int number : {SIGCHLD, kStopSignal, kEndSignal, kWakeSignal}) sigaddset(&heard, number);
     signals_ = Descriptor(signalfd(-1, &heard, SFD_CLOEXEC | SFD_NONBLOCK));
+    runs_until_ = std::move(task.runs_until);
     if (!signals_ || !start(std::move(task))) _exit(0);
+    check_lease();
     while (!over_) look();
     report(FrameKind::ended, status_);
     _exit(0);
@@ -120,12 +112,25 @@ class Keeper {
     while (::read(signals_.get(), &heard, sizeof heard) == static_cast<ssize_t>(sizeof heard)) {
       if (heard.ssi_signo == static_cast<std::uint32_t>(kEndSignal)) ending_ = true;
       if (heard.ssi_signo == static_cast<std::uint32_t>(kStopSignal) && !reaped_) ::kill(-program_, SIGTERM);
+      if (heard.ssi_signo == static_cast<std::uint32_t>(kWakeSignal)) check_lease();
     }
+    if (getppid() != guard_) ending_ = true;
     reap();
     if (!ending_ || over_) return;
     kill_descendants();
     reap();
     pass_ms_ = std::min(pass_ms_ * 2, 64);
+  }
+
+  // The worker moves the moment without a word. The timer fires at the last one that was read here: once a lease.
+  void check_lease() {
+    if (ending_ || !runs_until_) return;
+    const std::int64_t until = runs_until_();
+    if (until <= BootClock().now().since_boot.count()) {
+      ending_ = true;
+    } else {
+      timer_.set(until);
+    }
   }
 
   // The pipe closes when the program has been executed; whatever comes through it says that it could not be.
@@ -164,7 +169,10 @@ class Keeper {
   }
 
   const std::uint64_t number_;
+  const pid_t guard_;
   const int reports_;
+  std::function<std::int64_t()> runs_until_;
+  WakeTimer timer_;
   Descriptor signals_;
   Descriptor trouble_;  // open until the program runs
   pid_t program_ = -1;
@@ -177,15 +185,26 @@ class Keeper {
 
 }  // namespace
 
+void close_all_but(std::vector<int> kept) {
+  std::sort(kept.begin(), kept.end());
+  unsigned first = 3;
+  for (const int number : kept) {
+    const auto here = static_cast<unsigned>(number);
+    if (here > first) close_range(first, here - 1, 0);
+    first = std::max(first, here + 1);
+  }
+  close_range(first, ~0U, 0);
+}
+
 void keep(KeeperTask task, pid_t guard, int reports, const std::vector<int>& kept) {
   prctl(PR_SET_NAME, "tenure-keeper");
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  prctl(PR_SET_PDEATHSIG, kEndSignal);
+  prctl(PR_SET_PDEATHSIG, kWakeSignal);
   if (getppid() != guard) _exit(0);
   std::vector<int> open = kept;
   for (const Descriptor& standard : task.standard) open.push_back(standard.get());
   close_all_but(std::move(open));
-  Keeper(task.number, reports).run(std::move(task));
+  Keeper(task.number, guard, reports).run(std::move(task));
 }
 
 }  // namespace tenure::exec

@@ -53,7 +53,7 @@ class ProgramHost final : public GuardedHost {
   void tell(Program& program, std::deque<Said>& said);
   void take_checkpoint(Program& program);
   void write_on(Program& program);
-  void ended(Program& program, int status);
+  void ended(Program& program, int status, bool guard_killed);
   void refused(Program& program, int error_number, Stage stage);
   void conclude(Program& program, const Verdict& verdict);
 

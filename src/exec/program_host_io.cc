@@ -141,7 +141,9 @@ void ProgramHost::obey(const Frame& frame) {
   const auto found = programs_.find(frame.number);
   if (found == programs_.end()) return;
   Program& program = *found->second;
-  if (frame.kind == FrameKind::ended) return ended(program, static_cast<int>(frame.value));
+  if (frame.kind == FrameKind::ended) {
+    return ended(program, static_cast<int>(frame.value), frame.aside != 0);
+  }
   if (frame.kind == FrameKind::refused) {
     return refused(program, static_cast<int>(frame.value), static_cast<Stage>(frame.aside));
   }
@@ -191,7 +193,7 @@ void ProgramHost::write_on(Program& program) {
   watch_input(program.number, program.pipes);
 }
 
-void ProgramHost::ended(Program& program, int status) {
+void ProgramHost::ended(Program& program, int status, bool guard_killed) {
   std::deque<Said> said;
   for (int i = 0; i < kDrainsMax && program.read(Pipes::output, said); ++i) {
   }
@@ -202,7 +204,8 @@ void ProgramHost::ended(Program& program, int status) {
   take_checkpoint(program);
   // Heart and guard end programs without asking this thread, which may hear of the end first.
   if (program.cause == Cause::itself && is_ending(program.job.session)) program.cause = Cause::stop;
-  conclude(program, program.dialogue.verdict(status, program.cause));
+  const Verdict verdict = program.dialogue.verdict(status, program.cause);
+  conclude(program, guard_killed ? guard_killer(verdict, program.cause) : verdict);
 }
 
 void ProgramHost::refused(Program& program, int error_number, Stage stage) {

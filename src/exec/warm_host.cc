@@ -70,7 +70,9 @@ void WarmHost::obey(const Frame& frame) {
     program.runs(static_cast<pid_t>(frame.value), BootClock().now());
     next_care_ = {};  // at the end of this turn
   }
-  if (frame.kind == FrameKind::ended) return ended(program, static_cast<int>(frame.value));
+  if (frame.kind == FrameKind::ended) {
+    return ended(program, static_cast<int>(frame.value), frame.aside != 0);
+  }
   if (frame.kind != FrameKind::refused) return;
   refused(program, static_cast<int>(frame.value), static_cast<Stage>(frame.aside));
 }
@@ -106,7 +108,7 @@ void WarmHost::programs_gone() {
   while (!programs_.empty()) {
     WarmProgram& program = *programs_.begin()->second;
     program.cause = Cause::stop;
-    ended(program, SIGKILL);
+    ended(program, SIGKILL, false);
   }
 }
 

@@ -68,7 +68,7 @@ class WarmHost final : public GuardedHost {
   void tell(WarmProgram& program);
   void tell_started();
   void stop_one(WarmProgram& program, Instant deadline);
-  void ended(WarmProgram& program, int status);
+  void ended(WarmProgram& program, int status, bool guard_killed);
   void refused(WarmProgram& program, int error_number, Stage stage);
   void forget(WarmProgram& program);
   void conclude(WarmProgram& program, Verdict verdict);

@@ -184,7 +184,7 @@ void WarmHost::stop_one(WarmProgram& program, Instant deadline) {
   }
 }
 
-void WarmHost::ended(WarmProgram& program, int status) {
+void WarmHost::ended(WarmProgram& program, int status, bool guard_killed) {
   for (int i = 0; i < kWarmDrainsMax && program.read(Pipes::output); ++i) {
   }
   for (int i = 0; i < kWarmDrainsMax && program.read(Pipes::errors); ++i) {
@@ -193,7 +193,10 @@ void WarmHost::ended(WarmProgram& program, int status) {
   tell(program);
   // Heart and guard end programs without asking this thread, which may hear of the end first.
   if (program.cause == Cause::itself && is_ending(program.session)) program.cause = Cause::stop;
-  if (program.job()) conclude(program, program.verdict_at_end(status));
+  if (program.job()) {
+    const Verdict verdict = program.verdict_at_end(status);
+    conclude(program, guard_killed ? guard_killer(verdict, program.cause) : verdict);
+  }
   forget(program);
 }
 

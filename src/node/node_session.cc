@@ -177,7 +177,9 @@ void Node::all_stopped(std::uint64_t session, FenceReason reason) {
     replica_.resume();
     return seek_end();
   }
-  if (reason == FenceReason::lease_lost || reason == FenceReason::host_lost) offer_end(session, v1::End::FENCED);
+  if (reason == FenceReason::lease_lost) offer_end(session, v1::End::FENCED);
+  // As if this process had crashed: one of the jobs may have done it, and the pool has a rule for those.
+  if (reason == FenceReason::host_lost) offer_end(session, v1::End::CRASHED);
   phase_ = Phase::outside;
   if (closing_ || (machine().drained() && options_.leaves_at_shutdown)) return finish();
   if (!workers_.empty()) join();

@@ -63,7 +63,7 @@ void Yard::tend_guard() {
   guard_wanted_ = false;
   guard_error_.reset();
   if (!guard_) {
-    auto started = exec::Guard::start({guard_command_});
+    auto started = exec::Guard::start({.command = guard_command_});
     if (started) {
       guard_ = std::move(*started);
       guard_->renew(kSession, Instant{Nanos::max()}, exec::kNoLog);

@@ -58,6 +58,50 @@ TEST(Guard, ProgramsAndStraysDieWithTheirKeeper) {
   EXPECT_EQ(children(stage.guard().process()), 0U);
 }
 
+// After the death of a guard programs have shields: the next one that kills "its guard" kills its own shield. Its job
+// fails, and its neighbour is not disturbed.
+TEST(Guard, AShieldShowsWhoKillsGuards) {
+  HostStage stage(stubborn());
+  const std::uint64_t first = stage.start(JobKind::resident);
+  stage.logged(first, "pid");
+  ::kill(stage.guard().process(), SIGKILL);
+  ASSERT_EQ(stage.end_of(first).end, "released");
+  const std::uint64_t neighbour = stage.start(JobKind::resident, "", "neighbour");
+  const Watched other(std::stoi(stage.logged(neighbour, "pid")));
+  const auto others = children_of(stage.guard().process());
+  ASSERT_EQ(others.size(), 1U);
+  const std::uint64_t poison = stage.start(JobKind::resident, "", "poison");
+  const Watched program(std::stoi(stage.logged(poison, "pid")));
+  const Watched hidden(std::stoi(stage.logged(poison, "hidden")));
+  for (const pid_t child : children_of(stage.guard().process())) {
+    if (child != others[0]) ::kill(child, SIGKILL);
+  }
+  const HostStage::Heard heard = stage.end_of(poison);
+  EXPECT_EQ(heard.end, "failed");
+  EXPECT_EQ(heard.next, HoldReports::Next::retry);
+  EXPECT_EQ(heard.text, "the program killed its guard: the process that watches over it was killed by SIGKILL");
+  EXPECT_TRUE(program.dies_within(0s));
+  EXPECT_TRUE(hidden.dies_within(0s));
+  EXPECT_FALSE(other.dies_within(0s));
+}
+
+// A stop, and the lease's end, pass through a shield.
+TEST(Guard, ShieldedProgramsEndLikeOthers) {
+  HostStage stage(stubborn());
+  stage.guard().shield_until(BootClock().now() + 1min);
+  const std::uint64_t stopped = stage.start(JobKind::resident);
+  stage.logged(stopped, "hidden");
+  stage.stop(stopped, 100ms);
+  EXPECT_EQ(stage.end_of(stopped).end, "released");
+  stage.renew(2s);
+  const std::uint64_t late = stage.start(JobKind::resident);
+  const Watched program(std::stoi(stage.logged(late, "pid")));
+  const Watched hidden(std::stoi(stage.logged(late, "hidden")));
+  EXPECT_EQ(stage.end_of(late).end, "released");
+  EXPECT_TRUE(program.dies_within(0s));
+  EXPECT_TRUE(hidden.dies_within(0s));
+}
+
 TEST(Guard, ProgramsAndFoldersGoWithTheHost) {
   conformance::TemporaryDirectory parent;
   std::unique_ptr<Watched> program;
@@ -73,7 +117,7 @@ TEST(Guard, ProgramsAndFoldersGoWithTheHost) {
 }
 
 TEST(Guard, CommandLineHasNoSecret) {
-  auto guard = Guard::start({{TENURE_GUARD}});
+  auto guard = Guard::start({.command = {TENURE_GUARD}});
   ASSERT_TRUE(guard) << guard.error().message();
   (*guard)->add_log("redis://user:secret@host", "pool");
   std::ifstream file("/proc/" + std::to_string((*guard)->process()) + "/cmdline");
@@ -82,7 +126,7 @@ TEST(Guard, CommandLineHasNoSecret) {
 }
 
 TEST(Guard, MissingProgramIsSaid) {
-  const auto guard = Guard::start({{"/nowhere/tenure-guard"}});
+  const auto guard = Guard::start({.command = {"/nowhere/tenure-guard"}});
   ASSERT_FALSE(guard);
   EXPECT_EQ(guard.error().message().find("No such file") == std::string::npos, false) << guard.error().message();
 }

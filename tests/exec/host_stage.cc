@@ -30,7 +30,7 @@ std::unique_ptr<HostStage> HostStage::warm(std::vector<std::string> command, std
 
 HostStage::HostStage(std::vector<std::string> command, Protocol protocol, ProgramOptions options, std::size_t warm,
                      const WearLimits& limits) {
-  auto guard = Guard::start({{TENURE_GUARD}});
+  auto guard = Guard::start({.command = {TENURE_GUARD}, .last_net = true});
   if (!guard) throw std::runtime_error(guard.error().message());
   guard_ = std::move(*guard);
   options.command = std::move(command);

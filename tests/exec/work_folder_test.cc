@@ -40,7 +40,7 @@ TEST(WorkFolder, AHostRemovesWhatWasLeftBehind) {
   const std::string left = parent.path() + "/tenure-work-dead";
   std::filesystem::create_directory(left);
   std::ofstream(left + "/payload") << "x";
-  auto guard = Guard::start({{TENURE_GUARD}});
+  auto guard = Guard::start({.command = {TENURE_GUARD}});
   ASSERT_TRUE(guard);
   ProgramOptions options;
   options.command = {"true"};

@@ -53,7 +53,7 @@ int work(int count, char** words) {
   if (count < 8) return 2;
   const std::string url = words[1];
   const std::unique_ptr<Log> log = must(open_log(url, {}));
-  const std::unique_ptr<Guard> guard = must(Guard::start({{words[5]}}));
+  const std::unique_ptr<Guard> guard = must(Guard::start({.command = {words[5]}, .last_net = true}));
   report("guard " + std::to_string(guard->process()));
 
   NodeOptions options;
