@@ -2,28 +2,31 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <future>
 #include <utility>
 
 #include "base/mask_login.h"
-#include "log/open.h"
+#include "log/engines.h"
 
 namespace tenure::cli {
 namespace {
 
-bool is_server(std::string_view url) { return url.starts_with("redis") || url.starts_with("unix:"); }
-
 // --engine is seen by everybody on the host; a server's URL may have a password in it.
-std::string engine_of(const Call& call) {
+Result<std::string> url_of(const Call& call) {
   if (const auto named = call.value("engine")) return *named;
   const char* const variable = std::getenv("TENURE_ENGINE");
-  return variable != nullptr && is_server(variable) ? variable : "sqlite:";
+  const Engine* const engine = variable == nullptr ? nullptr : engine_of(variable);
+  if (engine != nullptr && engine->reach == Reach::network) return std::string(variable);
+  const Result<const Engine*> files = file_engine();
+  if (!files) return Failure(files.error());
+  return file_url(**files, "");
 }
 
 // Without credentials and options.
-std::string shown(const std::string& url) {
+std::string without_login(const std::string& url) {
   const std::string masked = mask_logins(url);
   return masked.substr(0, masked.find('?'));
 }
@@ -46,36 +49,39 @@ void remove_pool(const std::string& url, const std::string& pool, Shard shard = 
 }  // namespace
 
 Result<BenchPlace> BenchPlace::of(const Call& call) {
-  BenchPlace place;
-  const std::string engine = engine_of(call);
-  if (engine.starts_with("memory:")) {
-    place.engine_ = "memory:";
+  const Result<std::string> url = url_of(call);
+  if (!url) return Failure(url.error());
+  const Result<const Engine*> engine = built_engine_of(*url);
+  if (!engine) return Failure(engine.error());
+  BenchPlace place(**engine);
+  if (place.reach() == Reach::network) {
+    place.shown_ = without_login(*url);
+    place.server_ = *url;
     return place;
   }
-  if (is_server(engine)) {
-    place.engine_ = shown(engine);
-    place.server_ = engine;
+  if (place.reach() == Reach::process) {
+    place.shown_ = file_url(**engine, "");
     return place;
   }
-  if (!engine.starts_with("sqlite:")) {
-    return fail(Errc::invalid, "bench", "benchmarks run on sqlite:, memory: and Redis in this version");
-  }
-  const std::size_t query = engine.find('?');
-  const std::string options = query == std::string::npos ? "" : engine.substr(query);
-  const std::string path = engine.substr(7, query == std::string::npos ? query : query - 7);
-  const std::filesystem::path parent = path.empty() ? std::filesystem::current_path() : std::filesystem::path(path);
+  const std::string location = url->substr(url->find(':') + 1);
+  const std::size_t query = std::min(location.find('?'), location.size());
+  place.options_ = location.substr(query);
+  const std::filesystem::path parent =
+      query == 0 ? std::filesystem::current_path() : std::filesystem::path(location.substr(0, query));
   place.folder_ = (parent / "tenure-bench-XXXXXX").string();
   if (mkdtemp(place.folder_.data()) == nullptr) {
     place.folder_.clear();
     return fail(Errc::refused, "make a folder in " + parent.string(),
-                "name a folder that can be written: sqlite:FOLDER");
+                "name a folder that can be written: " + file_url(**engine, "FOLDER"));
   }
-  place.engine_ = "sqlite:" + options;
+  place.shown_ = file_url(**engine, place.options_);
   return place;
 }
 
 BenchPlace::BenchPlace(BenchPlace&& other) noexcept
-    : engine_(std::move(other.engine_)),
+    : engine_(other.engine_),
+      shown_(std::move(other.shown_)),
+      options_(std::move(other.options_)),
       folder_(std::exchange(other.folder_, "")),
       server_(std::move(other.server_)),
       pools_(std::exchange(other.pools_, {})) {}
@@ -92,8 +98,8 @@ BenchSpot BenchPlace::spot(const std::string& name) const {
     pools_.push_back(own);
     return {server_, own};
   }
-  if (folder_.empty()) return {"memory:" + own};
-  return {"sqlite:" + folder_ + "/" + name + ".db" + engine_.substr(7)};
+  if (folder_.empty()) return {file_url(engine_, own)};
+  return {file_url(engine_, folder_ + "/" + name + ".db") + options_};
 }
 
 }  // namespace tenure::cli

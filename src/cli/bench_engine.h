@@ -1,13 +1,14 @@
 #pragma once
 
 // A place for a benchmark: the engine that was named, or a file of its own on the disk of the present folder, where
-// fdatasync costs what it costs. On a server each log is a pool of its own, and removed in the end.
+// fdatasync costs what it costs. On a server each log is a pool of its own, which is removed in the end.
 
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "cli/call.h"
+#include "log/engines.h"
 
 namespace tenure::cli {
 
@@ -19,7 +20,7 @@ struct BenchSpot {
 
 class BenchPlace {
  public:
-  // --engine, or the server that TENURE_ENGINE names; else, and for `memory:`, a fresh place that nobody else uses.
+  // --engine, or the server that TENURE_ENGINE names, or a file. Except on a server, nobody else uses the place.
   static Result<BenchPlace> of(const Call& call);
   ~BenchPlace();
   BenchPlace(BenchPlace&& other) noexcept;
@@ -28,12 +29,16 @@ class BenchPlace {
   // A log of that name; each is fresh.
   BenchSpot spot(const std::string& name) const;
   // As it may be shown: "sqlite:?sync=full", "memory:", "redis://host:6379".
-  const std::string& engine() const { return engine_; }
+  const std::string& shown() const { return shown_; }
+  const Engine& engine() const { return engine_; }
+  Reach reach() const { return engine_.reach; }
 
  private:
-  BenchPlace() = default;
+  explicit BenchPlace(const Engine& engine) : engine_(engine) {}
 
-  std::string engine_;
+  const Engine& engine_;
+  std::string shown_;
+  std::string options_;                     // of a file's URL, with the question mark
   std::string folder_;                      // of a file
   std::string server_;                      // the URL of a server
   mutable std::vector<std::string> pools_;  // what was given out on it

@@ -155,12 +155,12 @@ int run_bench_handoff(const Call& call) {
   }
   if (call.json()) {
     Json json;
-    json.object().field("engine", place->engine()).field("keys", *keys).field("moves", holds.moves());
+    json.object().field("engine", place->shown()).field("keys", *keys).field("moves", holds.moves());
     json.field("moves_minimum", *keys);
     holds.gaps().write(json, "gap_ms");
     print(json.field("double_holders", holds.double_holders()).end());
   } else {
-    print(place->engine() + ": " + std::to_string(*keys) + " keys on " + std::to_string(*workers) +
+    print(place->shown() + ": " + std::to_string(*keys) + " keys on " + std::to_string(*workers) +
           " workers, each restarted once");
     print("  moves " + std::to_string(holds.moves()) + ", at least " + std::to_string(*keys));
     print("  gap   " + holds.gaps().text());

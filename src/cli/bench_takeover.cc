@@ -162,8 +162,9 @@ int run_bench_takeover(const Call& call) {
   if (!lease) return report_usage(call, lease.error());
   const Result<BenchPlace> place = BenchPlace::of(call);
   if (!place) return report(call, place.error());
-  if (place->engine() == "memory:") {
-    return report(call, {Errc::invalid, "bench", "memory: is seen by one process only, and cannot be taken over"});
+  if (place->reach() == Reach::process) {
+    return report(call,
+                  {Errc::invalid, "bench", place->shown() + " is seen by one process only, and cannot be taken over"});
   }
   const bool known_death = !call.has("no-known-death");
   Distribution takeovers;
@@ -173,11 +174,11 @@ int run_bench_takeover(const Call& call) {
   }
   if (call.json()) {
     Json json;
-    json.object().field("engine", place->engine()).field("lease_ms", lease->count()).field("known_death", known_death);
+    json.object().field("engine", place->shown()).field("lease_ms", lease->count()).field("known_death", known_death);
     takeovers.write(json, "takeover_ms");
     print(json.end());
   } else {
-    print(place->engine() + ", lease " + lease_text + (known_death ? "" : ", only the lease") +
+    print(place->shown() + ", lease " + lease_text + (known_death ? "" : ", only the lease") +
           ": from kill -9 to started elsewhere");
     print("  " + takeovers.text());
   }

@@ -9,7 +9,6 @@
 #include "cli/bench_engine.h"
 #include "cli/failure.h"
 #include "cli/run.h"
-#include "log/bare_hop.h"
 
 namespace tenure::cli {
 namespace {
@@ -132,7 +131,7 @@ Status run_idle(Pool& pool, const std::atomic<std::int64_t>& begun, Distribution
   return {};
 }
 
-Result<Outcome> run(const BenchSpot& spot, const Plan& plan) {
+Result<Outcome> run(const Engine& engine, const BenchSpot& spot, const Plan& plan) {
   Times times(plan.jobs);
   std::vector<Pool> pools;
   PoolOptions options;
@@ -154,7 +153,8 @@ Result<Outcome> run(const BenchSpot& spot, const Plan& plan) {
   for (int i = 0; i < kIdleJobs; i += kIdleGroup) {
     if (Status measured = run_idle(pools[0], idle_begun, outcome.idle_start); !measured)
       return Failure(measured.error());
-    const Result<std::vector<Nanos>> bare = measure_bare_hops(spot.url, kIdleGroup);
+    if (engine.measure_bare_hops == nullptr) continue;
+    const Result<std::vector<Nanos>> bare = engine.measure_bare_hops(spot.url, kIdleGroup);
     if (!bare) return Failure(bare.error());
     for (const Nanos hop : *bare) outcome.bare_hop.add(hop);
   }
@@ -184,7 +184,7 @@ int run_bench_throughput(const Call& call) {
   if (!plan) return report_usage(call, plan.error());
   const Result<BenchPlace> place = BenchPlace::of(call);
   if (!place) return report(call, place.error());
-  Result<Outcome> outcome = run(place->spot("pool"), *plan);
+  Result<Outcome> outcome = run(place->engine(), place->spot("pool"), *plan);
   if (!outcome) return report(call, outcome.error());
   Result<Baseline> baseline = measure_baseline(*place, outcome->logs);
   if (!baseline) return report(call, baseline.error());
@@ -192,7 +192,7 @@ int run_bench_throughput(const Call& call) {
   const double share = per_s / baseline->per_s;
   if (call.json()) {
     Json json;
-    json.object().field("engine", place->engine()).field("jobs", plan->jobs).field("seconds", outcome->seconds);
+    json.object().field("engine", place->shown()).field("jobs", plan->jobs).field("seconds", outcome->seconds);
     json.field("shards", plan->shards).field("jobs_per_s", per_s);
     outcome->start.write(json, "start_ms");
     outcome->done.write(json, "done_ms");
@@ -208,7 +208,7 @@ int run_bench_throughput(const Call& call) {
     print(json.end());
     return kDone;
   }
-  print(place->engine() + ": " + std::to_string(plan->jobs) + " tasks, " +
+  print(place->shown() + ": " + std::to_string(plan->jobs) + " tasks, " +
         std::to_string(static_cast<std::uint64_t>(per_s)) + " a second");
   print("  dispatch to start  " + outcome->start.text());
   print("  dispatch to done   " + outcome->done.text());
@@ -218,7 +218,8 @@ int run_bench_throughput(const Call& call) {
         std::to_string(static_cast<int>(share * 100)) + " %; in full batches " +
         std::to_string(static_cast<std::uint64_t>(baseline->full_batches_bytes_per_s / (1 << 20))) + " MiB a second");
   print("  a hop of the log   " + baseline->hop.text());
-  if (outcome->bare_hop.count() != 0) print("  bare XADD to XREAD " + outcome->bare_hop.text());
+  if (outcome->bare_hop.count() != 0)
+    print("  bare " + std::string(place->engine().bare_hop) + " " + outcome->bare_hop.text());
   return kDone;
 }
 

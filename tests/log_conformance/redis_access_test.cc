@@ -3,7 +3,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "log/inspect.h"
+#include "log/redis/inspection.h"
 #include "log/redis/rights.h"
 #include "log_conformance/redis_place.h"
 #include "log_conformance/redis_tls.h"
@@ -123,7 +123,7 @@ const Finding* find(const std::vector<Finding>& findings, const std::string& nam
 
 TEST(RedisAccess, ALookAtTheServerSaysWhatCouldBeLost) {
   const RedisServer server;
-  std::vector<Finding> findings = inspect_log(server.url(), {});
+  std::vector<Finding> findings = redis::inspect(server.url(), {});
   ASSERT_NE(find(findings, "durability"), nullptr);
   EXPECT_FALSE(find(findings, "durability")->ok);
   EXPECT_TRUE(find(findings, "version")->ok);
@@ -132,7 +132,7 @@ TEST(RedisAccess, ALookAtTheServerSaysWhatCouldBeLost) {
   EXPECT_TRUE(find(findings, "rights")->ok) << find(findings, "rights")->message;
   server.command({"CONFIG", "SET", "appendonly", "yes", "appendfsync", "always"});
   server.command({"CONFIG", "SET", "maxmemory", "100mb", "maxmemory-policy", "allkeys-lru"});
-  findings = inspect_log(server.url(), {});
+  findings = redis::inspect(server.url(), {});
   EXPECT_TRUE(find(findings, "durability")->ok);
   EXPECT_FALSE(find(findings, "eviction")->ok);
 }
@@ -142,15 +142,15 @@ TEST(RedisAccess, ALookWithFewRightsSaysWhatItCouldNotSee) {
   const RedisServer server;
   allow(server, "worker", "s3cret");
   const std::string url = "redis://worker:s3cret@127.0.0.1:" + std::to_string(server.port());
-  std::vector<Finding> findings = inspect_log(url, {});
+  std::vector<Finding> findings = redis::inspect(url, {});
   ASSERT_NE(find(findings, "server"), nullptr);
   EXPECT_NE(find(findings, "durability")->message.find("may not"), std::string::npos);
   EXPECT_EQ(find(findings, "rights"), nullptr);
   server.command({"ACL", "SETUSER", "worker", "+acl|whoami", "+acl|dryrun", "-xtrim", "-script|load"});
-  findings = inspect_log(url, {});
+  findings = redis::inspect(url, {});
   ASSERT_NE(find(findings, "rights"), nullptr);
   EXPECT_EQ(find(findings, "rights")->message, "user 'worker' lacks +script|load +xtrim");
-  EXPECT_TRUE(inspect_log("redis://127.0.0.1:1", {}).empty());
+  EXPECT_TRUE(redis::inspect("redis://127.0.0.1:1", {}).empty());
 }
 
 TEST(RedisAccess, NoPasswordOrAWrongOneIsRefusedWithoutRepeatingIt) {

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <optional>
 
+#include "log/redis/schemes.h"
+
 namespace tenure::redis {
 namespace {
 
@@ -18,20 +20,6 @@ constexpr std::uint32_t kReplicasMax = 64;
 constexpr std::uint32_t kTimeoutMsMin = 50;
 constexpr std::uint32_t kTimeoutMsMax = 600'000;
 constexpr std::uint32_t kPatienceSecondsMax = 86'400;
-
-struct Scheme {
-  std::string_view name;
-  bool tls = false;
-  bool sentinel = false;
-  bool socket = false;
-};
-
-constexpr std::array<Scheme, 6> kSchemes = {{{.name = "redis"},
-                                             {.name = "rediss", .tls = true},
-                                             {.name = "redis+sentinel", .sentinel = true},
-                                             {.name = "rediss+sentinel", .tls = true, .sentinel = true},
-                                             {.name = "redis+unix", .socket = true},
-                                             {.name = "unix", .socket = true}}};
 
 Failure invalid(std::string context) { return fail(Errc::invalid, "redis open", std::move(context)); }
 
@@ -265,8 +253,6 @@ bool is_host(std::string_view text) {
   const auto fits = [](char c) { return static_cast<unsigned char>(c) > ' ' && c != '\x7f' && c != '%' && c != '@'; };
   return !text.empty() && text.size() <= kHostBytesMax && std::all_of(text.begin(), text.end(), fits);
 }
-
-bool is_redis_url(std::string_view url) { return scheme_of(url) != nullptr; }
 
 Result<Settings> parse_settings(std::string_view url) {
   const Scheme* const scheme = scheme_of(url);

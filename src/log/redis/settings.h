@@ -61,7 +61,6 @@ struct Settings {
 
 // `url` is the whole URL, with its scheme.
 Result<Settings> parse_settings(std::string_view url);
-bool is_redis_url(std::string_view url);
 // Whether this may be a host's name or address. Servers name hosts, too.
 bool is_host(std::string_view text);
 
