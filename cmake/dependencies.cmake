@@ -41,13 +41,8 @@ endif()
 
 # TLS and Redis are built if their libraries are found, unless they are asked for or against.
 find_package(OpenSSL QUIET)
-if(OpenSSL_FOUND)
-  set(TENURE_TLS_FOUND ON)
-else()
-  set(TENURE_TLS_FOUND OFF)
-endif()
-option(TENURE_TLS "Build with TLS, by OpenSSL" ${TENURE_TLS_FOUND})
-if(TENURE_TLS AND NOT TENURE_TLS_FOUND)
+option(TENURE_TLS "Build with TLS, by OpenSSL" ${OpenSSL_FOUND})
+if(TENURE_TLS AND NOT OpenSSL_FOUND)
   message(FATAL_ERROR "TENURE_TLS needs libssl-dev, or what corresponds to it")
 endif()
 

@@ -20,17 +20,18 @@ MAY_INCLUDE = {
     "public": set(),
     "base": {"public"},
     "assign": {"base", "public"},
-    "log": {"base", "public"},
+    "net": {"base", "public"},
+    "log": {"net", "base", "public"},
     "machine": {"assign", "base", "proto", "public"},
     "node": {"machine", "assign", "log", "base", "proto", "public"},
     "exec": {"node", "machine", "log", "base", "proto", "public"},
     "checkout": {"base", "public"},
-    "process": {"checkout", "exec", "base", "public"},
-    "remote": {"process", "checkout", "exec", "base", "public"},
+    "process": {"checkout", "exec", "net", "base", "public"},
+    "remote": {"process", "checkout", "net", "base", "public"},
     "pool": {"exec", "node", "machine", "assign", "log", "base", "proto", "public"},
-    "http": {"pool", "exec", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
+    "http": {"pool", "net", "exec", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
     "demo": {"pool", "exec", "node", "machine", "assign", "log", "base", "public"},
-    "cli": {"demo", "http", "pool", "remote", "process", "exec", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
+    "cli": {"demo", "http", "pool", "remote", "process", "net", "exec", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
 }
 
 PURE_MODULES = {"machine", "assign"}

@@ -66,8 +66,8 @@ Status take_login(std::string_view text, Login& login) {
 }
 
 // What stands in the authority is not repeated in an error: after a mistyped URL it may be a part of the password.
-Result<Address> parse_address(std::string_view text, std::uint16_t port) {
-  Address address{.host = "", .port = port};
+Result<net::Address> parse_address(std::string_view text, std::uint16_t port) {
+  net::Address address{.host = "", .port = port};
   std::string_view rest;
   if (text.starts_with('[')) {
     const std::size_t end = text.find(']');
@@ -239,7 +239,7 @@ Status check(const Settings& settings) {
   if (!settings.login.user.empty() && !settings.login.given()) {
     return invalid("a user without a password: write USER:PASSWORD@, add password_file, or leave the user out");
   }
-  const Tls& tls = settings.tls;
+  const net::TlsOptions& tls = settings.tls;
   const bool tls_options = !tls.ca_file.empty() || !tls.cert_file.empty() || !tls.key_file.empty() ||
                            !tls.server_name.empty() || !tls.verify;
   if (tls_options && !tls.on) return invalid("options of TLS are for rediss://");

@@ -1,11 +1,11 @@
-#include "log/redis/turns.h"
+#include "net/turns.h"
 
 #include <gtest/gtest.h>
 
 #include <future>
 #include <optional>
 
-namespace tenure::redis {
+namespace tenure::net {
 namespace {
 
 // Work runs in the calling thread if nobody has the turn, and what it posts with it; nobody is woken.
@@ -83,4 +83,4 @@ TEST(Turns, ClosedNothingRuns) {
 }
 
 }  // namespace
-}  // namespace tenure::redis
+}  // namespace tenure::net

@@ -1,4 +1,4 @@
-#include "log/redis/reactor.h"
+#include "net/reactor.h"
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -7,12 +7,12 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "log/redis/crew.h"
-#include "log/redis/flow.h"
-#include "log/redis/resolver.h"
-#include "log/redis/security.h"
+#include "net/client_tls.h"
+#include "net/flow.h"
+#include "net/resolver.h"
+#include "net/socket_threads.h"
 
-namespace tenure::redis {
+namespace tenure::net {
 namespace {
 
 std::string name_of(const Endpoint& endpoint) {
@@ -24,34 +24,34 @@ std::string name_of(const Endpoint& endpoint) {
 }  // namespace
 
 struct Reactor::Body {
-  Body(const Tls& tls, const Warn& warn)
-      : security(tls,
-                 [this, warn](const Error& error) {
-                   if (warn) turns->call_after([warn, error] { warn(error); });
-                 }),
-        turns(std::make_shared<Turns>([this] { asio::post(io, [this] { turns->take(); }); }, !tls.on)) {}
+  Body(const TlsOptions& options, const Warn& warn)
+      : tls(options,
+            [this, warn](const Error& error) {
+              if (warn) turns->call_after([warn, error] { warn(error); });
+            }),
+        turns(std::make_shared<Turns>([this] { asio::post(io, [this] { turns->take(); }); }, !options.on)) {}
 
   const BootClock clock;
   asio::io_context io{1};
   asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
-  Security security;
+  ClientTls tls;
   // With TLS Asio touches a connection between our turns, on the thread at the sockets: no other may.
   const std::shared_ptr<Turns> turns;
   std::unordered_map<TimerId, std::unique_ptr<asio::steady_timer>> timers;  // this and below: in turns only
   TimerId last_timer = 0;
   std::once_flag closing;
-  const std::shared_ptr<Crew> crew = std::make_shared<Crew>([this] { io.run_one(); });
+  const std::shared_ptr<SocketThreads> threads = std::make_shared<SocketThreads>([this] { io.run_one(); });
 };
 
-Result<std::unique_ptr<Reactor>> Reactor::start(const Tls& tls, const Warn& warn) {
+Result<std::unique_ptr<Reactor>> Reactor::start(const TlsOptions& tls, const Warn& warn) {
   auto body = std::make_unique<Body>(tls, warn);
   if (tls.on) {
-    if (const Status loaded = body->security.load(); !loaded) return Failure(loaded.error());
+    if (const Status loaded = body->tls.load(); !loaded) return Failure(loaded.error());
   }
   return std::unique_ptr<Reactor>(new Reactor(std::move(body)));
 }
 
-Reactor::Reactor(std::unique_ptr<Body> body) : body_(std::move(body)) { body_->crew->begin(); }
+Reactor::Reactor(std::unique_ptr<Body> body) : body_(std::move(body)) { body_->threads->begin(); }
 
 Reactor::~Reactor() { close(); }
 
@@ -66,7 +66,7 @@ bool Reactor::closed() const { return body_->turns->closed(); }
 void Reactor::close() {
   std::call_once(body_->closing, [this] {
     body_->turns->close();
-    body_->crew->close([this] { body_->io.stop(); });
+    body_->threads->close([this] { body_->io.stop(); });
   });
 }
 
@@ -91,8 +91,8 @@ namespace {
 
 // The lookup's thread may outlive the reactor, so it must not own anything of it: the stream's owner keeps the flow.
 template <class FlowKind, class Socket>
-std::unique_ptr<Stream> open_network(Socket socket, const Endpoint& endpoint, const Tls& tls, StreamEvents& events,
-                                     const std::shared_ptr<Turns>& turns) {
+std::unique_ptr<Stream> open_network(Socket socket, const Endpoint& endpoint, const TlsOptions& tls,
+                                     StreamEvents& events, const std::shared_ptr<Turns>& turns) {
   auto flow = std::make_shared<FlowKind>(std::move(socket), name_of(endpoint), events, turns);
   auto begin = [weak = std::weak_ptr<FlowKind>(flow), endpoint, &tls](const Result<std::vector<std::string>>& found) {
     const std::shared_ptr<FlowKind> wanted = weak.lock();
@@ -136,12 +136,12 @@ std::unique_ptr<Stream> open_unix(asio::io_context& io, const Endpoint& endpoint
 std::unique_ptr<Stream> Reactor::connect(const Endpoint& endpoint, StreamEvents& events) {
   if (!endpoint.socket_path.empty()) return open_unix(body_->io, endpoint, events, body_->turns);
   asio::ip::tcp::socket socket(body_->io);
-  Security& security = body_->security;
+  ClientTls& client = body_->tls;
   if (!endpoint.tls) {
-    return open_network<TcpFlow>(std::move(socket), endpoint, security.tls(), events, body_->turns);
+    return open_network<TcpFlow>(std::move(socket), endpoint, client.options(), events, body_->turns);
   }
-  asio::ssl::stream<asio::ip::tcp::socket> secured(std::move(socket), security.renewed());
-  return open_network<TlsFlow>(std::move(secured), endpoint, security.tls(), events, body_->turns);
+  asio::ssl::stream<asio::ip::tcp::socket> secured(std::move(socket), client.renewed());
+  return open_network<TlsFlow>(std::move(secured), endpoint, client.options(), events, body_->turns);
 }
 
-}  // namespace tenure::redis
+}  // namespace tenure::net

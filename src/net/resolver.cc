@@ -1,4 +1,4 @@
-#include "log/redis/resolver.h"
+#include "net/resolver.h"
 
 #include <netdb.h>
 #include <sys/socket.h>
@@ -9,13 +9,13 @@
 #include <system_error>
 #include <thread>
 
-namespace tenure::redis {
+namespace tenure::net {
 namespace {
 
 std::atomic<int> under_way = 0;
 
 Failure failed(const std::string& host, const std::string& why) {
-  return fail(Errc::unavailable, "redis connect", "the host name " + host + " cannot be resolved: " + why);
+  return fail(Errc::unavailable, "connect", "the host name " + host + " cannot be resolved: " + why);
 }
 
 Result<std::vector<std::string>> resolve(const std::string& host) {
@@ -55,4 +55,4 @@ void look_up(const std::string& host, const LookedUp& done) {
   }
 }
 
-}  // namespace tenure::redis
+}  // namespace tenure::net

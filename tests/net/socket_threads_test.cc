@@ -1,18 +1,18 @@
-#include "log/redis/crew.h"
+#include "net/socket_threads.h"
 
 #include <gtest/gtest.h>
 
 #include <deque>
 #include <future>
 
-namespace tenure::redis {
+namespace tenure::net {
 namespace {
 
 // Sockets at which a test makes things happen: whoever sits there runs what it is given.
 class CrewTest : public testing::Test {
  protected:
   ~CrewTest() override {
-    crew_->close([this] { give(nullptr); });
+    threads_->close([this] { give(nullptr); });
   }
 
   void give(std::function<void()> event) {
@@ -38,7 +38,7 @@ class CrewTest : public testing::Test {
     while (!at_the_seat([&] { return Errands::here()->take(errand); })) std::this_thread::yield();
   }
 
-  const std::shared_ptr<Crew> crew_ = std::make_shared<Crew>([this] { wait(); });
+  const std::shared_ptr<SocketThreads> threads_ = std::make_shared<SocketThreads>([this] { wait(); });
 
  private:
   void wait() {
@@ -60,7 +60,7 @@ class CrewTest : public testing::Test {
 
 // The errand runs on the thread that took it, which is nobody's errand runner meanwhile.
 TEST_F(CrewTest, TheOneInTheSeatRunsTheErrand) {
-  crew_->begin();
+  threads_->begin();
   std::promise<std::thread::id> ran;
   std::thread::id taken_by;
   bool on_errand = true;
@@ -79,7 +79,7 @@ TEST_F(CrewTest, TheOneInTheSeatRunsTheErrand) {
 
 // While an errand lasts another sits at the sockets, and when it is over its runner can take the seat again.
 TEST_F(CrewTest, ALongErrandHoldsUpNothing) {
-  crew_->begin();
+  threads_->begin();
   for (int i = 0; i < 10; ++i) {
     std::promise<void> gate;
     std::promise<std::thread::id> away;
@@ -94,7 +94,7 @@ TEST_F(CrewTest, ALongErrandHoldsUpNothing) {
 
 // Errands that last do not use up the crew: another is added, up to a bound, beyond which errands are refused.
 TEST_F(CrewTest, ThereIsABoundToThoseWhoAreAway) {
-  crew_->begin();
+  threads_->begin();
   std::promise<void> gate;
   const std::shared_future<void> opened = gate.get_future().share();
   std::promise<void> all_back;
@@ -112,7 +112,7 @@ TEST_F(CrewTest, ThereIsABoundToThoseWhoAreAway) {
 
 // Closing does not wait for one who is away, who comes back to a crew that is closed.
 TEST_F(CrewTest, ClosingDoesNotWaitForAnErrand) {
-  crew_->begin();
+  threads_->begin();
   std::promise<void> gate;
   std::promise<void> begun;
   auto over = std::make_shared<std::promise<void>>();
@@ -122,10 +122,10 @@ TEST_F(CrewTest, ClosingDoesNotWaitForAnErrand) {
     over->set_value();
   });
   begun.get_future().wait();
-  crew_->close([this] { give(nullptr); });
+  threads_->close([this] { give(nullptr); });
   gate.set_value();
   over->get_future().wait();
 }
 
 }  // namespace
-}  // namespace tenure::redis
+}  // namespace tenure::net

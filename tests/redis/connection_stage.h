@@ -9,25 +9,25 @@
 #include <vector>
 
 #include "log/redis/command.h"
-#include "log/redis/link.h"
+#include "log/redis/connection.h"
 #include "redis/scripted_server.h"
 
 namespace tenure::redis {
 
-class LinkStage : public testing::Test {
+class ConnectionStage : public testing::Test {
  protected:
   void connect_by(const std::string& url) {
     settings_ = parse_settings(url).value();
-    link_.emplace(
+    connection_.emplace(
         World{loop_, transport_, entropy_, admission_}, settings_, [this] { return Greeting(settings_, {}, proof_); },
         [this](const Error& error) { lost_.push_back(error.code); });
   }
-  Link& link() { return *link_; }
+  Connection& connection() { return *connection_; }
   Peer& server() { return transport_.last(); }
 
   // Notes the answer: its text, or the code of its error.
   void ask(const std::string& word, Nanos patience = Nanos(0)) {
-    link().send(
+    connection().send(
         "ask", command({word}),
         [this](const Result<Reply>& reply) {
           answers_.push_back(reply ? std::string(reply->value().text()) : std::string(to_string(reply.error().code)));
@@ -52,7 +52,7 @@ class LinkStage : public testing::Test {
   Bytes proof_;
   Answers answers_;
   std::vector<Errc> lost_;
-  std::optional<Link> link_;
+  std::optional<Connection> connection_;
 };
 
 }  // namespace tenure::redis

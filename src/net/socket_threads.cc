@@ -1,4 +1,4 @@
-#include "log/redis/crew.h"
+#include "net/socket_threads.h"
 
 #include <poll.h>
 #include <pthread.h>
@@ -13,7 +13,7 @@
 
 #include "base/assert.h"
 
-namespace tenure::redis {
+namespace tenure::net {
 namespace {
 
 // More is for those who are away for long, while others come and go.
@@ -30,31 +30,31 @@ constexpr int kWaryFor = 64;
 
 }  // namespace
 
-Crew::Crew(std::function<void()> wait)
+SocketThreads::SocketThreads(std::function<void()> wait)
     : wait_(std::move(wait)),
       timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
       bell_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   ASSERT(timer_ >= 0 && bell_ >= 0);
 }
 
-Crew::~Crew() {
+SocketThreads::~SocketThreads() {
   ::close(timer_);
   ::close(bell_);
 }
 
-void Crew::begin() {
+void SocketThreads::begin() {
   std::lock_guard lock(mutex_);
   while (members_.size() < kMembersFirst) add_member();
 }
 
 // Under the lock.
-void Crew::add_member() {
+void SocketThreads::add_member() {
   Member& member = members_.emplace_back();
-  member.thread = std::thread([crew = shared_from_this(), &member] { crew->serve(member); });
-  pthread_setname_np(member.thread.native_handle(), "tenure-redis");
+  member.thread = std::thread([threads = shared_from_this(), &member] { threads->serve(member); });
+  pthread_setname_np(member.thread.native_handle(), "tenure-net");
 }
 
-bool Crew::take(std::function<void()> errand) {
+bool SocketThreads::take(std::function<void()> errand) {
   if (errand_) return false;
   std::lock_guard lock(mutex_);
   if (closed_) return false;
@@ -66,7 +66,7 @@ bool Crew::take(std::function<void()> errand) {
   return true;
 }
 
-void Crew::close(const std::function<void()>& stop) {
+void SocketThreads::close(const std::function<void()>& stop) {
   std::vector<std::thread> here;
   {
     std::lock_guard lock(mutex_);
@@ -84,7 +84,7 @@ void Crew::close(const std::function<void()>& stop) {
   for (std::thread& thread : here) thread.join();
 }
 
-void Crew::serve(Member& self) {
+void SocketThreads::serve(Member& self) {
   std::unique_lock lock(mutex_);
   while (!closed_) {
     stand_by(self, lock);
@@ -93,7 +93,7 @@ void Crew::serve(Member& self) {
 }
 
 // Until the seat is this one's, or all is over.
-void Crew::stand_by(Member& self, std::unique_lock<std::mutex>& lock) {
+void SocketThreads::stand_by(Member& self, std::unique_lock<std::mutex>& lock) {
   ++ready_;
   while (!closed_ && seated_ != nullptr && !overdue_) {
     lock.unlock();
@@ -110,7 +110,7 @@ void Crew::stand_by(Member& self, std::unique_lock<std::mutex>& lock) {
 }
 
 // Under the lock.
-void Crew::look_around() {
+void SocketThreads::look_around() {
   std::uint64_t count = 0;
   [[maybe_unused]] const ssize_t rung = ::read(bell_, &count, sizeof count);
   if (::read(timer_, &count, sizeof count) < 0) return;  // it is another's tick
@@ -122,8 +122,8 @@ void Crew::look_around() {
   errands_seen_ = errands_;
 }
 
-// Until the crew is closed, or another has the seat.
-void Crew::sit(Member& self, std::unique_lock<std::mutex>& lock) {
+// Until they are closed, or another has the seat.
+void SocketThreads::sit(Member& self, std::unique_lock<std::mutex>& lock) {
   while (!closed_) {
     set_here(this);
     while (!errand_ && !closed_) {
@@ -137,7 +137,7 @@ void Crew::sit(Member& self, std::unique_lock<std::mutex>& lock) {
 }
 
 // Whether the seat is still this one's.
-bool Crew::run_errand(Member& self, std::unique_lock<std::mutex>& lock) {
+bool SocketThreads::run_errand(Member& self, std::unique_lock<std::mutex>& lock) {
   std::function<void()> errand = std::exchange(errand_, nullptr);
   self.away = true;
   kept_ = true;
@@ -164,16 +164,16 @@ bool Crew::run_errand(Member& self, std::unique_lock<std::mutex>& lock) {
 }
 
 // Under the lock.
-void Crew::set_patrol(bool on) {
+void SocketThreads::set_patrol(bool on) {
   patrolling_ = on;
   itimerspec when{};
   if (on) when.it_value.tv_nsec = when.it_interval.tv_nsec = kPatrol.count();
   timerfd_settime(timer_, 0, &when, nullptr);
 }
 
-void Crew::call() const {
+void SocketThreads::call() const {
   const std::uint64_t one = 1;
   [[maybe_unused]] const ssize_t rung = ::write(bell_, &one, sizeof one);
 }
 
-}  // namespace tenure::redis
+}  // namespace tenure::net

@@ -1,16 +1,16 @@
 #pragma once
 
 // All I/O of one Log, with sockets by Boost.Asio and TLS by OpenSSL. It happens in turns (turns.h), most of them on the
-// thread that waits at the sockets (crew.h). The only file that includes Asio is reactor.cc: it takes seconds to
-// compile.
+// thread that waits at the sockets (socket_threads.h). The only file that includes Asio is reactor.cc: it takes seconds
+// to compile.
 
 #include <memory>
 #include <string>
 
 #include "base/loop.h"
-#include "log/redis/transport.h"
+#include "net/transport.h"
 
-namespace tenure::redis {
+namespace tenure::net {
 
 // post(), run_or_post() and close() may be called from any thread, all else belongs to whoever has the turn.
 class Reactor final : public Loop, public Transport {
@@ -19,7 +19,7 @@ class Reactor final : public Loop, public Transport {
 
   // Fails where files of TLS cannot be read. `warn` is told when they cannot be read again later; it is called as
   // call_after() does.
-  static Result<std::unique_ptr<Reactor>> start(const Tls& tls, const Warn& warn = nullptr);
+  static Result<std::unique_ptr<Reactor>> start(const TlsOptions& tls, const Warn& warn = nullptr);
   ~Reactor() override;
   Reactor(const Reactor&) = delete;
   Reactor& operator=(const Reactor&) = delete;
@@ -48,4 +48,4 @@ class Reactor final : public Loop, public Transport {
   std::unique_ptr<Body> body_;
 };
 
-}  // namespace tenure::redis
+}  // namespace tenure::net

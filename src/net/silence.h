@@ -11,7 +11,7 @@
 
 #include <chrono>
 
-namespace tenure::remote {
+namespace tenure::net {
 
 constexpr std::chrono::milliseconds kSilence{10'000};
 // Keepalive asks after so long without a word, and then in such steps. A silent host is given up at the first of these
@@ -32,4 +32,4 @@ class Silence {
   std::chrono::milliseconds patience_ = kSilence;  // as the socket has it
 };
 
-}  // namespace tenure::remote
+}  // namespace tenure::net

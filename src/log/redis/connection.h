@@ -29,7 +29,7 @@
 #include "base/loop.h"
 #include "log/redis/dialogue.h"
 #include "log/redis/reply_parser.h"
-#include "log/redis/transport.h"
+#include "net/transport.h"
 
 namespace tenure::redis {
 
@@ -40,23 +40,23 @@ struct Admission {
 
 struct World {
   Loop& loop;
-  Transport& transport;
+  net::Transport& transport;
   Entropy& entropy;
   Admission& admission;
 };
 
 // Belongs to the loop. Answers come from the loop, never inside send(). Whoever asks bounds what it asks.
-class Link final : private StreamEvents {
+class Connection final : private net::StreamEvents {
  public:
   using Done = std::function<void(Result<Reply>)>;
   using MakeGreeting = std::function<Greeting()>;
   // A proof failed, or a script found that the log is not the one we know. Called before anybody is answered so.
   using OnLost = std::function<void(const Error&)>;
 
-  Link(World world, const Settings& settings, MakeGreeting greeting, OnLost on_lost);
-  ~Link() override = default;
-  Link(const Link&) = delete;
-  Link& operator=(const Link&) = delete;
+  Connection(World world, const Settings& settings, MakeGreeting greeting, OnLost on_lost);
+  ~Connection() override = default;
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
 
   // `operation` names it in errors, and lives for ever. `patience` is how long the server may take on purpose: it is
   // not taken for silent before that is over, nor before `timeout` is. An error reply is answered as what it means
@@ -88,8 +88,8 @@ class Link final : private StreamEvents {
 
   void begin();
   void ask_sentinel();
-  void connect_to(const Address& address);
-  void open_stream(const Endpoint& endpoint, State state);
+  void connect_to(const net::Address& address);
+  void open_stream(const net::Endpoint& endpoint, State state);
   void take(Reply reply);
   void take_question(Value reply);
   void take_greeting(Value reply);
@@ -110,15 +110,15 @@ class Link final : private StreamEvents {
   const MakeGreeting make_greeting_;
   const OnLost on_lost_;
   State state_ = State::idle;
-  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<net::Stream> stream_;
   std::shared_ptr<ReplyParser> parser_;
   std::optional<Greeting> greeting_;
   std::optional<Question> question_;
-  std::size_t sentinel_ = 0;         // the one to ask; stays with one that answers
-  std::size_t sentinels_asked_ = 0;  // in this attempt
-  std::optional<Address> moved_to_;  // the server of a cluster that has the pool
-  Address address_;                  // of the stream
-  std::size_t redirections_ = 0;     // in this attempt
+  std::size_t sentinel_ = 0;              // the one to ask; stays with one that answers
+  std::size_t sentinels_asked_ = 0;       // in this attempt
+  std::optional<net::Address> moved_to_;  // the server of a cluster that has the pool
+  net::Address address_;                  // of the stream
+  std::size_t redirections_ = 0;          // in this attempt
   std::optional<Instant> refused_since_;
   Instant refused_last_;
   std::deque<Request> waiting_;

@@ -1,14 +1,14 @@
 #pragma once
 
-// TLS over a socket, as a wire. OpenSSL is included by tls.cc alone.
+// TLS over a socket, as a wire. Does not include OpenSSL.
 
 #include <memory>
 #include <string>
 
 #include "base/result.h"
-#include "process/wire.h"
+#include "net/wire.h"
 
-namespace tenure::remote {
+namespace tenure::net {
 
 // Keys and authorities, for many connections. Thread-safe once made.
 class TlsContext {
@@ -20,10 +20,7 @@ class TlsContext {
   virtual ~TlsContext() = default;
   // The handshake; `host` is whom a client expects, and empty for a server. Errc::refused where the peer is not
   // trusted, Errc::closed where it ended the connection. The socket stays the caller's, and must not block.
-  virtual Result<std::unique_ptr<process::Wire>> open(int socket, const std::string& host, process::Time deadline) = 0;
+  virtual Result<std::unique_ptr<Wire>> open(int socket, const std::string& host, Time deadline) = 0;
 };
 
-// In constant time.
-bool same_secret(BytesView one, BytesView other);
-
-}  // namespace tenure::remote
+}  // namespace tenure::net

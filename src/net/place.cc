@@ -1,4 +1,4 @@
-#include "remote/address.h"
+#include "net/place.h"
 
 #include <fcntl.h>
 #include <netdb.h>
@@ -15,7 +15,7 @@
 #include <memory>
 #include <thread>
 
-namespace tenure::remote {
+namespace tenure::net {
 namespace {
 
 // The system may have a smaller bound of its own.
@@ -44,7 +44,7 @@ Result<sockaddr_un> unix_address(const std::string& path) {
 
 using Found = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
 
-Result<Found> look_up(const Place& place, bool to_listen) {
+Result<Found> addresses_of(const Place& place, bool to_listen) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = to_listen ? AI_PASSIVE : 0;
@@ -63,7 +63,7 @@ Status make_room(const sockaddr_un& address) {
   struct stat there{};
   if (lstat(address.sun_path, &there) != 0) return {};
   if (!S_ISSOCK(there.st_mode)) return fail(Errc::refused, "listen", std::string(address.sun_path) + " is no socket");
-  const exec::Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (::connect(probe.get(), plain(address), sizeof address) == 0 || errno != ECONNREFUSED) {
     return fail(Errc::unavailable, "listen", std::string(address.sun_path) + " is served already");
   }
@@ -75,7 +75,7 @@ Result<Listening> listen_unix(const Place& place) {
   Result<sockaddr_un> address = unix_address(place.path);
   if (!address) return Failure(address.error());
   if (Status room = make_room(*address); !room) return Failure(room.error());
-  exec::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket) return system_failure("listen");
   fchmod(socket.get(), S_IRUSR | S_IWUSR);  // before it is bound: nobody else ever sees it open
   if (::bind(socket.get(), plain(*address), sizeof *address) != 0 || ::listen(socket.get(), kBacklog) != 0) {
@@ -85,10 +85,10 @@ Result<Listening> listen_unix(const Place& place) {
 }
 
 Result<Listening> listen_tcp(const Place& place) {
-  const Result<Found> found = look_up(place, true);
+  const Result<Found> found = addresses_of(place, true);
   if (!found) return Failure(found.error());
   const addrinfo& first = **found;
-  exec::Descriptor socket(::socket(first.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  Descriptor socket(::socket(first.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const int on = 1;
   setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (!socket || ::bind(socket.get(), first.ai_addr, first.ai_addrlen) != 0 || ::listen(socket.get(), kBacklog) != 0) {
@@ -104,8 +104,8 @@ Result<Listening> listen_tcp(const Place& place) {
                    !is_loopback(first.ai_addr)};
 }
 
-Status wait_connected(int socket, process::Time deadline) {
-  if (process::SocketWire(socket).wait(process::Wire::kWritable, deadline) == 0) {
+Status wait_connected(int socket, Time deadline) {
+  if (SocketWire(socket).wait(Wire::kWritable, deadline) == 0) {
     return fail(Errc::unavailable, "connect", "nobody answers");
   }
   int error = 0;
@@ -115,8 +115,8 @@ Status wait_connected(int socket, process::Time deadline) {
   return {};
 }
 
-Result<exec::Descriptor> connect_one(int family, const sockaddr* to, socklen_t size, process::Time deadline) {
-  exec::Descriptor socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+Result<Descriptor> connect_one(int family, const sockaddr* to, socklen_t size, Time deadline) {
+  Descriptor socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return system_failure("connect");
   // A unix socket whose queue is full says so at once, and cannot be waited for.
   while (::connect(socket.get(), to, size) != 0 && errno != EINPROGRESS) {
@@ -158,7 +158,7 @@ Result<Place> read_place(const std::string& address) {
 
 Result<Listening> listen_at(const Place& place) { return place.unix_socket ? listen_unix(place) : listen_tcp(place); }
 
-Result<Connected> connect_to(const Place& place, process::Time deadline) {
+Result<Connected> connect_to(const Place& place, Time deadline) {
   if (place.unix_socket) {
     const Result<sockaddr_un> address = unix_address(place.path);
     if (!address) return Failure(address.error());
@@ -166,7 +166,7 @@ Result<Connected> connect_to(const Place& place, process::Time deadline) {
     if (!socket) return fail(socket.error().code, "connect to unix:" + place.path, socket.error().context);
     return Connected{*std::move(socket), false};
   }
-  const Result<Found> found = look_up(place, false);
+  const Result<Found> found = addresses_of(place, false);
   if (!found) return Failure(found.error());
   Error last{Errc::unavailable, "connect", "no address"};
   for (const addrinfo* each = found->get(); each != nullptr; each = each->ai_next) {
@@ -177,4 +177,4 @@ Result<Connected> connect_to(const Place& place, process::Time deadline) {
   return fail(last.code, "connect to " + place.host + ":" + place.port, last.context);
 }
 
-}  // namespace tenure::remote
+}  // namespace tenure::net

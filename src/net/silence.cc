@@ -1,4 +1,4 @@
-#include "remote/silence.h"
+#include "net/silence.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace tenure::remote {
+namespace tenure::net {
 namespace {
 
 using namespace std::chrono_literals;
@@ -43,4 +43,4 @@ void Silence::before_sending() {
   set_option(socket_, IPPROTO_TCP, TCP_USER_TIMEOUT, left.count());
 }
 
-}  // namespace tenure::remote
+}  // namespace tenure::net

@@ -1,6 +1,5 @@
-#include "process/wire.h"
+#include "process/blocking_wire.h"
 
-#include <poll.h>
 #include <sched.h>
 #include <sys/socket.h>
 
@@ -11,6 +10,9 @@
 #include "base/cpu_relax.h"
 
 namespace tenure::process {
+
+using net::Time;
+
 namespace {
 
 constexpr std::chrono::hours kPatienceMax{1};
@@ -53,30 +55,6 @@ std::atomic<int> Seat::looking_{0};
 
 }  // namespace
 
-Time after(std::chrono::nanoseconds span) {
-  const Time now = std::chrono::steady_clock::now();
-  if (span <= std::chrono::nanoseconds(0)) return now;
-  return span < Time::max() - now ? now + span : Time::max();
-}
-
-ssize_t SocketWire::send_some(BytesView bytes) {
-  for (;;) {
-    const ssize_t size = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (size >= 0) return size;
-    if (errno == EINTR) continue;
-    return errno == EAGAIN ? kLater : kBroken;
-  }
-}
-
-ssize_t SocketWire::receive_some(char* into, std::size_t room) {
-  for (;;) {
-    const ssize_t size = ::recv(socket_, into, room, MSG_DONTWAIT);
-    if (size >= 0) return size;
-    if (errno == EINTR) continue;
-    return errno == EAGAIN ? kLater : kBroken;
-  }
-}
-
 BlockingSocketWire::BlockingSocketWire(int socket) : SocketWire(socket), policy_(usable_cores() > 1) {}
 
 ssize_t BlockingSocketWire::receive_within(char* into, std::size_t room, Time deadline) {
@@ -115,27 +93,6 @@ ssize_t BlockingSocketWire::sleep(char* into, std::size_t room, Time deadline) {
     const ssize_t size = ::recv(descriptor(), into, room, 0);
     if (size >= 0) return size;
     if (errno != EINTR && errno != EAGAIN) return kBroken;
-  }
-}
-
-unsigned SocketWire::wait(unsigned wanted, Time deadline) {
-  pollfd waited{.fd = socket_, .events = 0, .revents = 0};
-  if ((wanted & kReadable) != 0) waited.events |= POLLIN;
-  if ((wanted & kWritable) != 0) waited.events |= POLLOUT;
-  for (;;) {
-    timespec left{};
-    timespec* patience = nullptr;
-    if (deadline != Time::max()) {
-      const auto span = std::max(deadline - std::chrono::steady_clock::now(), std::chrono::nanoseconds(0));
-      left = {.tv_sec = static_cast<time_t>(span.count() / 1'000'000'000),
-              .tv_nsec = static_cast<long>(span.count() % 1'000'000'000)};
-      patience = &left;
-    }
-    const int ready = ppoll(&waited, 1, patience, nullptr);
-    if (ready == 0) return 0;
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready < 0 || (waited.revents & ~(POLLIN | POLLOUT)) != 0) return wanted;  // reading or writing says what it is
-    return ((waited.revents & POLLIN) != 0 ? kReadable : 0) | ((waited.revents & POLLOUT) != 0 ? kWritable : 0);
   }
 }
 

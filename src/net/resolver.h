@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "log/redis/settings.h"
 
-namespace tenure::redis {
+namespace tenure::net {
 
 // `done` runs on some thread, perhaps long after anybody wants to know. With more than kLookupsMax under way in this
 // process the answer is Errc::unavailable at once.
@@ -20,4 +19,4 @@ constexpr int kLookupsMax = 16;
 using LookedUp = std::function<void(Result<std::vector<std::string>>)>;
 void look_up(const std::string& host, const LookedUp& done);
 
-}  // namespace tenure::redis
+}  // namespace tenure::net

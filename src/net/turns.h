@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-namespace tenure::redis {
+namespace tenure::net {
 
 // Thread-safe. May outlive the reactor: the thread that looks up a name shares it.
 class Turns {
@@ -51,4 +51,4 @@ class Turns {
   bool closed_ = false;
 };
 
-}  // namespace tenure::redis
+}  // namespace tenure::net

@@ -1,8 +1,8 @@
-#include "log/redis/turns.h"
+#include "net/turns.h"
 
 #include <utility>
 
-namespace tenure::redis {
+namespace tenure::net {
 namespace {
 
 // How often a turn looks for what was posted. The sockets must have theirs, too.
@@ -105,4 +105,4 @@ bool Turns::closed() const {
   return closed_;
 }
 
-}  // namespace tenure::redis
+}  // namespace tenure::net

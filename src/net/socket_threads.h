@@ -19,16 +19,16 @@
 #include "base/clock.h"
 #include "base/errand.h"
 
-namespace tenure::redis {
+namespace tenure::net {
 
-// Shared with its threads: one that is on an errand when the crew is closed comes back to it later.
-class Crew final : public Errands, public std::enable_shared_from_this<Crew> {
+// Shared with its threads: one that is on an errand when they are closed comes back to it later.
+class SocketThreads final : public Errands, public std::enable_shared_from_this<SocketThreads> {
  public:
   // `wait` waits for something at the sockets and does it, or returns at once when it was told to stop.
-  explicit Crew(std::function<void()> wait);
-  ~Crew() override;
-  Crew(const Crew&) = delete;
-  Crew& operator=(const Crew&) = delete;
+  explicit SocketThreads(std::function<void()> wait);
+  ~SocketThreads() override;
+  SocketThreads(const SocketThreads&) = delete;
+  SocketThreads& operator=(const SocketThreads&) = delete;
 
   void begin();
   bool take(std::function<void()> errand) override;
@@ -71,4 +71,4 @@ class Crew final : public Errands, public std::enable_shared_from_this<Crew> {
   bool closed_ = false;
 };
 
-}  // namespace tenure::redis
+}  // namespace tenure::net

@@ -8,15 +8,9 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
-#include "log/redis/settings.h"
+#include "net/endpoint.h"
 
-namespace tenure::redis {
-
-struct Endpoint {
-  Address address;
-  std::string socket_path;  // not empty: a unix socket
-  bool tls = false;
-};
+namespace tenure::net {
 
 // Called on the loop, never inside a call of Stream.
 class StreamEvents {
@@ -45,4 +39,4 @@ class Transport {
   virtual std::unique_ptr<Stream> connect(const Endpoint& endpoint, StreamEvents& events) = 0;
 };
 
-}  // namespace tenure::redis
+}  // namespace tenure::net

@@ -1,6 +1,6 @@
 #pragma once
 
-// A stream of bytes to a peer, as a Channel uses it. Nothing here waits but wait().
+// A stream of bytes to a peer: a socket, or TLS over one (tls_wire.h). Only wait() and receive_within() wait.
 
 #include <sys/types.h>
 
@@ -9,9 +9,8 @@
 #include <cstdint>
 
 #include "base/bytes.h"
-#include "process/spin_policy.h"
 
-namespace tenure::process {
+namespace tenure::net {
 
 using Time = std::chrono::steady_clock::time_point;
 
@@ -39,7 +38,7 @@ class Wire {
 // The moment `span` from now; any span is sound.
 Time after(std::chrono::nanoseconds span);
 
-// A stream socket, which belongs to somebody else.
+// A stream socket. Its owner is somebody else.
 class SocketWire : public Wire {
  public:
   explicit SocketWire(int socket) : socket_(socket) {}
@@ -53,23 +52,4 @@ class SocketWire : public Wire {
   const int socket_;
 };
 
-// One that blocks (no O_NONBLOCK): waiting and receiving are then one call to the system, which is a tenth of a round
-// trip. Where it pays it looks for a moment before it sleeps (spin_policy.h).
-class BlockingSocketWire final : public SocketWire {
- public:
-  explicit BlockingSocketWire(int socket);
-  ssize_t receive_within(char* into, std::size_t room, Time deadline) override;
-  // Whether what is to be received next is the answer to all that was sent. With more under way than that, who looks
-  // would take the processor from the one who answers, and get the answers one by one.
-  void expect_last(bool last) { last_ = last; }
-
- private:
-  ssize_t look(char* into, std::size_t room, Time until);
-  ssize_t sleep(char* into, std::size_t room, Time deadline);
-
-  std::chrono::nanoseconds patience_{0};  // as the socket has it
-  SpinPolicy policy_;
-  bool last_ = false;
-};
-
-}  // namespace tenure::process
+}  // namespace tenure::net

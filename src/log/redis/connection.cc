@@ -1,4 +1,4 @@
-#include "log/redis/link.h"
+#include "log/redis/connection.h"
 
 #include <algorithm>
 #include <utility>
@@ -26,7 +26,7 @@ constexpr std::size_t kTogetherMax = 256U << 10;
 
 }  // namespace
 
-Link::Link(World world, const Settings& settings, MakeGreeting greeting, OnLost on_lost)
+Connection::Connection(World world, const Settings& settings, MakeGreeting greeting, OnLost on_lost)
     : world_(world),
       settings_(settings),
       make_greeting_(std::move(greeting)),
@@ -36,7 +36,7 @@ Link::Link(World world, const Settings& settings, MakeGreeting greeting, OnLost 
       rest_(world.loop) {}
 
 // What one turn of the loop sends goes out in one piece.
-void Link::send(std::string_view operation, Bytes command, Done done, Nanos patience) {
+void Connection::send(std::string_view operation, Bytes command, Done done, Nanos patience) {
   waiting_.push_back({std::move(command), {operation, std::move(done), patience}});
   if (flushing_) return;
   flushing_ = true;
@@ -47,7 +47,7 @@ void Link::send(std::string_view operation, Bytes command, Done done, Nanos pati
   });
 }
 
-void Link::revoke(std::string_view operation, const Error& error) {
+void Connection::revoke(std::string_view operation, const Error& error) {
   std::deque<Request> kept;
   std::vector<Done> revoked;
   for (Request& request : std::exchange(waiting_, {})) {
@@ -61,14 +61,14 @@ void Link::revoke(std::string_view operation, const Error& error) {
   for (const Done& done : revoked) done(Failure(error));
 }
 
-void Link::drop(const Error& why) {
+void Connection::drop(const Error& why) {
   if (state_ == State::idle || state_ == State::resting) return;
   close_stream(State::idle);
   answer_owed(why);
   if (state_ == State::idle && !waiting_.empty()) begin();
 }
 
-void Link::begin() {
+void Connection::begin() {
   sentinels_asked_ = 0;
   redirections_ = 0;
   if (!settings_.service.empty()) return ask_sentinel();
@@ -77,18 +77,18 @@ void Link::begin() {
   open_stream({.address = {}, .socket_path = settings_.socket_path, .tls = false}, State::connecting);
 }
 
-void Link::ask_sentinel() {
+void Connection::ask_sentinel() {
   ++sentinels_asked_;
   question_.emplace(settings_);
   open_stream({.address = settings_.addresses[sentinel_], .socket_path = {}, .tls = settings_.tls.on}, State::asking);
 }
 
-void Link::connect_to(const Address& address) {
+void Connection::connect_to(const net::Address& address) {
   address_ = address;
   open_stream({.address = address, .socket_path = {}, .tls = settings_.tls.on}, State::connecting);
 }
 
-void Link::open_stream(const Endpoint& endpoint, State state) {
+void Connection::open_stream(const net::Endpoint& endpoint, State state) {
   state_ = state;
   ++generation_;
   parser_ = std::make_shared<ReplyParser>(state == State::asking ? kAnswerBytesMax : ReplyParser::kReplyBytesMax);
@@ -97,14 +97,14 @@ void Link::open_stream(const Endpoint& endpoint, State state) {
   watch();
 }
 
-void Link::close_stream(State next) {
+void Connection::close_stream(State next) {
   ++generation_;
   stream_.reset();
   silence_.cancel();
   state_ = next;
 }
 
-void Link::opened() {
+void Connection::opened() {
   heard();
   const Result<Login> login = current_login(state_ == State::asking ? settings_.sentinel_login : settings_.login);
   if (!login) return broken(login.error());
@@ -119,7 +119,7 @@ void Link::opened() {
 
 // A request that is on its way for long is no silence. But who owes an answer to a whole request is silent, whatever
 // else can still be sent to him: a connection that is dead takes a lot before it is full.
-void Link::progressed(std::size_t bytes) {
+void Connection::progressed(std::size_t bytes) {
   if (state_ != State::ready) return heard();
   const bool on_its_way = !owed_.empty() && owed_.front().end > taken_bytes_;
   taken_bytes_ += bytes;
@@ -128,7 +128,7 @@ void Link::progressed(std::size_t bytes) {
 
 // Before a connection is ready only whole answers count: a few words, so that an attempt ends although the other side
 // says one byte now and then.
-void Link::received(BytesView bytes) {
+void Connection::received(BytesView bytes) {
   if (state_ == State::ready) heard();
   const std::shared_ptr<ReplyParser> parser = parser_;
   const std::uint64_t generation = generation_;
@@ -141,7 +141,7 @@ void Link::received(BytesView bytes) {
   }
 }
 
-void Link::take(Reply reply) {
+void Connection::take(Reply reply) {
   if (state_ == State::asking) return take_question(reply.value());
   if (state_ == State::greeting) return take_greeting(reply.value());
   if (owed_.empty()) return broken({Errc::unavailable, "redis reply", settings_.shown + ": an answer to no question"});
@@ -151,7 +151,7 @@ void Link::take(Reply reply) {
   owed.done(std::move(reply));
 }
 
-void Link::answer_error(Value reply, const Owed& owed) {
+void Connection::answer_error(Value reply, const Owed& owed) {
   Verdict verdict = judge(reply.text(), owed.operation, settings_.shown);
   // The server has forgotten who we are: the next connection tells whether it still lets us in.
   if (verdict.error.code == Errc::refused && verdict.reconnect) verdict.error = put_off(std::move(verdict.error));
@@ -161,9 +161,9 @@ void Link::answer_error(Value reply, const Owed& owed) {
   if (verdict.reconnect && generation == generation_) broken(verdict.error);
 }
 
-void Link::take_question(Value reply) {
+void Connection::take_question(Value reply) {
   heard();
-  Result<std::optional<Address>> address = question_->take(reply);
+  Result<std::optional<net::Address>> address = question_->take(reply);
   if (!address) return broken(address.error());
   if (*address) {
     close_stream(State::idle);
@@ -171,7 +171,7 @@ void Link::take_question(Value reply) {
   }
 }
 
-void Link::take_greeting(Value reply) {
+void Connection::take_greeting(Value reply) {
   heard();
   const Result<bool> finished = greeting_->take(reply);
   if (!finished && follow_redirection()) return;
@@ -185,8 +185,8 @@ void Link::take_greeting(Value reply) {
   flush();
 }
 
-bool Link::follow_redirection() {
-  std::optional<Address> to = greeting_->moved_to();
+bool Connection::follow_redirection() {
+  std::optional<net::Address> to = greeting_->moved_to();
   if (!to || !settings_.socket_path.empty() || ++redirections_ > kRedirectionsMax) return false;
   if (to->host.empty()) to->host = address_.host;
   moved_to_ = std::move(to);
@@ -195,7 +195,7 @@ bool Link::follow_redirection() {
   return true;
 }
 
-void Link::flush() {
+void Connection::flush() {
   if (waiting_.empty()) return;
   Bytes together;
   std::size_t taken = 0;
@@ -220,26 +220,26 @@ void Link::flush() {
   watch();
 }
 
-void Link::heard() { heard_at_ = world_.loop.now(); }
+void Connection::heard() { heard_at_ = world_.loop.now(); }
 
-Nanos Link::allowed_silence() const {
+Nanos Connection::allowed_silence() const {
   const Nanos patience = state_ == State::ready && !owed_.empty() ? owed_.front().patience : Nanos(0);
   return patience == Nanos(0) ? settings_.timeout : std::max(settings_.timeout, patience + kServerTick);
 }
 
-void Link::watch() {
+void Connection::watch() {
   if (!silence_.armed()) silence_.arm(heard_at_ + allowed_silence(), [this] { check_silence(); });
 }
 
-void Link::check_silence() {
+void Connection::check_silence() {
   if (state_ == State::ready && owed_.empty()) return;
   if (world_.loop.now() < heard_at_ + allowed_silence()) return watch();
   broken({Errc::unavailable, "redis connection",
           settings_.shown + ": the server has been silent for " + std::to_string(to_ms(allowed_silence())) + " ms"});
 }
 
-// Also for a stream that the link itself finds to be of no use.
-void Link::broken(const Error& error) {
+// Also for a stream that the connection itself finds to be of no use.
+void Connection::broken(const Error& error) {
   if (state_ == State::asking && sentinels_asked_ < settings_.addresses.size()) {
     close_stream(State::idle);
     sentinel_ = (sentinel_ + 1) % settings_.addresses.size();
@@ -258,7 +258,7 @@ void Link::broken(const Error& error) {
 }
 
 // What is refused while credentials are being replaced is no reason to give up a log that was open.
-Error Link::put_off(Error refused) {
+Error Connection::put_off(Error refused) {
   if (!world_.admission.given) return refused;
   const Instant now = world_.loop.now();
   if (!refused_since_ || now - refused_last_ > kRefusalGap) refused_since_ = now;
@@ -273,12 +273,12 @@ Error Link::put_off(Error refused) {
   return refused;
 }
 
-void Link::answer_owed(const Error& error) {
+void Connection::answer_owed(const Error& error) {
   const Error unknown{Errc::unknown, error.operation, error.context};
   for (Owed& owed : std::exchange(owed_, {})) owed.done(Failure(unknown));
 }
 
-void Link::answer_waiting(const Error& error) {
+void Connection::answer_waiting(const Error& error) {
   for (Request& request : std::exchange(waiting_, {})) request.answer.done(Failure(error));
 }
 

@@ -1,13 +1,13 @@
 // A connection's life step by step, against servers whose every byte the test decides.
 
 #include "log/redis/command.h"
-#include "redis/link_stage.h"
+#include "redis/connection_stage.h"
 
 namespace tenure::redis {
 namespace {
 
 using namespace std::chrono_literals;
-using RedisLink = LinkStage;
+using RedisLink = ConnectionStage;
 
 TEST_F(RedisLink, ConnectsWhenThereIsSomethingToAskAndPipelines) {
   connect_by("redis://h:1");
@@ -37,7 +37,7 @@ TEST_F(RedisLink, LogsInAndChoosesTheDatabaseFirst) {
 TEST_F(RedisLink, AServerThatDoesNotKnowLoginsDoesNotLeakThePassword) {
   connect_by("redis://user:secret@h:1");
   std::string said;
-  link().send("ask", command({"X"}), [&](const Result<Reply>& reply) { said = reply.error().message(); });
+  connection().send("ask", command({"X"}), [&](const Result<Reply>& reply) { said = reply.error().message(); });
   loop_.settle();
   server().accept();
   server().say("-ERR unknown command 'AUTH', with args beginning with: 'user' 'secret'\r\n");
@@ -146,7 +146,7 @@ TEST_F(RedisLink, ADroppedConnectionAnswersAtOnceAndIsNotWaitedFor) {
   connect_by("redis://h:1");
   ask("ONE", 1000ms);
   greet();
-  link().drop({Errc::closed, "test", ""});
+  connection().drop({Errc::closed, "test", ""});
   EXPECT_EQ(answers_, (Answers{"unknown"}));
   EXPECT_FALSE(server().open());
   ask("TWO");
@@ -157,13 +157,13 @@ TEST_F(RedisLink, ADroppedConnectionAnswersAtOnceAndIsNotWaitedFor) {
 TEST_F(RedisLink, AsksOneSentinelAfterTheOther) {
   connect_by("redis+sentinel://a,b/main");
   ask("ONE");
-  EXPECT_EQ(server().endpoint.address, (Address{"a", 26379}));
+  EXPECT_EQ(server().endpoint.address, (net::Address{"a", 26379}));
   server().hang_up();
-  EXPECT_EQ(server().endpoint.address, (Address{"b", 26379}));
+  EXPECT_EQ(server().endpoint.address, (net::Address{"b", 26379}));
   server().accept();
   EXPECT_EQ(server().take(), command({"SENTINEL", "GET-MASTER-ADDR-BY-NAME", "main"}));
   server().say("*2\r\n$8\r\n10.0.0.7\r\n$4\r\n6380\r\n");
-  EXPECT_EQ(server().endpoint.address, (Address{"10.0.0.7", 6380}));
+  EXPECT_EQ(server().endpoint.address, (net::Address{"10.0.0.7", 6380}));
   server().accept();
   EXPECT_EQ(server().take(), command({"ROLE"}));
   server().say("*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n");
@@ -180,7 +180,7 @@ TEST_F(RedisLink, AReplicaThatSentinelsStillNameIsNotUsed) {
   EXPECT_EQ(answers_, (Answers{"unavailable"}));
   ask("TWO");
   loop_.advance(20ms);
-  EXPECT_EQ(server().endpoint.address, (Address{"a", 26379}));
+  EXPECT_EQ(server().endpoint.address, (net::Address{"a", 26379}));
 }
 
 TEST_F(RedisLink, AServiceThatNoSentinelKnowsIsUnavailable) {
@@ -234,10 +234,10 @@ TEST_F(RedisLink, FollowsACluster) {
   server().accept();
   server().say("-MOVED 7 other:2\r\n");
   ASSERT_EQ(transport_.peers.size(), 2U);
-  EXPECT_EQ(server().endpoint.address, (Address{"other", 2}));
+  EXPECT_EQ(server().endpoint.address, (net::Address{"other", 2}));
   server().accept();
   server().say("-MOVED 7 :3\r\n");  // on the same host
-  EXPECT_EQ(server().endpoint.address, (Address{"other", 3}));
+  EXPECT_EQ(server().endpoint.address, (net::Address{"other", 3}));
   server().accept();
   server().say(":0\r\n");
   loop_.settle();
@@ -258,16 +258,16 @@ TEST_F(RedisLink, FollowsAPoolThatAClusterMoves) {
   EXPECT_EQ(answers_, (Answers{std::string(to_string(Errc::unavailable))}));
   ask("TWO");
   loop_.advance(1s);
-  EXPECT_EQ(server().endpoint.address, (Address{"h", 1}));
+  EXPECT_EQ(server().endpoint.address, (net::Address{"h", 1}));
   server().accept();
   server().say("-MOVED 7 other:2\r\n");
-  EXPECT_EQ(server().endpoint.address, (Address{"other", 2}));
+  EXPECT_EQ(server().endpoint.address, (net::Address{"other", 2}));
   // And while that one cannot be reached, the first one is asked again.
   server().hang_up();
   EXPECT_EQ(answers_.size(), 2U);
   ask("THREE");
   loop_.advance(1s);
-  EXPECT_EQ(server().endpoint.address, (Address{"h", 1}));
+  EXPECT_EQ(server().endpoint.address, (net::Address{"h", 1}));
 }
 
 TEST_F(RedisLink, ServersThatPointAtEachOtherAreUnavailable) {

@@ -1,16 +1,16 @@
 #pragma once
 
-// Where a pool is served: unix:PATH or tcp:HOST:PORT, and the sockets for it.
+// Where a server listens: unix:PATH or tcp:HOST:PORT, and the sockets for it.
 
 #include <sys/socket.h>
 
 #include <string>
 
+#include "base/descriptor.h"
 #include "base/result.h"
-#include "exec/descriptor.h"
-#include "process/wire.h"
+#include "net/wire.h"
 
-namespace tenure::remote {
+namespace tenure::net {
 
 struct Place {
   bool unix_socket = false;
@@ -23,7 +23,7 @@ struct Place {
 Result<Place> read_place(const std::string& address);
 
 struct Listening {
-  exec::Descriptor socket;
+  Descriptor socket;
   std::string address;    // with the port that was given
   bool off_host = false;  // others than this host can reach it
 };
@@ -31,9 +31,9 @@ struct Listening {
 Result<Listening> listen_at(const Place& place);
 
 struct Connected {
-  exec::Descriptor socket;
+  Descriptor socket;
   bool off_host = false;
 };
-Result<Connected> connect_to(const Place& place, process::Time deadline);
+Result<Connected> connect_to(const Place& place, Time deadline);
 
-}  // namespace tenure::remote
+}  // namespace tenure::net

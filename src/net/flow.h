@@ -10,7 +10,6 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/ssl/context.hpp>
-#include <boost/asio/ssl/host_name_verification.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <cerrno>
 #include <deque>
@@ -19,10 +18,11 @@
 #include <utility>
 #include <vector>
 
-#include "log/redis/transport.h"
-#include "log/redis/turns.h"
+#include "net/tls_files.h"
+#include "net/transport.h"
+#include "net/turns.h"
 
-namespace tenure::redis {
+namespace tenure::net {
 
 namespace asio = boost::asio;
 using boost::system::error_code;
@@ -31,7 +31,7 @@ constexpr std::size_t kReadBytes = 64U << 10;
 constexpr std::size_t kBuffersPerWrite = 16;
 
 inline Error unavailable(const std::string& where, const std::string& what) {
-  return {Errc::unavailable, "redis connect", where + ": " + what};
+  return {Errc::unavailable, "connect", where + ": " + what};
 }
 
 template <class Socket>
@@ -168,16 +168,11 @@ inline std::string tls_problem(const error_code& error) {
   return "TLS: " + error.message();
 }
 
-// SSL_set_tlsext_host_name, whose macro has a cast that our warnings refuse.
-inline void name_server(SSL* ssl, const std::string& host) {
-  SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, const_cast<char*>(host.c_str()));
-}
-
 // Connects to one of the addresses, and shakes hands where the flow is one of TLS.
 template <class FlowKind>
 class Opening : public std::enable_shared_from_this<Opening<FlowKind>> {
  public:
-  Opening(std::shared_ptr<FlowKind> flow, const Endpoint& endpoint, const Tls& tls)
+  Opening(std::shared_ptr<FlowKind> flow, const Endpoint& endpoint, const TlsOptions& tls)
       : flow_(std::move(flow)), endpoint_(endpoint), tls_(tls) {}
 
   void begin(std::vector<std::string> addresses) {
@@ -217,10 +212,7 @@ class Opening : public std::enable_shared_from_this<Opening<FlowKind>> {
   void shake_hands() {
     auto& stream = flow_->socket();
     const std::string& host = tls_.server_name.empty() ? endpoint_.address.host : tls_.server_name;
-    error_code error;
-    asio::ip::make_address(host, error);
-    if (error) name_server(stream.native_handle(), host);  // an address is no name
-    if (tls_.verify) stream.set_verify_callback(asio::ssl::host_name_verification(host));
+    expect_host(*stream.native_handle(), host, tls_.verify);
     stream.async_handshake(asio::ssl::stream_base::client, [self = this->shared_from_this()](error_code result) {
       self->flow_->in_turn([&] { result ? self->distrusted(result) : self->flow_->open(); });
     });
@@ -238,7 +230,7 @@ class Opening : public std::enable_shared_from_this<Opening<FlowKind>> {
 
   const std::shared_ptr<FlowKind> flow_;
   const Endpoint endpoint_;
-  const Tls& tls_;
+  const TlsOptions& tls_;
   std::vector<std::string> addresses_;
   std::size_t next_ = 0;
   error_code last_ = asio::error::host_not_found;
@@ -255,4 +247,4 @@ class FlowStream final : public Stream {
   const std::shared_ptr<FlowKind> flow_;
 };
 
-}  // namespace tenure::redis
+}  // namespace tenure::net
