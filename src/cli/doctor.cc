@@ -6,7 +6,6 @@
 #include "cli/connect.h"
 #include "cli/failure.h"
 #include "cli/run.h"
-#include "cli/table.h"
 #include "log/engines.h"
 
 namespace tenure::cli {
@@ -32,7 +31,8 @@ void check_round_trip(Shards& pool, Deadline deadline, std::vector<Check>& check
     return;
   }
   checks.push_back({"read and append", true,
-                    "the log was read to position " + std::to_string(position) + " in " + show_ms(took.count()), ""});
+                    "the log was read to position " + std::to_string(position) + " in " + render::show_ms(took.count()),
+                    ""});
   checks.push_back({"workers", !workers.empty(), std::to_string(workers.size()) + " workers in the pool",
                     "jobs wait until a worker joins: tenure work --exec CMD"});
   checks.push_back({"dead letters", dead == 0, std::to_string(dead) + " jobs are out of attempts or quarantined",

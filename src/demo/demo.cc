@@ -13,6 +13,7 @@
 #include "demo/crew.h"
 #include "demo/director.h"
 #include "demo/figures.h"
+#include "demo/human_ms.h"
 #include "demo/schedule.h"
 #include "demo/sweeper.h"
 #include "log/engines.h"

@@ -29,9 +29,10 @@ MAY_INCLUDE = {
     "process": {"checkout", "exec", "net", "base", "public"},
     "remote": {"process", "checkout", "net", "base", "public"},
     "pool": {"exec", "node", "machine", "assign", "log", "base", "proto", "public"},
-    "http": {"pool", "net", "exec", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
-    "demo": {"pool", "exec", "node", "machine", "assign", "log", "base", "public"},
-    "cli": {"demo", "http", "pool", "remote", "process", "net", "exec", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
+    "http": {"render", "pool", "net", "exec", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
+    "render": {"exec", "machine", "base", "proto", "public"},
+    "demo": {"render", "pool", "exec", "node", "machine", "assign", "log", "base", "public"},
+    "cli": {"demo", "http", "render", "pool", "remote", "process", "net", "exec", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
 }
 
 PURE_MODULES = {"machine", "assign"}

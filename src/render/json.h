@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace tenure::cli {
+namespace tenure::render {
 
 class Json {
  public:
@@ -45,4 +45,4 @@ class Json {
   bool first_ = true;
 };
 
-}  // namespace tenure::cli
+}  // namespace tenure::render

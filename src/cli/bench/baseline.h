@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "base/distribution.h"
 #include "base/result.h"
 #include "base/shard.h"
-#include "cli/bench_engine.h"
-#include "cli/distribution.h"
+#include "cli/bench/place.h"
 #include "log/log.h"
 
 namespace tenure::cli {
@@ -48,7 +48,7 @@ struct Baseline {
   std::uint64_t bytes = 0;
   double per_s = 0;  // tasks, in the run's own entries
   double full_batches_bytes_per_s = 0;
-  Distribution hop;  // from an append to a reader in another handle
+  Samples hop;  // from an append to a reader in another handle
 
   std::string what() const;
 };

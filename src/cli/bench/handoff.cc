@@ -6,10 +6,10 @@
 #include <tenure/tenure.hpp>
 #include <thread>
 
-#include "cli/bench_engine.h"
-#include "cli/distribution.h"
+#include "cli/bench/place.h"
 #include "cli/failure.h"
 #include "cli/run.h"
+#include "render/distribution.h"
 
 namespace tenure::cli {
 namespace {
@@ -49,7 +49,7 @@ class Holds {
 
   std::uint64_t moves() const { return moves_; }
   std::uint64_t double_holders() const { return double_holders_; }
-  Distribution& gaps() { return gaps_; }
+  const Samples& gaps() const { return gaps_; }
 
  private:
   struct Key {
@@ -61,7 +61,7 @@ class Holds {
   std::map<std::string, Key> keys_;
   std::uint64_t moves_ = 0;
   std::uint64_t double_holders_ = 0;
-  Distribution gaps_;
+  Samples gaps_;
   bool closed_ = false;
 };
 
@@ -157,13 +157,13 @@ int run_bench_handoff(const Call& call) {
     Json json;
     json.object().field("engine", place->shown()).field("keys", *keys).field("moves", holds.moves());
     json.field("moves_minimum", *keys);
-    holds.gaps().write(json, "gap_ms");
+    render::write(json, "gap_ms", holds.gaps().distribution());
     print(json.field("double_holders", holds.double_holders()).end());
   } else {
     print(place->shown() + ": " + std::to_string(*keys) + " keys on " + std::to_string(*workers) +
           " workers, each restarted once");
     print("  moves " + std::to_string(holds.moves()) + ", at least " + std::to_string(*keys));
-    print("  gap   " + holds.gaps().text());
+    print("  gap   " + render::text_of(holds.gaps().distribution()));
     print("  double holders " + std::to_string(holds.double_holders()));
   }
   return holds.double_holders() == 0 ? kDone : kOther;

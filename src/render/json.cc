@@ -1,4 +1,4 @@
-#include "cli/json.h"
+#include "render/json.h"
 
 #include <array>
 #include <charconv>
@@ -7,7 +7,7 @@
 #include "base/json_text.h"
 #include "exec/text.h"
 
-namespace tenure::cli {
+namespace tenure::render {
 Json& Json::end() {
   text_ += closing_.back();
   closing_.pop_back();
@@ -58,4 +58,4 @@ void Json::comma() {
   first_ = false;
 }
 
-}  // namespace tenure::cli
+}  // namespace tenure::render

@@ -1,4 +1,4 @@
-#include "cli/bench_engine.h"
+#include "cli/bench/place.h"
 
 #include <unistd.h>
 

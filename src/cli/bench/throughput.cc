@@ -5,10 +5,11 @@
 #include <thread>
 
 #include "base/shard.h"
-#include "cli/bench_baseline.h"
-#include "cli/bench_engine.h"
+#include "cli/bench/baseline.h"
+#include "cli/bench/place.h"
 #include "cli/failure.h"
 #include "cli/run.h"
+#include "render/distribution.h"
 
 namespace tenure::cli {
 namespace {
@@ -66,7 +67,7 @@ class Times {
   }
   void done(std::uint64_t number) { done_[number] = now(); }
 
-  void measure(Distribution& start, Distribution& done) const {
+  void measure(Samples& start, Samples& done) const {
     for (std::size_t i = 0; i < sent_.size(); ++i) {
       start.add(std::chrono::nanoseconds(begun_[i] - sent_[i]));
       done.add(std::chrono::nanoseconds(done_[i] - sent_[i]));
@@ -83,10 +84,10 @@ class Times {
 
 struct Outcome {
   double seconds = 0;
-  Distribution start;
-  Distribution done;
-  Distribution idle_start;
-  Distribution bare_hop;
+  Samples start;
+  Samples done;
+  Samples idle_start;
+  Samples bare_hop;
   std::vector<RunLog> logs;  // by shard
 };
 
@@ -119,7 +120,7 @@ Status run_all(Pool& pool, const Plan& plan, Times& times) {
 }
 
 // One after the other, each while the pool has nothing else to do.
-Status run_idle(Pool& pool, const std::atomic<std::int64_t>& begun, Distribution& start) {
+Status run_idle(Pool& pool, const std::atomic<std::int64_t>& begun, Samples& start) {
   for (int i = 0; i < kIdleGroup; ++i) {
     std::this_thread::sleep_for(kIdle);
     const auto sent = SteadyClock::now();
@@ -190,36 +191,40 @@ int run_bench_throughput(const Call& call) {
   if (!baseline) return report(call, baseline.error());
   const double per_s = static_cast<double>(plan->jobs) / outcome->seconds;
   const double share = per_s / baseline->per_s;
+  const Distribution start = outcome->start.distribution();
+  const Distribution done = outcome->done.distribution();
+  const Distribution idle_start = outcome->idle_start.distribution();
+  const Distribution bare_hop = outcome->bare_hop.distribution();
+  const Distribution log_hop = baseline->hop.distribution();
+  const bool bare = bare_hop.n != 0;
   if (call.json()) {
     Json json;
     json.object().field("engine", place->shown()).field("jobs", plan->jobs).field("seconds", outcome->seconds);
     json.field("shards", plan->shards).field("jobs_per_s", per_s);
-    outcome->start.write(json, "start_ms");
-    outcome->done.write(json, "done_ms");
-    outcome->idle_start.write(json, "idle_start_ms");
+    render::write(json, "start_ms", start);
+    render::write(json, "done_ms", done);
+    render::write(json, "idle_start_ms", idle_start);
     json.object("baseline").field("what", baseline->what()).field("per_s", baseline->per_s);
     json.field("entries", baseline->entries).field("bytes", baseline->bytes);
     json.field("full_batches_bytes_per_s", baseline->full_batches_bytes_per_s);
-    const bool bare = outcome->bare_hop.count() != 0;
-    (bare ? outcome->bare_hop : baseline->hop).write(json, "hop_ms");
-    if (bare) baseline->hop.write(json, "log_hop_ms");
+    render::write(json, "hop_ms", bare ? bare_hop : log_hop);
+    if (bare) render::write(json, "log_hop_ms", log_hop);
     json.end().field("share_of_baseline", share);
-    if (bare) json.field("idle_start_in_hops", outcome->idle_start.at(0.5) / outcome->bare_hop.at(0.5));
+    if (bare) json.field("idle_start_in_hops", idle_start.p50 / bare_hop.p50);
     print(json.end());
     return kDone;
   }
   print(place->shown() + ": " + std::to_string(plan->jobs) + " tasks, " +
         std::to_string(static_cast<std::uint64_t>(per_s)) + " a second");
-  print("  dispatch to start  " + outcome->start.text());
-  print("  dispatch to done   " + outcome->done.text());
-  print("  the same, idle     " + outcome->idle_start.text());
+  print("  dispatch to start  " + render::text_of(start));
+  print("  dispatch to done   " + render::text_of(done));
+  print("  the same, idle     " + render::text_of(idle_start));
   print("  the log alone      " + std::to_string(static_cast<std::uint64_t>(baseline->per_s)) +
         " tasks a second in the " + std::to_string(baseline->entries) + " entries of this run, of which this is " +
         std::to_string(static_cast<int>(share * 100)) + " %; in full batches " +
         std::to_string(static_cast<std::uint64_t>(baseline->full_batches_bytes_per_s / (1 << 20))) + " MiB a second");
-  print("  a hop of the log   " + baseline->hop.text());
-  if (outcome->bare_hop.count() != 0)
-    print("  bare " + std::string(place->engine().bare_hop) + " " + outcome->bare_hop.text());
+  print("  a hop of the log   " + render::text_of(log_hop));
+  if (bare) print("  bare " + std::string(place->engine().bare_hop) + " " + render::text_of(bare_hop));
   return kDone;
 }
 

@@ -1,11 +1,11 @@
-#include "cli/table.h"
+#include "render/table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/printable.h"
-#include "cli/output.h"
 
-namespace tenure::cli {
+namespace tenure::render {
 namespace {
 
 // A longer cell moves the rest of its own row, and leaves the others as they are.
@@ -13,7 +13,7 @@ constexpr std::size_t kAlignedColumnsMax = 80;
 
 }  // namespace
 
-void Table::print() const {
+std::vector<std::string> Table::lines() const {
   std::vector<std::size_t> widths(rows_.front().size());
   for (const auto& row : rows_) {
     for (std::size_t i = 0; i < row.size(); ++i) {
@@ -21,7 +21,7 @@ void Table::print() const {
       if (columns <= kAlignedColumnsMax) widths[i] = std::max(widths[i], columns);
     }
   }
-  Gathered lines;
+  std::vector<std::string> lines;
   for (const auto& row : rows_) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
@@ -29,9 +29,9 @@ void Table::print() const {
       const std::size_t columns = columns_of(row[i]);
       if (i + 1 < row.size()) line.append(std::max(widths[i], columns) - columns + 2, ' ');
     }
-    lines.line(line);
+    lines.push_back(std::move(line));
   }
-  lines.write();
+  return lines;
 }
 
 std::string show_ms(std::int64_t ms) {
@@ -43,4 +43,4 @@ std::string show_ms(std::int64_t ms) {
   return std::to_string(minutes / 60 / 24) + " d";
 }
 
-}  // namespace tenure::cli
+}  // namespace tenure::render

@@ -1,4 +1,4 @@
-#include "cli/bench_baseline.h"
+#include "cli/bench/baseline.h"
 
 #include <algorithm>
 #include <functional>
@@ -83,7 +83,7 @@ Result<double> seconds_for(const BenchSpot& spot, const std::vector<std::uint32_
 }
 
 // From the moment an entry is handed to one handle to the moment another one has it.
-Status measure_hops(const BenchSpot& spot, Distribution& into) {
+Status measure_hops(const BenchSpot& spot, Samples& into) {
   const Result<std::unique_ptr<Log>> writer = open_log(spot.url, {.pool = spot.pool});
   if (!writer) return Failure(writer.error());
   const Result<std::unique_ptr<Log>> reader = open_log(spot.url, {.pool = spot.pool});

@@ -15,11 +15,11 @@
 #include <optional>
 #include <thread>
 
-#include "cli/bench_engine.h"
-#include "cli/distribution.h"
+#include "cli/bench/place.h"
 #include "cli/failure.h"
 #include "cli/run.h"
 #include "pool/pool_core.h"
+#include "render/distribution.h"
 
 namespace tenure::cli {
 namespace {
@@ -126,7 +126,7 @@ class WorkProcess {
 Failure silent(const char* what) { return fail(Errc::timed_out, "bench", std::string("no worker said ") + what); }
 
 Status run(const BenchSpot& spot, const std::string& lease, std::uint64_t rounds, bool known_death,
-           Distribution& takeovers) {
+           Samples& takeovers) {
   CoreOptions options;
   options.url = spot.url;
   options.pool = spot.pool;
@@ -167,7 +167,7 @@ int run_bench_takeover(const Call& call) {
                   {Errc::invalid, "bench", place->shown() + " is seen by one process only, and cannot be taken over"});
   }
   const bool known_death = !call.has("no-known-death");
-  Distribution takeovers;
+  Samples takeovers;
   const std::string lease_text = std::to_string(lease->count()) + "ms";
   if (const Status ran = run(place->spot("pool"), lease_text, *rounds, known_death, takeovers); !ran) {
     return report(call, ran.error());
@@ -175,12 +175,12 @@ int run_bench_takeover(const Call& call) {
   if (call.json()) {
     Json json;
     json.object().field("engine", place->shown()).field("lease_ms", lease->count()).field("known_death", known_death);
-    takeovers.write(json, "takeover_ms");
+    render::write(json, "takeover_ms", takeovers.distribution());
     print(json.end());
   } else {
     print(place->shown() + ", lease " + lease_text + (known_death ? "" : ", only the lease") +
           ": from kill -9 to started elsewhere");
-    print("  " + takeovers.text());
+    print("  " + render::text_of(takeovers.distribution()));
   }
   return kDone;
 }
