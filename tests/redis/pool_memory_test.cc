@@ -12,7 +12,7 @@
 #include <tenure/tenure.hpp>
 #include <thread>
 
-#include "log_conformance/redis_server.h"
+#include "redis/server.h"
 
 namespace tenure::conformance {
 namespace {

@@ -1,7 +1,7 @@
 // What another program, or a person, can do to a pool's keys; and what the engine says then.
 
 #include "log/redis/entry_id.h"
-#include "log_conformance/redis_place.h"
+#include "redis/place.h"
 
 namespace tenure::conformance {
 namespace {

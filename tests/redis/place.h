@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "log/open.h"
-#include "log_conformance/redis_server.h"
 #include "log_conformance/waiting.h"
+#include "redis/server.h"
 
 namespace tenure::conformance {
 

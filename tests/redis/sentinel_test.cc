@@ -3,7 +3,7 @@
 #include <csignal>
 #include <fstream>
 
-#include "log_conformance/redis_place.h"
+#include "redis/place.h"
 
 namespace tenure::conformance {
 namespace {

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/entropy.h"
-#include "log_conformance/redis_place.h"
+#include "redis/place.h"
 
 namespace tenure::conformance {
 namespace {

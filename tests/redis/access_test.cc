@@ -5,8 +5,8 @@
 
 #include "log/redis/inspection.h"
 #include "log/redis/rights.h"
-#include "log_conformance/redis_place.h"
-#include "log_conformance/redis_tls.h"
+#include "redis/place.h"
+#include "redis/tls.h"
 
 namespace tenure::conformance {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "log_conformance/redis_place.h"
+#include "redis/place.h"
 
 namespace tenure::conformance {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "log_conformance/child.h"
-#include "log_conformance/redis_server.h"
 #include "log_conformance/temporary_directory.h"
+#include "redis/server.h"
 
 namespace tenure::conformance {
 

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "log_conformance/redis_place.h"
+#include "redis/place.h"
 
 namespace tenure::conformance {
 namespace {

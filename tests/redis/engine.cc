@@ -1,7 +1,7 @@
 // The engine for Redis, for the suite.
 
 #include "log_conformance/engine.h"
-#include "log_conformance/redis_server.h"
+#include "redis/server.h"
 
 namespace tenure::conformance {
 namespace {

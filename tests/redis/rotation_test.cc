@@ -4,8 +4,8 @@
 #include <fstream>
 #include <mutex>
 
-#include "log_conformance/redis_place.h"
-#include "log_conformance/redis_tls.h"
+#include "redis/place.h"
+#include "redis/tls.h"
 
 namespace tenure::conformance {
 namespace {

@@ -1,4 +1,4 @@
-#include "log_conformance/redis_server.h"
+#include "redis/server.h"
 
 #include <arpa/inet.h>
 #include <hiredis/hiredis.h>
