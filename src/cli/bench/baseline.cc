@@ -5,6 +5,7 @@
 #include <future>
 
 #include "base/entropy.h"
+#include "log/blocking.h"
 #include "log/open.h"
 #include "machine/decode.h"
 #include "node/appender.h"
@@ -17,24 +18,6 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr int kHops = 200;
 constexpr std::uint64_t kFullBatches = 64;
-
-Result<Position> append_and_wait(Log& log, Bytes data) {
-  std::promise<Result<Position>> answered;
-  log.append(Lane::data, std::move(data), [&](Result<Position> position) { answered.set_value(std::move(position)); });
-  return answered.get_future().get();
-}
-
-Result<std::vector<Entry>> read_and_wait(Log& log, const Cursor& after) {
-  std::promise<Result<std::vector<Entry>>> came;
-  log.read(after, [&](Result<std::vector<Entry>> entries) { came.set_value(std::move(entries)); });
-  return came.get_future().get();
-}
-
-Result<Snapshot> load_and_wait(Log& log) {
-  std::promise<Result<Snapshot>> came;
-  log.load_snapshot([&](Result<Snapshot> snapshot) { came.set_value(std::move(snapshot)); });
-  return came.get_future().get();
-}
 
 // An entry that changes nothing, to learn where the log's end is.
 Result<Position> mark(Log& log) {
