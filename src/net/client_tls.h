@@ -1,10 +1,10 @@
 #pragma once
 
-// A client's TLS: what its connections trust, and show of themselves. The files are read again for each connection, so
-// that certificates can be replaced while the client runs. If files are of no use (one of two was replaced, or is half
-// written), those that were read before remain in use, and a warning says so once.
+// A client's TLS: its own certificate, and the authorities that it trusts. The files are read again for each
+// connection, so that they can be replaced while the client runs. If they cannot be used (only one of two was replaced,
+// or one is half written), the connection uses the files that were read before, and a warning says so once.
 //
-// Included by reactor.cc alone, as it includes Asio.
+// Only reactor.cc includes this, because of Asio.
 
 #include <boost/asio/ssl/context.hpp>
 #include <functional>
@@ -27,9 +27,9 @@ class ClientTls {
   ClientTls(TlsOptions options, Warn warn) : options_(std::move(options)), warn_(std::move(warn)) {}
 
   const TlsOptions& options() const { return options_; }
-  // The first time, where there must be no mistake.
+  // Reads the files for the first time. They must be good.
   Status load();
-  // For a new connection, which keeps what it needs of it.
+  // For a new connection, which takes what it needs from the context.
   Context& renewed();
 
  private:
@@ -39,7 +39,7 @@ class ClientTls {
   const TlsOptions options_;
   const Warn warn_;
   std::unique_ptr<Context> context_;
-  std::string trouble_;  // what was last said
+  std::string trouble_;  // the last warning
 };
 
 inline Status ClientTls::load() {

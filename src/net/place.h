@@ -25,9 +25,9 @@ Result<Place> read_place(const std::string& address);
 struct Listening {
   Descriptor socket;
   std::string address;    // with the port that was given
-  bool off_host = false;  // others than this host can reach it
+  bool off_host = false;  // other hosts can reach it
 };
-// A unix socket that nobody serves any more is replaced; its file is for its owner alone.
+// Replaces a unix socket that no process serves any more. Only the owner of its file may connect.
 Result<Listening> listen_at(const Place& place);
 
 struct Connected {

@@ -1,8 +1,8 @@
 #pragma once
 
-// All I/O of one Log, with sockets by Boost.Asio and TLS by OpenSSL. It happens in turns (turns.h), most of them on the
-// thread that waits at the sockets (socket_threads.h). The only file that includes Asio is reactor.cc: it takes seconds
-// to compile.
+// All I/O of one client, with sockets by Boost.Asio and TLS by OpenSSL. It happens in turns (turns.h), most of them on
+// the thread that waits at the sockets (socket_threads.h). Only reactor.cc includes Asio, which takes seconds to
+// compile.
 
 #include <memory>
 #include <string>
@@ -12,13 +12,12 @@
 
 namespace tenure::net {
 
-// post(), run_or_post() and close() may be called from any thread, all else belongs to whoever has the turn.
+// Any thread may call post(), run_or_post() and close(). The rest belongs to the thread that has the turn.
 class Reactor final : public Loop, public Transport {
  public:
   using Warn = std::function<void(const Error&)>;
 
-  // Fails where files of TLS cannot be read. `warn` is told when they cannot be read again later; it is called as
-  // call_after() does.
+  // Fails if a TLS file cannot be read. If one cannot be read again later, `warn` is called in the way of call_after().
   static Result<std::unique_ptr<Reactor>> start(const TlsOptions& tls, const Warn& warn = nullptr);
   ~Reactor() override;
   Reactor(const Reactor&) = delete;
@@ -32,10 +31,10 @@ class Reactor final : public Loop, public Transport {
 
   std::unique_ptr<Stream> connect(const Endpoint& endpoint, StreamEvents& events) override;
 
-  // Has the thread at the sockets call it when the turn is over: what it calls may take its time, or call the Log.
+  // The thread at the sockets makes the call when the turn is over. The call may take long, or use the client again.
   void call_after(std::function<void()> call);
 
-  // Waits for the work that is running and destroys the rest unrun. Streams and timers stay silent from here on. Never
+  // Waits for the running work and destroys the rest unrun. Afterwards there are no events and no timers. Never call it
   // from the thread at the sockets. Idempotent.
   void close();
   bool closed() const;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Addresses of a host name. getaddrinfo() blocks for as long as it likes and cannot be interrupted, so it runs in a
-// thread that nobody waits for: a close() must not wait out a name server that is silent.
+// Looks up the addresses of a host name. getaddrinfo() may block for long and cannot be interrupted. So it runs in a
+// thread of its own that is never joined: closing a client must not wait for a silent name server.
 
 #include <functional>
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace tenure::net {
 
-// `done` runs on some thread, perhaps long after anybody wants to know. With more than kLookupsMax under way in this
-// process the answer is Errc::unavailable at once.
+// `done` runs on some thread, perhaps long after the client was closed. If kLookupsMax lookups are running in this
+// process, the answer is Errc::unavailable at once.
 constexpr int kLookupsMax = 16;
 
 // Numeric addresses, in the order in which they should be tried.

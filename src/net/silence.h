@@ -1,21 +1,20 @@
 #pragma once
 
-// How long a host may be silent before it counts as gone, on a TCP connection. Nothing for unix sockets, whose ends are
-// always known.
+// Detects that the host at the other end of a TCP connection is gone. Does nothing for unix sockets, since the end of
+// the other process is always seen there.
 //
-// While nothing is under way keepalive asks the other host, and gives it up after kSilence. What was sent and is not
-// acknowledged keeps keepalive from asking; there the user timeout counts, from when it was sent. So who sends
-// something just before keepalive gives up would wait for twice as long: a worker that is lent to a client whose host
-// has been gone for nine seconds, say. Therefore the user timeout is what is left of kSilence, counted from when the
-// other host was last heard of.
+// TCP has two timeouts. Keepalive probes an idle connection, and gives up after kSilence. While sent data is not
+// acknowledged there are no probes; then the user timeout counts, from the time of sending. Data that is sent just
+// before keepalive gives up would therefore double the wait. So before each send the user timeout is set to what is
+// left of kSilence since the other host was last heard of.
 
 #include <chrono>
 
 namespace tenure::net {
 
 constexpr std::chrono::milliseconds kSilence{10'000};
-// Keepalive asks after so long without a word, and then in such steps. A silent host is given up at the first of these
-// after kSilence, which is what makes the bound kSilence and a step.
+// Keepalive probes after kProbeAfter without data, and then every kProbeEvery. It gives up at the first probe after
+// kSilence, so a silent host is detected within kSilence + kProbeEvery.
 constexpr std::chrono::seconds kProbeAfter{4};
 constexpr std::chrono::seconds kProbeEvery{2};
 
@@ -24,7 +23,7 @@ class Silence {
  public:
   // Sets the socket up.
   explicit Silence(int socket);
-  // To be called before something is sent.
+  // Call it before each send.
   void before_sending();
 
  private:

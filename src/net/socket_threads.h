@@ -1,13 +1,13 @@
 #pragma once
 
-// The threads of a reactor, of which one at a time has the seat at its sockets. The others stand by, so that it can go
-// and run what it has just read of (base/errand.h).
+// The threads of a reactor (leader and followers). One of them has the seat: it waits at the sockets. It may leave the
+// seat to run a handler for the data that it has just read; this is an errand (base/errand.h). The others stand by to
+// take the seat.
 //
-// Most errands are short, and to wake another thread would take longer than they do. So the seat is kept for the one
-// who is away. While there are errands, those who stand by look now and then whether one of them lasts, and then one of
-// them takes the seat. (A timer for each errand would be more exact; but to set one that is the next to come takes as
-// long as all else between the socket and the handler.) For a while after one that took long the seat is not kept at
-// all.
+// Waking another thread takes longer than most errands. So the seat stays reserved for the thread that is away. While
+// there are errands, the standby threads wake every few milliseconds, and one takes the seat if an errand lasts too
+// long. (A timer for each errand would be more exact. But setting a timer that is the next to expire takes as long as
+// all other steps between the socket and the handler.) After a long errand the seat is not reserved for a while.
 
 #include <cstdint>
 #include <functional>
@@ -21,10 +21,10 @@
 
 namespace tenure::net {
 
-// Shared with its threads: one that is on an errand when they are closed comes back to it later.
+// Shared with its threads: a thread may still be on an errand when close() returns.
 class SocketThreads final : public Errands, public std::enable_shared_from_this<SocketThreads> {
  public:
-  // `wait` waits for something at the sockets and does it, or returns at once when it was told to stop.
+  // `wait` waits for one event at the sockets and handles it. It returns at once after it was told to stop.
   explicit SocketThreads(std::function<void()> wait);
   ~SocketThreads() override;
   SocketThreads(const SocketThreads&) = delete;
@@ -32,8 +32,8 @@ class SocketThreads final : public Errands, public std::enable_shared_from_this<
 
   void begin();
   bool take(std::function<void()> errand) override;
-  // `stop` ends the wait at the sockets, for good. Waits for all threads but those on errands, which take as long as
-  // they take. Not to be called by one of those that are waited for.
+  // `stop` ends the wait at the sockets for good. Waits for all threads except those on errands. Never call it from a
+  // thread that it would wait for.
   void close(const std::function<void()>& stop);
 
  private:
@@ -53,21 +53,21 @@ class SocketThreads final : public Errands, public std::enable_shared_from_this<
 
   const std::function<void()> wait_;
   const BootClock clock_;
-  const int timer_;               // readable: it is time to look around
-  const int bell_;                // readable: one that stands by is called
-  std::function<void()> errand_;  // owned by the one in the seat
+  const int timer_;               // readable: time to check the errands
+  const int bell_;                // readable: a standby thread is called
+  std::function<void()> errand_;  // used by the thread in the seat
 
   std::mutex mutex_;
   std::list<Member> members_;       // this and all below: guarded by mutex_
-  std::size_t ready_ = 0;           // stand by
+  std::size_t ready_ = 0;           // threads that stand by
   const Member* seated_ = nullptr;  // null: the seat is free
-  bool kept_ = false;               // it is kept for one who is away
-  bool overdue_ = false;            // who has been so for too long
-  Instant began_;                   // when that errand did
-  int wary_ = 0;                    // errands for which the seat is not kept
+  bool kept_ = false;               // it is reserved for a thread that is away
+  bool overdue_ = false;            // that thread has been away for too long
+  Instant began_;                   // when its errand began
+  int wary_ = 0;                    // coming errands that do not reserve the seat
   bool patrolling_ = false;         // the timer runs
   std::uint64_t errands_ = 0;       // so far
-  std::uint64_t errands_seen_ = 0;  // when somebody looked around
+  std::uint64_t errands_seen_ = 0;  // when they were last checked
   bool closed_ = false;
 };
 

@@ -1,7 +1,6 @@
 #pragma once
 
-// PEM files for OpenSSL, and the name that a server must have. Errors name the file that is of no use. Included only
-// where OpenSSL is.
+// PEM files for OpenSSL, and the name that a server must have. Errors name the file that cannot be used.
 
 #include <openssl/ssl.h>
 

@@ -13,13 +13,13 @@ namespace tenure::net {
 // Keys and authorities, for many connections. Thread-safe once made.
 class TlsContext {
  public:
-  // Errc::refused names the file that is of no use; Errc::invalid: built without TLS.
+  // Errc::refused names the file that cannot be used. Errc::invalid: this build has no TLS.
   static Result<std::shared_ptr<TlsContext>> server(const std::string& certificate, const std::string& key);
   static Result<std::shared_ptr<TlsContext>> client(const std::string& authorities);
 
   virtual ~TlsContext() = default;
-  // The handshake; `host` is whom a client expects, and empty for a server. Errc::refused where the peer is not
-  // trusted, Errc::closed where it ended the connection. The socket stays the caller's, and must not block.
+  // Makes the handshake. `host` is the server that a client expects; a server leaves it empty. Errc::refused: the peer
+  // is not trusted. Errc::closed: the peer ended the connection. The caller keeps the socket, which must not block.
   virtual Result<std::unique_ptr<Wire>> open(int socket, const std::string& host, Time deadline) = 0;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Where the bytes of connections come from and go to. The production one is reactor.h; tests put scripted servers in
-// its place, so that every step of a connection can be tested without a socket.
+// Opens connections. In production this is the reactor (reactor.h). Tests use scripted servers, so that every step of a
+// protocol can be tested without a socket.
 
 #include <memory>
 #include <string>
@@ -18,18 +18,19 @@ class StreamEvents {
   virtual ~StreamEvents() = default;
   virtual void opened() = 0;
   virtual void received(BytesView bytes) = 0;
-  // So many bytes of what was sent have been taken by the system. That says nothing of the other side.
+  // The system has taken `bytes` more of the sent bytes. This does not mean that the other side has received them.
   virtual void progressed(std::size_t bytes) = 0;
-  // The last event: it could not be opened, or broke. Errc::unavailable, or Errc::refused where TLS does not trust it.
+  // The last event: the connection could not be opened, or it broke. Errc::unavailable, or Errc::refused if TLS does
+  // not trust the other side.
   virtual void broken(const Error& error) = 0;
 };
 
-// One connection. Destroying it closes it at once, and no event comes after that. Belongs to the loop.
+// One connection. Its destructor closes it at once; no event comes after that. Belongs to the loop.
 class Stream {
  public:
   virtual ~Stream() = default;
-  // Only once opened. What waits to be sent is the sender's to bound. Returns how many bytes the system has taken at
-  // once; of the others StreamEvents::progressed tells.
+  // Only after opened(). The sender bounds how many bytes wait. Returns how many bytes the system has taken at once;
+  // StreamEvents::progressed() reports the others.
   virtual std::size_t send(Bytes bytes) = 0;
 };
 

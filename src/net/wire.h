@@ -18,27 +18,27 @@ class Wire {
  public:
   static constexpr unsigned kReadable = 1;
   static constexpr unsigned kWritable = 2;
-  // In place of a count. A stream that has ended says 0 when it is read.
+  // Returned in place of a count. At the end of the stream receive_some() returns 0.
   static constexpr ssize_t kLater = -1;
   static constexpr ssize_t kBroken = -2;
 
   virtual ~Wire() = default;
   virtual ssize_t send_some(BytesView bytes) = 0;
   virtual ssize_t receive_some(char* into, std::size_t room) = 0;
-  // The same, but waits; kLater after the deadline.
+  // The same, but waits. Returns kLater after the deadline.
   virtual ssize_t receive_within(char* into, std::size_t room, Time deadline) {
     return wait(kReadable, deadline) == 0 ? kLater : receive_some(into, room);
   }
-  // Until one of `wanted` may succeed; zero after the deadline.
+  // Waits until one of `wanted` may succeed, and returns it. Returns zero after the deadline.
   virtual unsigned wait(unsigned wanted, Time deadline) = 0;
-  // To be polled for reading, after receive_some() has said kLater.
+  // Can be polled for reading after receive_some() has returned kLater.
   virtual int descriptor() const = 0;
 };
 
-// The moment `span` from now; any span is sound.
+// The time `span` from now. Any span is allowed.
 Time after(std::chrono::nanoseconds span);
 
-// A stream socket. Its owner is somebody else.
+// A stream socket, which it does not own.
 class SocketWire : public Wire {
  public:
   explicit SocketWire(int socket) : socket_(socket) {}
