@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <string_view>
 
+#include "log/engines.h"
+
 namespace tenure::cli {
 namespace {
 
@@ -30,7 +32,13 @@ std::string file_name(std::string_view pool) {
   return name + ".db";
 }
 
+// A file of the pool's own in the user's data folder.
 Result<std::string> default_url(std::string_view pool, std::string_view query) {
+  const Result<const Engine*> engine = file_engine();
+  if (!engine) {
+    return fail(engine.error().code, "find the engine",
+                engine.error().context + "; name an engine with --engine or TENURE_ENGINE");
+  }
   std::string data = from_environment("XDG_DATA_HOME");
   if (data.empty()) {
     const std::string home = from_environment("HOME");
@@ -43,7 +51,7 @@ Result<std::string> default_url(std::string_view pool, std::string_view query) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return fail(Errc::refused, "make " + folder.string(), error.message());
-  return "sqlite:" + (folder / file_name(pool)).string() + std::string(query);
+  return file_url(**engine, (folder / file_name(pool)).string()).append(query);
 }
 
 CoreOptions core_options(const Call& call, std::string url) {
@@ -60,7 +68,10 @@ CoreOptions core_options(const Call& call, std::string url) {
 Result<std::string> engine_url(const Call& call) {
   std::string url = call.value("engine").value_or(from_environment("TENURE_ENGINE"));
   if (url.empty()) return default_url(pool_name(call), "");
-  if (url == "sqlite:" || url.starts_with("sqlite:?")) return default_url(pool_name(call), url.substr(7));
+  if (reach_of(url) == Reach::host) {
+    const std::string_view location = std::string_view(url).substr(url.find(':') + 1);
+    if (location.empty() || location.starts_with('?')) return default_url(pool_name(call), location);
+  }
   return url;
 }
 

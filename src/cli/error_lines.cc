@@ -47,16 +47,16 @@ void serve(int from, int stop) {
 Result<ErrorLines> ErrorLines::open() {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return fail(Errc::unavailable, "make a pipe", std::strerror(errno));
-  exec::Descriptor own(ends[0]);
-  exec::Descriptor theirs(ends[1]);
+  Descriptor own(ends[0]);
+  Descriptor theirs(ends[1]);
   fcntl(own.get(), F_SETFL, O_NONBLOCK);
-  exec::Descriptor stop(eventfd(0, EFD_CLOEXEC));
+  Descriptor stop(eventfd(0, EFD_CLOEXEC));
   if (!stop) return fail(Errc::unavailable, "make a pipe", std::strerror(errno));
   process::Yard::use_errors(std::move(theirs));
   return ErrorLines(std::move(own), std::move(stop));
 }
 
-ErrorLines::ErrorLines(exec::Descriptor lines, exec::Descriptor stop)
+ErrorLines::ErrorLines(Descriptor lines, Descriptor stop)
     : stop_(std::move(stop)), thread_([from = std::move(lines), signal = stop_.get()] { serve(from.get(), signal); }) {}
 
 ErrorLines::~ErrorLines() {

@@ -5,8 +5,8 @@
 
 #include <thread>
 
+#include "base/descriptor.h"
 #include "base/result.h"
-#include "exec/descriptor.h"
 
 namespace tenure::cli {
 
@@ -19,9 +19,9 @@ class ErrorLines {
   ~ErrorLines();
 
  private:
-  ErrorLines(exec::Descriptor lines, exec::Descriptor stop);
+  ErrorLines(Descriptor lines, Descriptor stop);
 
-  exec::Descriptor stop_;
+  Descriptor stop_;
   std::thread thread_;
 };
 

@@ -1,14 +1,11 @@
 // tenure explain: who held a key, from when to when, and why it moved, as the log has it.
 
-#include <algorithm>
-#include <ctime>
 #include <optional>
 
 #include "cli/connect.h"
 #include "cli/failure.h"
 #include "cli/historian.h"
 #include "cli/run.h"
-#include "cli/table.h"
 #include "node/listing.h"
 #include "tenure/v1/record.pb.h"
 
@@ -50,34 +47,6 @@ Result<History> look_up(const Call& call, const std::string& key, Deadline deadl
   return history;
 }
 
-std::string clock_time(std::int64_t ms) {
-  const std::time_t seconds = static_cast<std::time_t>(ms / 1000);
-  std::tm parts{};
-  localtime_r(&seconds, &parts);
-  std::string text(32, '\0');
-  text.resize(std::strftime(text.data(), text.size(), "%F %T", &parts));
-  std::string fraction = std::to_string(ms % 1000);
-  return text + "." + std::string(3 - std::min<std::size_t>(fraction.size(), 3), '0') + fraction;
-}
-
-Json as_json(const std::string& key, const std::vector<Tenure>& history) {
-  Json json;
-  json.object().field("key", key).array("history");
-  const auto optional = [&](std::string_view name, const std::optional<std::int64_t>& value) {
-    value ? json.field(name, *value) : json.null(name);
-  };
-  for (const Tenure& tenure : history) {
-    json.object().field("epoch", tenure.epoch).field("worker", tenure.worker);
-    json.field("granted_ms", tenure.granted_ms);
-    optional("started_ms", tenure.started_ms);
-    optional("ended_ms", tenure.ended_ms);
-    tenure.reason.empty() ? json.null("reason") : json.field("reason", tenure.reason);
-    optional("gap_ms", tenure.gap_ms);
-    json.end();
-  }
-  return json.end().end();
-}
-
 }  // namespace
 
 int run_explain(const Call& call) {
@@ -91,18 +60,11 @@ int run_explain(const Call& call) {
     return report(call, {Errc::no_such_key, "explain", "'" + key + "' has no history"});
   }
   if (call.json()) {
-    print(as_json(key, history));
+    print(render::json_of_history(key, history));
     return kDone;
   }
   print(key + ": " + found->job.value_or("has no job now"));
-  Table table({"EPOCH", "WORKER", "GRANTED", "STARTED AFTER", "HELD FOR", "ENDED BY", "GAP BEFORE"});
-  for (const Tenure& tenure : history) {
-    table.add({std::to_string(tenure.epoch), tenure.worker, clock_time(tenure.granted_ms),
-               tenure.started_ms ? show_ms(*tenure.started_ms - tenure.granted_ms) : "",
-               tenure.ended_ms ? show_ms(*tenure.ended_ms - tenure.granted_ms) : "still", std::string(tenure.reason),
-               tenure.gap_ms ? show_ms(*tenure.gap_ms) : ""});
-  }
-  table.print();
+  print(render::table_of_history(history));
   say("older than the log's newest snapshot are only the last " + std::to_string(kPastTenuresMax) +
       " tenures of all residents");
   return kDone;

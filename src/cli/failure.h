@@ -7,7 +7,6 @@
 
 #include "base/result.h"
 #include "cli/call.h"
-#include "cli/json.h"
 #include "cli/output.h"
 
 namespace tenure::cli {

@@ -1,36 +1,20 @@
 #pragma once
 
-// Who held a key, from when to when, and why it moved.
+// Who held a key, from when to when, and why it moved, taken down while the log is read.
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "node/node.h"
-
-namespace tenure::v1 {
-class Told;
-}  // namespace tenure::v1
+#include "render/history.h"
 
 namespace tenure::cli {
 
-struct Tenure {
-  std::uint64_t epoch = 0;
-  Bytes worker;
-  std::int64_t granted_ms = 0;
-  std::optional<std::int64_t> started_ms;
-  std::optional<std::int64_t> ended_ms;
-  std::string_view reason;
-  std::optional<std::int64_t> gap_ms;  // without a running holder before it
-};
-
-// What a state keeps of a key's tenures, from its own or another's (v1::Ask::history), oldest first.
-std::vector<Tenure> kept_history(const v1::Told& told);
-// Fills in the gaps, once the rest is known.
-std::vector<Tenure> with_gaps(std::vector<Tenure> history);
+using render::kept_history;
+using render::Tenure;
+using render::with_gaps;
 
 // Writes down what the machine says of one key while it applies the log. An entry's time is known once it has been
 // applied, so that its events wait until then. Belongs to the loop.

@@ -5,7 +5,7 @@
 #include "cli/connect.h"
 #include "cli/failure.h"
 #include "cli/run.h"
-#include "cli/table.h"
+#include "render/jobs.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure::cli {
@@ -17,21 +17,6 @@ std::optional<JobState> state_named(std::string_view name) {
     if (to_string(state) == name) return state;
   }
   return std::nullopt;
-}
-
-std::string_view kind_of(const v1::ListedJob& job) { return to_string(static_cast<JobKind>(job.kind())); }
-std::string_view state_of(const v1::ListedJob& job) { return to_string(static_cast<JobState>(job.state())); }
-
-Json as_json(const JobPage& listing) {
-  Json json;
-  json.object().field("position", listing.position).array("jobs");
-  for (const v1::ListedJob& row : listing.jobs) {
-    json.object().field("key", row.key()).field("kind", kind_of(row)).field("state", state_of(row));
-    row.worker().empty() ? json.null("worker") : json.field("worker", row.worker());
-    row.epoch() == 0 ? json.null("epoch") : json.field("epoch", row.epoch());
-    json.field("attempt", row.attempt()).field("since_ms", row.since_ms()).end();
-  }
-  return json.end().end();
 }
 
 }  // namespace
@@ -54,16 +39,10 @@ int run_jobs(const Call& call) {
   std::sort(listing->jobs.begin(), listing->jobs.end(),
             [](const v1::ListedJob& a, const v1::ListedJob& b) { return a.key() < b.key(); });
   if (call.json()) {
-    print(as_json(*listing));
+    print(render::json_of_jobs(listing->position, listing->jobs));
     return kDone;
   }
-  Table table({"KEY", "KIND", "STATE", "WORKER", "EPOCH", "ATTEMPT", "SINCE"});
-  for (const v1::ListedJob& row : listing->jobs) {
-    table.add({row.key(), std::string(kind_of(row)), std::string(state_of(row)), row.worker(),
-               row.epoch() == 0 ? "" : std::to_string(row.epoch()), std::to_string(row.attempt()),
-               show_ms(row.since_ms())});
-  }
-  table.print();
+  print(render::table_of_jobs(listing->jobs));
   if (listing->next) say("there may be more: --limit N");
   return kDone;
 }

@@ -20,6 +20,12 @@ void print(std::string_view line) { print_line(line); }
 
 void print(const Json& document) { write_exact(STDOUT_FILENO, document.text() + '\n'); }
 
+void print(const render::Table& table) {
+  Gathered lines;
+  for (const std::string& line : table.lines()) lines.line(line);
+  lines.write();
+}
+
 void say(std::string_view line) { warn_line(line); }
 
 void print_page(std::string_view page) { write_exact(STDOUT_FILENO, page_of(page)); }

@@ -6,13 +6,17 @@
 #include <string>
 #include <string_view>
 
-#include "cli/json.h"
+#include "render/json.h"
+#include "render/table.h"
 
 namespace tenure::cli {
+
+using render::Json;
 
 // A line on standard output, at once.
 void print(std::string_view line);
 void print(const Json& document);
+void print(const render::Table& table);
 // A line for people on standard error.
 void say(std::string_view line);
 

@@ -8,7 +8,7 @@
 
 #include <csignal>
 
-#include "exec/descriptor.h"
+#include "base/descriptor.h"
 
 namespace tenure::cli {
 
@@ -21,7 +21,7 @@ class Signals {
     sigaddset(&both, SIGTERM);
     sigaddset(&both, SIGINT);
     pthread_sigmask(SIG_BLOCK, &both, nullptr);
-    descriptor_ = exec::Descriptor(signalfd(-1, &both, SFD_CLOEXEC));
+    descriptor_ = Descriptor(signalfd(-1, &both, SFD_CLOEXEC));
   }
   // True if one came within the time; a negative one waits on.
   bool wait(int timeout_ms) const {
@@ -32,7 +32,7 @@ class Signals {
   }
 
  private:
-  exec::Descriptor descriptor_;
+  Descriptor descriptor_;
 };
 
 }  // namespace tenure::cli

@@ -18,7 +18,7 @@
 #include "exec/guard_main.h"
 #include "exec/program_host.h"
 #include "exec/warm_host.h"
-#include "log/open.h"
+#include "log/engines.h"
 
 namespace tenure::cli {
 namespace {
@@ -223,7 +223,7 @@ int run_work(const Call& call) {
   if (!guard) return report(call, guard.error());
   plan->core.known_deaths = plan->known_death;
   // Which no other process could open, if it were in memory.
-  if (plan->known_death && !url->starts_with("memory:")) plan->programs.engine_url = *url;
+  if (plan->known_death && reach_of(*url) != Reach::process) plan->programs.engine_url = *url;
 
   WorkEvents events(call.json());
   Told told(events);

@@ -13,8 +13,10 @@
 #include "demo/crew.h"
 #include "demo/director.h"
 #include "demo/figures.h"
+#include "demo/human_ms.h"
 #include "demo/schedule.h"
 #include "demo/sweeper.h"
+#include "log/engines.h"
 #include "pool/pool_core.h"
 
 namespace tenure::demo {
@@ -76,7 +78,7 @@ class Demo {
         console_(console),
         inbox_(inbox),
         live_(Terminal::there() && !options.json && options.script.empty()),
-        url_(options.engine_url.empty() ? "sqlite:" + folder + "/pool.db" : options.engine_url),
+        url_(options.engine_url.empty() ? file_url(**file_engine(), folder + "/pool.db") : options.engine_url),
         pool_("demo-" + std::to_string(::getpid())),
         ledger_path_(folder + "/ledger.db"),
         keys_(tenant_keys(options.tenants)),
@@ -203,7 +205,7 @@ Status check(const DemoOptions& options) {
   const bool script = std::all_of(options.script.begin(), options.script.end(),
                                   [](char act) { return act != '\0' && std::strchr(kActs, act) != nullptr; });
   // What lives in one process cannot be shared by several.
-  const bool shared = !options.engine_url.starts_with("memory:");
+  const bool shared = reach_of(options.engine_url) != Reach::process;
   const bool sound = script && shared && options.workers >= 1 && options.workers <= kWorkersMax &&
                      options.tenants >= 1 && options.tenants <= kTenantsMax &&
                      (!options.run_for || options.run_for->count() > 0);

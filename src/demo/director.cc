@@ -4,7 +4,7 @@
 #include <set>
 
 #include "demo/demo.h"
-#include "demo/stats.h"
+#include "demo/human_ms.h"
 
 namespace tenure::demo {
 namespace {

@@ -5,9 +5,10 @@
 #include <cstdint>
 #include <string>
 
+#include "base/distribution.h"
 #include "demo/bookkeeper.h"
 #include "demo/picture.h"
-#include "demo/stats.h"
+#include "render/distribution.h"
 
 namespace tenure::demo {
 
@@ -39,13 +40,14 @@ inline Figures figures(const PoolPicture& picture, const PictureTimes& times, co
 }
 
 inline std::string to_json(const Figures& figures) {
-  const auto field = [](const char* name, std::uint64_t value) {
-    return ",\"" + std::string(name) + "\":" + std::to_string(value);
-  };
-  return "{\"takeover_ms\":" + to_json(figures.takeover_ms) + ",\"gap_ms\":" + to_json(figures.gap_ms) +
-         field("moves", figures.moves) + field("moves_minimum", figures.moves_minimum) +
-         field("double_holders", figures.double_holders) + field("lost", figures.lost) +
-         field("stale_writes_refused", figures.stale_writes_refused) + field("rounds", figures.rounds) + "}";
+  render::Json json;
+  json.object();
+  render::write(json, "takeover_ms", figures.takeover_ms);
+  render::write(json, "gap_ms", figures.gap_ms);
+  json.field("moves", figures.moves).field("moves_minimum", figures.moves_minimum);
+  json.field("double_holders", figures.double_holders).field("lost", figures.lost);
+  json.field("stale_writes_refused", figures.stale_writes_refused).field("rounds", figures.rounds);
+  return json.end().text();
 }
 
 }  // namespace tenure::demo

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "demo/human_ms.h"
+
 namespace tenure::demo {
 namespace {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "demo/stats.h"
+#include "demo/human_ms.h"
 #include "demo/view_parts.h"
 
 namespace tenure::demo {

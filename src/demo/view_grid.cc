@@ -4,7 +4,7 @@
 #include <cstdio>
 
 #include "base/printable.h"
-#include "demo/stats.h"
+#include "demo/human_ms.h"
 #include "demo/view_parts.h"
 
 namespace tenure::demo {

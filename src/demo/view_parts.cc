@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include "base/printable.h"
-#include "demo/stats.h"
+#include "demo/human_ms.h"
 
 namespace tenure::demo {
 namespace {

@@ -1,35 +1,11 @@
 #pragma once
 
-// A file descriptor that is closed with its owner. Everything in src/exec opens its descriptors close-on-exec.
+// Everything in src/exec opens its descriptors close-on-exec.
 
-#include <unistd.h>
-
-#include <utility>
+#include "base/descriptor.h"
 
 namespace tenure::exec {
 
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    if (this != &other) {
-      close();
-      number_ = std::exchange(other.number_, -1);
-    }
-    return *this;
-  }
-  ~Descriptor() { close(); }
-
-  int get() const { return number_; }
-  explicit operator bool() const { return number_ >= 0; }
-  void close() {
-    if (number_ >= 0) ::close(std::exchange(number_, -1));
-  }
-
- private:
-  int number_ = -1;
-};
+using tenure::Descriptor;
 
 }  // namespace tenure::exec

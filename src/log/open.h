@@ -1,6 +1,6 @@
 #pragma once
 
-// Opens a log by URL. The engine is chosen by the scheme; each engine is a build option.
+// Opens a log by URL. The scheme names the engine (engines.h).
 //
 //   memory:NAME          in this process only; every opener of NAME shares one log
 //   sqlite:PATH[?sync=full|normal|off]   a file on this host, shared by processes (FULL by default)

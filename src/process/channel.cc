@@ -5,6 +5,11 @@
 #include <cstring>
 
 namespace tenure::process {
+
+using net::after;
+using net::Time;
+using net::Wire;
+
 namespace {
 
 constexpr std::size_t kReadBytes = 64U << 10;

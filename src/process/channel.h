@@ -11,7 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
-#include "process/wire.h"
+#include "net/wire.h"
 
 namespace tenure::process {
 
@@ -22,7 +22,7 @@ class Channel {
   // What may wait here to be received beyond one frame, while the peer takes nothing from us.
   static constexpr std::size_t kUnreadBytesMax = std::size_t{4} << 20;
 
-  Channel(Wire& wire, std::size_t bytes_max) : wire_(wire), bytes_max_(bytes_max) {}
+  Channel(net::Wire& wire, std::size_t bytes_max) : wire_(wire), bytes_max_(bytes_max) {}
 
   struct Frame {
     char kind = 0;
@@ -31,9 +31,9 @@ class Channel {
 
   // Errc::timed_out, Errc::closed (the peer has), Errc::corrupt (it sent what is no frame), and Errc::busy: the peer
   // takes nothing, since nobody receives what it sends.
-  Status send(char kind, BytesView bytes, Time deadline);  // Errc::invalid: too long, nothing was done
-  Status flush(Time deadline);
-  Result<Frame> receive(Time deadline);
+  Status send(char kind, BytesView bytes, net::Time deadline);  // Errc::invalid: too long, nothing was done
+  Status flush(net::Time deadline);
+  Result<Frame> receive(net::Time deadline);
   // The next frame if it is there; Errc::timed_out, without having waited.
   Result<Frame> take();
   // The next frame if it has been received already: asks nothing of the wire. A kind of zero if there is none.
@@ -51,12 +51,12 @@ class Channel {
   bool push();
   enum class Pulled : std::uint8_t { some, nothing, ended };
   // With a deadline it waits.
-  Pulled pull(std::optional<Time> deadline = std::nullopt);
+  Pulled pull(std::optional<net::Time> deadline = std::nullopt);
   // A whole frame that has been received, or Errc::corrupt, or nothing yet: a kind of zero.
   Result<Frame> parse();
   void compact();
 
-  Wire& wire_;
+  net::Wire& wire_;
   std::size_t bytes_max_;
   Bytes out_;
   std::size_t sent_ = 0;  // of out_

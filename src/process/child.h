@@ -12,7 +12,7 @@
 #include <tenure/checkout_process.hpp>
 
 #include "base/clock.h"
-#include "exec/descriptor.h"
+#include "base/descriptor.h"
 #include "exec/frame.h"
 #include "exec/wear.h"
 
@@ -21,14 +21,13 @@ namespace tenure::process {
 struct Child {
   enum class Phase : std::uint8_t { starting, running, refused, ended };
 
-  Child(std::uint64_t its_number, exec::WearLimits its_limits, std::optional<WorkerAlarm> its_alarm,
-        exec::Descriptor its)
+  Child(std::uint64_t its_number, exec::WearLimits its_limits, std::optional<WorkerAlarm> its_alarm, Descriptor its)
       : number(its_number), limits(its_limits), alarm(std::move(its_alarm)), socket(std::move(its)) {}
 
   const std::uint64_t number;  // as the guard knows it; never used again
   const exec::WearLimits limits;
   const std::optional<WorkerAlarm> alarm;
-  const exec::Descriptor socket;  // our end
+  const Descriptor socket;  // our end
 
   // When the oldest request under way was sent (CLOCK_BOOTTIME, ns), or zero. Written by the holder.
   std::atomic<std::int64_t> busy_since{0};

@@ -5,14 +5,15 @@
 #include <tenure/checkout_process.hpp>
 
 #include "base/entropy.h"
+#include "process/blocking_wire.h"
 #include "process/channel.h"
 #include "process/yard.h"
 
 namespace tenure {
 
-using process::after;
+using net::after;
+using net::Time;
 using process::Channel;
-using process::Time;
 using process::Yard;
 
 namespace detail {

@@ -8,13 +8,14 @@
 #include <tenure/checkout_child.hpp>
 #include <utility>
 
+#include "process/blocking_wire.h"
 #include "process/channel.h"
 
 namespace tenure {
 namespace {
 
+using net::Time;
 using process::Channel;
-using process::Time;
 
 class CallServer {
  public:
@@ -50,7 +51,7 @@ class CallServer {
     for (;;) {
       Status flushed = channel_.flush(Time::max());
       if (flushed || flushed.error().code != Errc::busy) return flushed;
-      wire_.wait(process::Wire::kWritable, Time::max());
+      wire_.wait(net::Wire::kWritable, Time::max());
     }
   }
 

@@ -15,6 +15,10 @@
 #include "base/assert.h"
 
 namespace tenure::process {
+
+using net::after;
+using net::Time;
+
 namespace {
 
 using namespace std::chrono_literals;
@@ -61,7 +65,7 @@ void Yard::use_guard(std::vector<std::string> command) {
   yard.guard_command_ = std::move(command);
 }
 
-void Yard::use_errors(exec::Descriptor errors) {
+void Yard::use_errors(Descriptor errors) {
   Yard& yard = of_process();
   const std::lock_guard lock(yard.mutex_);
   yard.errors_ = std::move(errors);
@@ -105,12 +109,12 @@ Status Yard::ready_guard(Lock& lock, Time deadline) {
 Result<ChildPtr> Yard::start(const ProcessOptions& options, std::optional<WorkerAlarm> alarm, Time deadline) {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) return no_start(std::strerror(errno));
-  exec::Descriptor own(ends[0]);
-  exec::Descriptor theirs(ends[1]);
+  Descriptor own(ends[0]);
+  Descriptor theirs(ends[1]);
 
   Lock lock(mutex_);
-  exec::Descriptor errors(fcntl(errors_ ? errors_.get() : STDERR_FILENO, F_DUPFD_CLOEXEC, 0));
-  if (!errors) errors = exec::Descriptor(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  Descriptor errors(fcntl(errors_ ? errors_.get() : STDERR_FILENO, F_DUPFD_CLOEXEC, 0));
+  if (!errors) errors = Descriptor(::open("/dev/null", O_WRONLY | O_CLOEXEC));
   if (Status ready = ready_guard(lock, deadline); !ready) return Failure(std::move(ready).error());
   auto child = std::make_shared<Child>(++last_number_, wear_limits(options.limits), std::move(alarm), std::move(own));
   child->slot = guard_->leases().acquire(kSession);

@@ -24,8 +24,8 @@
 
 #include "base/result.h"
 #include "exec/guard.h"
+#include "net/wire.h"
 #include "process/child.h"
-#include "process/wire.h"
 
 namespace tenure::process {
 
@@ -36,7 +36,7 @@ class Yard {
   // The guard's command line, for the next that is started; a program that can be its own guard sets this first.
   static void use_guard(std::vector<std::string> command);
   // Where the programs that are started from now on write their standard error; none: to this process's.
-  static void use_errors(exec::Descriptor errors);
+  static void use_errors(Descriptor errors);
 
   // Who may start children. The guard stays while there is one.
   class Use {
@@ -48,13 +48,13 @@ class Yard {
   };
 
   // Waits until it runs. Errc::unavailable says why it cannot.
-  Result<ChildPtr> start(const ProcessOptions& options, std::optional<WorkerAlarm> alarm, Time deadline);
+  Result<ChildPtr> start(const ProcessOptions& options, std::optional<WorkerAlarm> alarm, net::Time deadline);
   // SIGTERM to its group, SIGKILL to its tree after the span.
   void stop(Child& child, Nanos patience);
   // SIGKILL to its tree. Who reads from it sees the end at once.
   void kill(const ChildPtr& child, std::string_view reason);
   // Waits until nothing of it is left; false after the deadline, and at once on the yard's own thread.
-  bool wait_ended(const Child& child, Time deadline);
+  bool wait_ended(const Child& child, net::Time deadline);
   // Why it ended, in words; waits a moment for its end to be known.
   std::string fate(const Child& child);
   bool runs(const Child& child);
@@ -73,7 +73,7 @@ class Yard {
   Yard();
   void enter();
   void leave();
-  Status ready_guard(Lock& lock, Time deadline);
+  Status ready_guard(Lock& lock, net::Time deadline);
   void wake() const;
 
   // The yard's thread, with mutex_ held.
@@ -89,7 +89,7 @@ class Yard {
   void end_now(const ChildPtr& child, std::string why, News& news);
   static void tell(const News& news);  // without
 
-  exec::Descriptor wake_;
+  Descriptor wake_;
   std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_.
@@ -100,7 +100,7 @@ class Yard {
   std::uint64_t attempts_ = 0;          // to start it
   bool guard_wanted_ = false;
   std::vector<std::string> guard_command_;
-  exec::Descriptor errors_;
+  Descriptor errors_;
   std::uint64_t users_ = 0;
   std::map<std::uint64_t, ChildPtr> children_;  // that have not ended
   std::uint64_t last_number_ = 0;

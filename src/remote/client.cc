@@ -7,18 +7,18 @@
 
 #include "base/backoff.h"
 #include "base/entropy.h"
+#include "net/place.h"
+#include "net/silence.h"
+#include "net/tls_wire.h"
 #include "process/channel.h"
-#include "remote/address.h"
 #include "remote/credentials.h"
-#include "remote/silence.h"
-#include "remote/tls.h"
 #include "remote/words.h"
 
 namespace tenure {
 
-using process::after;
+using net::after;
+using net::Time;
 using process::Channel;
-using process::Time;
 namespace word = remote::word;
 
 class RemoteWorker::Body {
@@ -64,9 +64,9 @@ class RemoteWorker::Body {
     return lost(error);
   }
 
-  exec::Descriptor socket;
-  std::optional<remote::Silence> silence;  // from when it is connected
-  std::unique_ptr<process::Wire> wire;
+  Descriptor socket;
+  std::optional<net::Silence> silence;  // from when it is connected
+  std::unique_ptr<net::Wire> wire;
   std::unique_ptr<Channel> channel;
   std::int64_t process = 0;
   std::uint64_t unanswered = 0;
@@ -93,14 +93,14 @@ Result<std::unique_ptr<RemoteWorker::Body>> RemoteWorker::Body::connect(const Re
 
 Result<std::unique_ptr<RemoteWorker::Body>> RemoteWorker::Body::connect_once(const RemoteOptions& options,
                                                                              Time deadline) {
-  const auto place = remote::read_place(options.address);
+  const auto place = net::read_place(options.address);
   if (!place) return Failure(place.error());
   const auto token = remote::token_of(options);
   if (!token) return Failure(token.error());
   if (options.frame_bytes_max == 0 || options.frame_bytes_max > ProcessOptions::kFrameBytesMax) {
     return fail(Errc::invalid, "checkout", "frame_bytes_max must lie between 1 and 2^30");
   }
-  auto connected = remote::connect_to(*place, deadline);
+  auto connected = net::connect_to(*place, deadline);
   if (!connected) return Failure(connected.error());
   if (connected->off_host && (!options.tls || token->empty())) {
     return fail(Errc::invalid, "checkout", options.address + " is on another host: TLS and a token are needed");
@@ -110,13 +110,13 @@ Result<std::unique_ptr<RemoteWorker::Body>> RemoteWorker::Body::connect_once(con
   body->silence.emplace(body->socket.get());
   body->bytes_max = options.frame_bytes_max;
   if (options.tls && !place->unix_socket) {
-    auto context = remote::TlsContext::client(options.tls_authorities);
+    auto context = net::TlsContext::client(options.tls_authorities);
     if (!context) return Failure(context.error());
     auto secured = (*context)->open(body->socket.get(), place->host, deadline);
     if (!secured) return Failure(secured.error());
     body->wire = *std::move(secured);
   } else {
-    body->wire = std::make_unique<process::SocketWire>(body->socket.get());
+    body->wire = std::make_unique<net::SocketWire>(body->socket.get());
   }
   body->channel = std::make_unique<Channel>(*body->wire, options.frame_bytes_max);
   Status said = body->say(word::kHello, Bytes(remote::kGreeting) + "\n" + *token, deadline);

@@ -82,7 +82,7 @@ std::string Credentials::token() {
   return token_;
 }
 
-std::shared_ptr<TlsContext> Credentials::tls() {
+std::shared_ptr<net::TlsContext> Credentials::tls() {
   if (!with_tls()) return nullptr;
   const std::lock_guard lock(mutex_);
   bool changed = false;
@@ -99,7 +99,7 @@ std::shared_ptr<TlsContext> Credentials::tls() {
 // What is written while it is read is read again for the next newcomer: the stamps are older than that.
 Status Credentials::load_tls() {
   stamps_ = {Stamp::of(certificate_), Stamp::of(key_)};
-  auto made = TlsContext::server(certificate_, key_);
+  auto made = net::TlsContext::server(certificate_, key_);
   if (!made) return Failure(made.error());
   tls_ = *std::move(made);
   return {};

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "remote/tls.h"
+#include "net/tls_wire.h"
 
 namespace tenure::remote {
 
@@ -27,7 +27,7 @@ class Credentials {
   bool with_token() const { return with_token_; }
   // As they are now. No token: none is asked for.
   std::string token();
-  std::shared_ptr<TlsContext> tls();
+  std::shared_ptr<net::TlsContext> tls();
 
  private:
   // Which version of a file was read.
@@ -60,7 +60,7 @@ class Credentials {
   std::mutex mutex_;
   // Guarded by mutex_.
   std::string token_;
-  std::shared_ptr<TlsContext> tls_;
+  std::shared_ptr<net::TlsContext> tls_;
   std::vector<Stamp> stamps_;  // of certificate and key
   std::string token_trouble_;  // what was last said
   std::string tls_trouble_;

@@ -41,7 +41,7 @@ std::string host_of(int socket) {
 }  // namespace
 
 struct Reception::Guest {
-  Guest(Reception& reception, exec::Descriptor socket)
+  Guest(Reception& reception, Descriptor socket)
       : host(host_of(socket.get())),
         session(std::move(socket), reception.pool_, reception.options_, *reception.credentials_,
                 !reception.unix_socket_, [this, &reception] { return reception.admit(*this); }) {}
@@ -82,7 +82,7 @@ std::size_t Reception::clients() {
   return count(Standing::client);
 }
 
-void Reception::welcome(exec::Descriptor socket) {
+void Reception::welcome(Descriptor socket) {
   const std::lock_guard lock(mutex_);
   if (count(Standing::leaving) >= kLeavingMax) return;
   if (count(Standing::newcomer) >= options_.newcomers_max) make_room();

@@ -11,7 +11,7 @@
 #include <tenure/checkout_remote.hpp>
 #include <thread>
 
-#include "exec/descriptor.h"
+#include "base/descriptor.h"
 #include "remote/credentials.h"
 #include "remote/session.h"
 
@@ -26,7 +26,7 @@ class Reception {
   Reception& operator=(const Reception&) = delete;
 
   // By the thread that accepts.
-  void welcome(exec::Descriptor socket);
+  void welcome(Descriptor socket);
   // Readable: somebody has gone, and forget_gone() is to be called by that thread.
   int bell() const { return bell_.get(); }
   void forget_gone();
@@ -47,7 +47,7 @@ class Reception {
   const ServeOptions options_;
   const std::unique_ptr<Credentials> credentials_;
   const bool unix_socket_;
-  const exec::Descriptor bell_;
+  const Descriptor bell_;
   std::mutex mutex_;
   std::list<Guest> guests_;  // guarded by mutex_; oldest first
 };

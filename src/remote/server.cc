@@ -10,7 +10,7 @@
 #include <csignal>
 #include <thread>
 
-#include "remote/address.h"
+#include "net/place.h"
 #include "remote/credentials.h"
 #include "remote/reception.h"
 #include "remote/words.h"
@@ -19,7 +19,7 @@ namespace tenure {
 
 class CheckoutServer::Body {
  public:
-  Body(CheckoutRef<ProcessWorker> pool, ServeOptions options, remote::Listening listening,
+  Body(CheckoutRef<ProcessWorker> pool, ServeOptions options, net::Listening listening,
        std::unique_ptr<remote::Credentials> credentials, bool unix_socket)
       : listening_(std::move(listening)),
         unix_socket_(unix_socket),
@@ -51,7 +51,7 @@ class CheckoutServer::Body {
       if (waited[0].revents != 0) return;
       if (waited[2].revents != 0) reception_.forget_gone();
       if (waited[1].revents == 0) continue;
-      exec::Descriptor socket(::accept4(listening_.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      Descriptor socket(::accept4(listening_.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (!socket) {
         // Out of descriptors, say: those who wait go on waiting, and this thread does not spin.
         ::poll(waited.data(), 1, 20);
@@ -61,9 +61,9 @@ class CheckoutServer::Body {
     }
   }
 
-  const remote::Listening listening_;
+  const net::Listening listening_;
   const bool unix_socket_;
-  const exec::Descriptor stop_;
+  const Descriptor stop_;
   remote::Reception reception_;
   std::thread thread_;
 };
@@ -91,11 +91,11 @@ Status check_serve_options(const ServeOptions& options) {
 
 Result<std::unique_ptr<CheckoutServer>> CheckoutServer::open(CheckoutRef<ProcessWorker> pool, ServeOptions options) {
   if (Status checked = check_serve_options(options); !checked) return Failure(checked.error());
-  const auto place = remote::read_place(options.listen);
+  const auto place = net::read_place(options.listen);
   if (!place) return Failure(place.error());
   auto credentials = remote::Credentials::open(options);
   if (!credentials) return Failure(credentials.error());
-  auto listening = remote::listen_at(*place);
+  auto listening = net::listen_at(*place);
   if (!listening) return Failure(listening.error());
   if (listening->off_host && (!(*credentials)->with_tls() || !(*credentials)->with_token())) {
     return fail(Errc::invalid, "serve", options.listen + " can be reached from elsewhere: TLS and a token are needed");

@@ -8,14 +8,15 @@
 #include <array>
 #include <charconv>
 
+#include "base/same_secret.h"
 #include "remote/words.h"
 
 namespace tenure::remote {
 namespace {
 
 using namespace std::chrono_literals;
-using process::after;
-using process::Time;
+using net::after;
+using net::Time;
 using Lease = CheckoutLease<ProcessWorker>;
 
 // For a client to take what it is sent; and to take a refusal, which fits into any socket that is read at all.
@@ -39,8 +40,8 @@ bool is(const Result<process::Channel::Frame>& frame, Errc code) { return !frame
 
 }  // namespace
 
-Session::Session(exec::Descriptor socket, Pool pool, const ServeOptions& options, Credentials& credentials,
-                 bool secured, Admit admit)
+Session::Session(Descriptor socket, Pool pool, const ServeOptions& options, Credentials& credentials, bool secured,
+                 Admit admit)
     : socket_(std::move(socket)),
       pool_(std::move(pool)),
       options_(options),
@@ -66,7 +67,7 @@ bool Session::open(Time known_by) {
     if (!secured) return false;
     wire_ = *std::move(secured);
   } else {
-    wire_ = std::make_unique<process::SocketWire>(socket_.get());
+    wire_ = std::make_unique<net::SocketWire>(socket_.get());
   }
   channel_ = std::make_unique<process::Channel>(*wire_, kHelloBytesMax);
   return true;
@@ -114,7 +115,7 @@ void Session::lend(BytesView request) {
 }
 
 Result<Lease> Session::wait_for_worker(std::chrono::nanoseconds patience, bool force) {
-  const exec::Descriptor news(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  const Descriptor news(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!news) return fail(Errc::busy, "checkout", "no descriptor is free");
   std::atomic<int> last{-1};
   AsyncCheckoutOptions options;

@@ -8,11 +8,11 @@
 #include <string>
 #include <tenure/checkout_remote.hpp>
 
-#include "exec/descriptor.h"
+#include "base/descriptor.h"
+#include "net/silence.h"
+#include "net/tls_wire.h"
 #include "process/channel.h"
 #include "remote/credentials.h"
-#include "remote/silence.h"
-#include "remote/tls.h"
 
 namespace tenure::remote {
 
@@ -24,7 +24,7 @@ class Session {
   using Admit = std::function<Status()>;
 
   // `secured`: with TLS, if the server has it.
-  Session(exec::Descriptor socket, Pool pool, const ServeOptions& options, Credentials& credentials, bool secured,
+  Session(Descriptor socket, Pool pool, const ServeOptions& options, Credentials& credentials, bool secured,
           Admit admit);
 
   void run();
@@ -34,8 +34,8 @@ class Session {
  private:
   using Frame = process::Channel::Frame;
 
-  bool open(process::Time known_by);
-  bool greet(process::Time known_by);
+  bool open(net::Time known_by);
+  bool greet(net::Time known_by);
   void obey(const Frame& frame);
   void lend(BytesView request);
   // Waits for a worker, or for the client to lose patience. An empty lease: nothing more is to be said.
@@ -52,20 +52,20 @@ class Session {
   bool say(char kind, BytesView bytes);
   void refuse(const Error& error);
 
-  const exec::Descriptor socket_;
+  const Descriptor socket_;
   const Pool pool_;
   const ServeOptions& options_;
   Credentials& credentials_;
   const bool secured_;
   const Admit admit_;
-  Silence silence_;
-  std::unique_ptr<process::Wire> wire_;
+  net::Silence silence_;
+  std::unique_ptr<net::Wire> wire_;
   std::unique_ptr<process::Channel> channel_;
-  process::Time held_until_ = process::Time::max();  // of the lease
-  bool moved_ = false;                               // something was carried over
-  std::optional<ProcessAnswer> request_{};           // the client's, that the worker has not been sent yet
-  bool in_parts_ = false;                            // more of the last request is to come
-  std::size_t under_way_bytes_ = 0;                  // to the worker, since it owed nothing
+  net::Time held_until_ = net::Time::max();  // of the lease
+  bool moved_ = false;                       // something was carried over
+  std::optional<ProcessAnswer> request_{};   // the client's, that the worker has not been sent yet
+  bool in_parts_ = false;                    // more of the last request is to come
+  std::size_t under_way_bytes_ = 0;          // to the worker, since it owed nothing
 };
 
 // As a JSON object.

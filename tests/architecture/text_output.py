@@ -18,7 +18,7 @@ MAY_NAME = {
     "src/base/output.cc": {"STDOUT_FILENO", "STDERR_FILENO"},  # the one way out
     "src/base/assert.cc": {"fprintf", "stderr"},  # our own expressions and file names; memory may be damaged
     "src/cli/output.cc": {"STDOUT_FILENO", "STDERR_FILENO"},  # by write_exact, below
-    "src/cli/bench_takeover.cc": {"STDOUT_FILENO"},  # of a child, for dup2
+    "src/cli/bench/takeover.cc": {"STDOUT_FILENO"},  # of a child, for dup2
     "src/demo/spawn.cc": {"STDOUT_FILENO", "STDERR_FILENO"},  # of a child, for dup2
     "src/demo/terminal.cc": {"STDOUT_FILENO"},  # rows, which demo/row.cc has made printable
     "src/exec/guard.cc": {"STDOUT_FILENO"},  # of the guard, for dup2

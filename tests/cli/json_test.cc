@@ -1,12 +1,15 @@
 // What the program writes as JSON, and the lines it reads.
 
-#include "cli/json.h"
+#include "render/json.h"
 
 #include <gtest/gtest.h>
 
 #include "cli/json_in.h"
 
 namespace tenure::cli {
+
+using render::Json;
+
 namespace {
 
 TEST(Json, ValuesAreSeparatedAndQuoted) {

@@ -5,11 +5,17 @@
 
 #include "demo/audit.h"
 #include "demo/figures.h"
+#include "demo/human_ms.h"
 #include "demo/moves.h"
-#include "demo/stats.h"
 
 namespace tenure::demo {
 namespace {
+
+std::string json_of(std::vector<double> samples) {
+  render::Json json;
+  render::write(json.object(), "d", distribution(std::move(samples)));
+  return json.end().text();
+}
 
 TEST(Distribution, GivesMeasuredValuesByNearestRank) {
   std::vector<double> samples;
@@ -19,8 +25,8 @@ TEST(Distribution, GivesMeasuredValuesByNearestRank) {
   EXPECT_EQ(of.p99, 99);
   EXPECT_EQ(of.max, 100);
   EXPECT_EQ(of.n, 100U);
-  EXPECT_EQ(to_json(distribution({1.5})), R"({"p50":1.500,"p99":1.500,"max":1.500,"n":1})");
-  EXPECT_EQ(to_json(distribution({})), R"({"p50":0.000,"p99":0.000,"max":0.000,"n":0})");
+  EXPECT_EQ(json_of({1.5}), R"({"d":{"p50":1.500,"p99":1.500,"max":1.500,"n":1}})");
+  EXPECT_EQ(json_of({}), R"({"d":{"p50":0.000,"p99":0.000,"max":0.000,"n":0}})");
 }
 
 TEST(Distribution, IsToldInUnitsThatFit) {

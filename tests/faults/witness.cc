@@ -24,28 +24,17 @@
 
 #include "faults/testimony.h"
 #include "faults/wall_drift.h"
-#include "log/open.h"
+#include "log/blocking.h"
+#include "log/engines.h"
 
 namespace tenure::faults {
 namespace {
 
-Result<Position> append_and_wait(Log& log, Bytes data) {
-  std::promise<Result<Position>> answered;
-  log.append(Lane::data, std::move(data), [&](Result<Position> position) { answered.set_value(std::move(position)); });
-  return answered.get_future().get();
-}
-
-Result<std::vector<Entry>> read_and_wait(Log& log, const Cursor& after) {
-  std::promise<Result<std::vector<Entry>>> came;
-  log.read(after, [&](Result<std::vector<Entry>> entries) { came.set_value(std::move(entries)); });
-  return came.get_future().get();
-}
-
-// An engine's time, on a clock that keeps pace with CLOCK_BOOTTIME: that of a file does, and servers have the wall
-// clock.
+// An engine's time, on a clock that keeps pace with CLOCK_BOOTTIME. The engines of one host use such a clock; servers
+// use the wall clock.
 class EngineClock {
  public:
-  explicit EngineClock(std::string_view engine) : wall_(!engine.starts_with("sqlite:")) {
+  explicit EngineClock(std::string_view engine) : wall_(reach_of(engine) == Reach::network) {
     look();
     thread_ = std::jthread([this](const std::stop_token& stop) {
       for (; !stop.stop_requested(); std::this_thread::sleep_for(kLookEvery)) look();

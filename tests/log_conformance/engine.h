@@ -1,10 +1,11 @@
 #pragma once
 
-// The engines that the suite runs over, and the fixture its tests use. A new engine is one more entry in engines(),
-// with what it can do; the tests do not change.
+// The engines that the suite runs over, and the fixture its tests use. A new engine is one more source file that
+// registers what it can do; the tests do not change.
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -20,24 +21,39 @@ class Place {
  public:
   virtual ~Place() = default;
   virtual std::string url() const = 0;
+  // A log of which nothing was made before.
+  virtual std::string fresh_url() const { return url(); }
 };
 
-struct Engine {
+template <class Kind>
+std::unique_ptr<Place> make() {
+  return std::make_unique<Kind>();
+}
+
+struct TestEngine {
   std::string name;
-  bool across_processes = false;  // processes share a log
-  bool many_pools = false;        // a place has a log for each pool, and not one that belongs to a single pool
-  std::unique_ptr<Place> (*make_place)() = nullptr;
+  bool across_processes = false;        // processes share a log
+  bool many_pools = false;              // a place has a log for each pool, and not one that belongs to a single pool
+  bool pool_tests_with_shards = false;  // every test of a pool also runs on a pool that was created with shards
+  std::function<std::unique_ptr<Place>()> make_place{};
 
-  friend std::ostream& operator<<(std::ostream& out, const Engine& engine) { return out << engine.name; }
+  friend std::ostream& operator<<(std::ostream& out, const TestEngine& engine) { return out << engine.name; }
 };
 
-std::vector<Engine> engines();
-std::vector<Engine> engines_across_processes();
+// Adds an engine to the list below. Made before main() begins, as a constant of the engine's own file.
+struct RegisteredEngine {
+  explicit RegisteredEngine(TestEngine engine);
+};
+
+// In the order of their names.
+std::vector<TestEngine> test_engines();
+std::vector<TestEngine> test_engines_across_processes();
 
 // Each test has a log of its own, in a place of its own.
-class LogConformance : public testing::TestWithParam<Engine> {
+class LogConformance : public testing::TestWithParam<TestEngine> {
  protected:
   std::string url() const { return place_->url(); }
+  std::string fresh_url() const { return place_->fresh_url(); }
   std::unique_ptr<Log> open(bool read_only = false) const;
 
  private:

@@ -9,7 +9,7 @@ namespace {
 class LogShards : public LogConformance {
  protected:
   Result<std::unique_ptr<Log>> open_shard(std::uint32_t index, std::uint32_t count, bool read_only = false) const {
-    return open_log(place(), {.pool = "sharded", .read_only = read_only, .shard = {index, count}});
+    return open_log(fresh_url(), {.pool = "sharded", .read_only = read_only, .shard = {index, count}});
   }
   // All of them, in their order.
   std::vector<std::unique_ptr<Log>> open_all(std::uint32_t count) const {
@@ -21,10 +21,6 @@ class LogShards : public LogConformance {
     }
     return logs;
   }
-
- private:
-  // The place in memory has a log already, of a pool that is whole.
-  std::string place() const { return GetParam().name == "memory" ? url() + "-sharded" : url(); }
 };
 
 TEST_P(LogShards, EachHasEntriesOfItsOwn) {
@@ -106,7 +102,7 @@ TEST_P(LogShards, ThereIsABoundAndAnOrder) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, LogShards, testing::ValuesIn(engines()),
+INSTANTIATE_TEST_SUITE_P(Engines, LogShards, testing::ValuesIn(test_engines()),
                          [](const auto& tested) { return tested.param.name; });
 
 }  // namespace

@@ -6,12 +6,12 @@ namespace tenure::conformance {
 
 namespace {
 
-std::string name_of(const testing::TestParamInfo<Engine>& tested) { return tested.param.name; }
+std::string name_of(const testing::TestParamInfo<TestEngine>& tested) { return tested.param.name; }
 
 }  // namespace
 
-INSTANTIATE_TEST_SUITE_P(Engines, LogConformance, testing::ValuesIn(engines()), name_of);
-INSTANTIATE_TEST_SUITE_P(Engines, LogAcrossProcesses, testing::ValuesIn(engines_across_processes()), name_of);
+INSTANTIATE_TEST_SUITE_P(Engines, LogConformance, testing::ValuesIn(test_engines()), name_of);
+INSTANTIATE_TEST_SUITE_P(Engines, LogAcrossProcesses, testing::ValuesIn(test_engines_across_processes()), name_of);
 // A build without SQLite has no such engine.
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(LogAcrossProcesses);
 

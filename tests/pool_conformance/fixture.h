@@ -96,11 +96,12 @@ class Resident : public Handler {
 };
 
 // The engines with a pool that is whole, and with one that was created with shards. Whoever opens it needs not know.
-std::vector<Engine> pool_engines();
+std::vector<TestEngine> pool_engines();
 
-class PoolConformance : public testing::TestWithParam<Engine> {
+class PoolConformance : public testing::TestWithParam<TestEngine> {
  protected:
   std::string url() const { return place_->url(); }
+  std::string fresh_url() const { return place_->fresh_url(); }
 
   // Quick to retry, and in the tests of one machine never short of a lease.
   static PoolOptions quick() {

@@ -1,5 +1,3 @@
-#include <atomic>
-
 #include "pool_conformance/fixture.h"
 
 namespace tenure::conformance {
@@ -15,50 +13,24 @@ class ShardedPlace final : public Place {
       handles_.push_back(open_log(url(), {.pool = "default", .read_only = false, .shard = {i, kShards}}).value());
     }
   }
-  std::string url() const override { return place_->url(); }
+  std::string url() const override { return place_->fresh_url(); }
 
  private:
   const std::unique_ptr<Place> place_;
   std::vector<std::unique_ptr<Log>> handles_;
 };
 
-// Without the log that a place in memory keeps: its pool would be whole.
-class MemoryShards final : public Place {
- public:
-  std::string url() const override { return "memory:sharded-" + std::to_string(number_); }
-
- private:
-  static int next_number() {
-    static std::atomic<int> last = 0;
-    return ++last;
-  }
-  const int number_ = next_number();
-};
-
-[[maybe_unused]] Engine engine(std::string_view name) {
-  const std::vector<Engine> all = engines();
-  return *std::find_if(all.begin(), all.end(), [&](const Engine& one) { return one.name == name; });
-}
-
 }  // namespace
 
-// The embedded file has its shards in shards_test.cc; here its commits would take most of the time.
-std::vector<Engine> pool_engines() {
-  std::vector<Engine> all = engines();
-  for (Engine sharded : engines()) {
-    if (sharded.name == "memory") {
-      sharded.make_place = []() -> std::unique_ptr<Place> {
-        return std::make_unique<ShardedPlace>(std::make_unique<MemoryShards>());
-      };
-    } else if (sharded.name == "redis") {
-      sharded.make_place = []() -> std::unique_ptr<Place> {
-        return std::make_unique<ShardedPlace>(engine("redis").make_place());
-      };
-    } else {
-      continue;
-    }
-    sharded.name += "_4_shards";
-    all.push_back(std::move(sharded));
+std::vector<TestEngine> pool_engines() {
+  std::vector<TestEngine> all = test_engines();
+  for (TestEngine engine : test_engines()) {
+    if (!engine.pool_tests_with_shards) continue;
+    engine.name += "_4_shards";
+    engine.make_place = [make = engine.make_place]() -> std::unique_ptr<Place> {
+      return std::make_unique<ShardedPlace>(make());
+    };
+    all.push_back(std::move(engine));
   }
   return all;
 }

@@ -25,9 +25,7 @@ class PoolShards : public PoolConformance {
     options.shards = 4;
     return options;
   }
-  Pool sharded(PoolOptions options = four()) const { return Pool("sharded", place(), std::move(options)); }
-  // The place in memory keeps a log, of a pool that is whole.
-  std::string place() const { return GetParam().name == "memory" ? url() + "-sharded" : url(); }
+  Pool sharded(PoolOptions options = four()) const { return Pool("sharded", fresh_url(), std::move(options)); }
 };
 
 TEST_P(PoolShards, EveryKeyHasOneHolderAndAnEpochOfItsOwn) {
@@ -69,14 +67,14 @@ TEST_P(PoolShards, TheirNumberIsThePoolsAndStays) {
   for (const std::uint32_t count : {1U, 3U, 8U}) {
     PoolOptions wrong = quick();
     wrong.shards = count;
-    const Result<Pool> refused = Pool::open("sharded", place(), wrong);
+    const Result<Pool> refused = Pool::open("sharded", fresh_url(), wrong);
     ASSERT_FALSE(refused) << count;
     EXPECT_EQ(refused.error().code, Errc::refused);
     EXPECT_NE(refused.error().message().find("shards=4"), std::string::npos) << refused.error().message();
   }
   PoolOptions wrong = quick();
   wrong.shards = 257;
-  EXPECT_EQ(code_of(Pool::open("sharded", place(), wrong)), Errc::invalid);
+  EXPECT_EQ(code_of(Pool::open("sharded", fresh_url(), wrong)), Errc::invalid);
 }
 
 TEST_P(PoolShards, ListingsComePageByPageFromAll) {
@@ -204,7 +202,8 @@ TEST_P(PoolShards, OneThatTakesLongToEndHoldsTheOthersInPlace) {
     ender.join();
   }
   for (const std::uint32_t shard : {0U, 1U, 3U}) {
-    const auto left = open_log(place(), {.pool = "sharded", .read_only = true, .shard = {shard, shard == 0 ? 0U : 4U}});
+    const auto left =
+        open_log(fresh_url(), {.pool = "sharded", .read_only = true, .shard = {shard, shard == 0 ? 0U : 4U}});
     EXPECT_FALSE(left) << shard;
   }
 }
@@ -271,7 +270,7 @@ TEST_P(PoolShards, AShutdownThatReachedOneShardReachesAll) {
   Pool pool = sharded();
   pool.add_worker([](Job&) { return std::string(); }).value();
   {
-    const auto log = open_log(place(), {.pool = "sharded", .read_only = false, .shard = {2, 4}}).value();
+    const auto log = open_log(fresh_url(), {.pool = "sharded", .read_only = false, .shard = {2, 4}}).value();
     v1::Batch batch;
     batch.set_format(kBatchFormat);
     batch.set_sender(4711);
@@ -307,7 +306,7 @@ TEST_P(PoolShards, WhoLeavesHandsOverItsKeysOfAllShards) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, PoolShards, testing::ValuesIn(engines()), testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Engines, PoolShards, testing::ValuesIn(test_engines()), testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace tenure::conformance

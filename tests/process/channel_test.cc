@@ -9,6 +9,11 @@
 #include <random>
 
 namespace tenure::process {
+
+using net::after;
+using net::Time;
+using net::Wire;
+
 namespace {
 
 constexpr std::chrono::minutes kWhile{5};

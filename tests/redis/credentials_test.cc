@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "log/redis/command.h"
-#include "log/redis/link.h"
+#include "log/redis/connection.h"
 #include "redis/scripted_server.h"
 
 namespace tenure::redis {
@@ -27,7 +27,7 @@ class RedisCredentials : public testing::Test {
   }
   void connect_by(const std::string& url) {
     settings_ = parse_settings(url).value();
-    link_.emplace(
+    connection_.emplace(
         World{loop_, transport_, entropy_, admission_}, settings_, [this] { return Greeting(settings_, {}, {}); },
         [](const Error&) {});
   }
@@ -36,7 +36,7 @@ class RedisCredentials : public testing::Test {
   // Asks until a connection is there to be greeted; the answer is noted.
   void ask() {
     const std::size_t before = transport_.peers.size();
-    link_->send("ask", command({"ONE"}), [this](const Result<Reply>& reply) {
+    connection_->send("ask", command({"ONE"}), [this](const Result<Reply>& reply) {
       answers_.push_back(reply ? "yes" : std::string(to_string(reply.error().code)));
       said_ = reply ? "" : reply.error().context;
     });
@@ -64,7 +64,7 @@ class RedisCredentials : public testing::Test {
   Settings settings_;
   std::vector<std::string> answers_;
   std::string said_;
-  std::optional<Link> link_;
+  std::optional<Connection> connection_;
 };
 
 TEST_F(RedisCredentials, EachConnectionReadsThePasswordAnew) {
@@ -189,8 +189,8 @@ TEST_F(RedisCredentials, AConnectionThatWasLoggedOutIsMadeAnew) {
   connect_by("redis://h:1?password_file=" + path_);
   ask();
   log_in("first");
-  link_->send("ask", command({"TWO"}),
-              [this](const Result<Reply>& reply) { answers_.emplace_back(to_string(reply.error().code)); });
+  connection_->send("ask", command({"TWO"}),
+                    [this](const Result<Reply>& reply) { answers_.emplace_back(to_string(reply.error().code)); });
   loop_.settle();
   server().say("-NOAUTH Authentication required.\r\n");
   EXPECT_EQ(answers_, (std::vector<std::string>{"yes", "unavailable"}));

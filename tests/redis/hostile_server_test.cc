@@ -1,13 +1,13 @@
 // Servers that are none of ours, or are out of their mind: a connection to them ends, in time and without harm.
 
 #include "log/redis/command.h"
-#include "redis/link_stage.h"
+#include "redis/connection_stage.h"
 
 namespace tenure::redis {
 namespace {
 
 using namespace std::chrono_literals;
-using RedisHostile = LinkStage;
+using RedisHostile = ConnectionStage;
 
 TEST_F(RedisHostile, BytesOfAnotherProtocolEndTheConnection) {
   connect_by("redis://h:1");
@@ -35,7 +35,7 @@ TEST_F(RedisHostile, ASentinelThatTalksNonsenseIsNotFollowed) {
         std::string("$60000000\r\n"), std::string("*2\r\n*1\r\n"),
         std::string("-ERR ") + std::string(5000, 'x') + "\r\n"}) {
     connect_by("redis+sentinel://a/main");
-    link().send("ask", command({"ONE"}), [&](const Result<Reply>& reply) {
+    connection().send("ask", command({"ONE"}), [&](const Result<Reply>& reply) {
       answers_.emplace_back(to_string(reply.error().code));
       EXPECT_LT(reply.error().message().size(), 1000U);
     });
@@ -58,7 +58,7 @@ TEST_F(RedisHostile, ARedirectionToNoHostIsNotFollowed) {
     loop_.advance(1s);
     server().accept();
     server().say("-MOVED 7 " + host + ":2\r\n");
-    EXPECT_EQ(server().endpoint.address, (Address{"h", 1}));
+    EXPECT_EQ(server().endpoint.address, (net::Address{"h", 1}));
   }
   EXPECT_EQ(answers_, (Answers(3, "unavailable")));
 }

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/loop.h"
-#include "log/redis/transport.h"
+#include "net/transport.h"
 
 namespace tenure::redis {
 
@@ -53,9 +53,9 @@ class ManualLoop final : public Loop {
 
 // One connection as its server sees it.
 struct Peer {
-  Endpoint endpoint;
-  StreamEvents* events = nullptr;  // null once the client has closed it
-  std::string heard;               // what the client has sent, and take() has not taken
+  net::Endpoint endpoint;
+  net::StreamEvents* events = nullptr;  // null once the client has closed it
+  std::string heard;                    // what the client has sent, and take() has not taken
 
   bool open() const { return events != nullptr; }
   void accept() const { events->opened(); }
@@ -66,9 +66,9 @@ struct Peer {
   std::string take() { return std::exchange(heard, {}); }
 };
 
-class ScriptedTransport final : public Transport {
+class ScriptedTransport final : public net::Transport {
  public:
-  std::unique_ptr<Stream> connect(const Endpoint& endpoint, StreamEvents& events) override {
+  std::unique_ptr<net::Stream> connect(const net::Endpoint& endpoint, net::StreamEvents& events) override {
     peers.push_back(std::make_shared<Peer>(Peer{endpoint, &events, {}}));
     return std::make_unique<PeerStream>(peers.back());
   }
@@ -77,7 +77,7 @@ class ScriptedTransport final : public Transport {
   std::vector<std::shared_ptr<Peer>> peers;
 
  private:
-  class PeerStream final : public Stream {
+  class PeerStream final : public net::Stream {
    public:
     explicit PeerStream(std::shared_ptr<Peer> peer) : peer_(std::move(peer)) {}
     ~PeerStream() override { peer_->events = nullptr; }

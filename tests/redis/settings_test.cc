@@ -22,13 +22,13 @@ Settings good(const std::string& url) {
 
 TEST(RedisSettings, HostPortAndDatabase) {
   const Settings plain = good("redis://cache.example");
-  EXPECT_EQ(plain.addresses, (std::vector<Address>{{"cache.example", 6379}}));
+  EXPECT_EQ(plain.addresses, (std::vector<net::Address>{{"cache.example", 6379}}));
   EXPECT_EQ(plain.database, 0U);
   EXPECT_FALSE(plain.tls.on);
   const Settings full = good("redis://127.0.0.1:7000/3");
-  EXPECT_EQ(full.addresses, (std::vector<Address>{{"127.0.0.1", 7000}}));
+  EXPECT_EQ(full.addresses, (std::vector<net::Address>{{"127.0.0.1", 7000}}));
   EXPECT_EQ(full.database, 3U);
-  EXPECT_EQ(good("redis://[::1]:7000").addresses, (std::vector<Address>{{"::1", 7000}}));
+  EXPECT_EQ(good("redis://[::1]:7000").addresses, (std::vector<net::Address>{{"::1", 7000}}));
   EXPECT_EQ(good("redis://h/?db=4").database, 4U);
 }
 
@@ -108,7 +108,7 @@ TEST_F(RedisSecrets, APipeIsReadOnce) {
 
 TEST(RedisSettings, Sentinels) {
   const Settings settings = good("redis+sentinel://a,b:7001,[::1]/main/2?sentinel_user=watch");
-  EXPECT_EQ(settings.addresses, (std::vector<Address>{{"a", 26379}, {"b", 7001}, {"::1", 26379}}));
+  EXPECT_EQ(settings.addresses, (std::vector<net::Address>{{"a", 26379}, {"b", 7001}, {"::1", 26379}}));
   EXPECT_EQ(settings.service, "main");
   EXPECT_EQ(settings.database, 2U);
   EXPECT_EQ(settings.sentinel_login.user, "watch");

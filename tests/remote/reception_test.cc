@@ -14,13 +14,13 @@ namespace tenure {
 namespace {
 
 using namespace std::chrono_literals;
-using process::after;
+using net::after;
 
 class Reception : public RemoteStage {
  protected:
   // From an address of the loopback of our choice: another host, as far as the server can tell.
-  static exec::Descriptor connect_from(const char* host, const std::string& address) {
-    exec::Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  static Descriptor connect_from(const char* host, const std::string& address) {
+    Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in from{.sin_family = AF_INET, .sin_port = 0, .sin_addr = {}, .sin_zero = {}};
     inet_pton(AF_INET, host, &from.sin_addr);
     EXPECT_EQ(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&from), sizeof from), 0);
@@ -131,7 +131,7 @@ TEST_F(Reception, ASlowReaderLosesItsLeaseInTime) {
   // Not by the channel, which reads while it sends. The answer is as long, and fits into no socket.
   const Bytes request = Bytes("\0\x10\0\1M", 5) + Bytes(1U << 20, 'x');
   for (std::size_t sent = 0; sent < request.size();) {
-    ASSERT_NE(client.wire.wait(process::Wire::kWritable, after(kLong)), 0U);
+    ASSERT_NE(client.wire.wait(net::Wire::kWritable, after(kLong)), 0U);
     sent += static_cast<std::size_t>(std::max<ssize_t>(client.wire.send_some(BytesView(request).substr(sent)), 0));
   }
   EXPECT_TRUE(all_free());

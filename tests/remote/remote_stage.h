@@ -13,8 +13,8 @@
 #include <thread>
 
 #include "log_conformance/temporary_directory.h"
+#include "net/place.h"
 #include "process/channel.h"
-#include "remote/address.h"
 #include "remote/words.h"
 
 namespace tenure {
@@ -61,15 +61,14 @@ class RemoteStage : public ::testing::Test {
   // A client that says what it likes.
   struct Raw {
     explicit Raw(const std::string& address)
-        : Raw(remote::connect_to(*remote::read_place(address), process::after(kLong)).value().socket) {}
-    explicit Raw(exec::Descriptor connected)
-        : socket(std::move(connected)), wire(socket.get()), channel(wire, 1U << 20) {}
+        : Raw(net::connect_to(*net::read_place(address), net::after(kLong)).value().socket) {}
+    explicit Raw(Descriptor connected) : socket(std::move(connected)), wire(socket.get()), channel(wire, 1U << 20) {}
     void say(char kind, BytesView bytes) {
-      EXPECT_TRUE(channel.send(kind, bytes, process::after(kLong)));
-      EXPECT_TRUE(channel.flush(process::after(kLong)));
+      EXPECT_TRUE(channel.send(kind, bytes, net::after(kLong)));
+      EXPECT_TRUE(channel.flush(net::after(kLong)));
     }
     std::string hear(char kind) {
-      const auto frame = channel.receive(process::after(kLong));
+      const auto frame = channel.receive(net::after(kLong));
       if (!frame) return "nothing: " + frame.error().message();
       EXPECT_EQ(frame->kind, kind) << frame->bytes;
       return std::string(frame->bytes);
@@ -80,8 +79,8 @@ class RemoteStage : public ::testing::Test {
     }
     // Whether the server has closed the connection; asks without waiting.
     bool closed() { return channel.take().error().code == Errc::closed; }
-    exec::Descriptor socket;
-    process::SocketWire wire;
+    Descriptor socket;
+    net::SocketWire wire;
     process::Channel channel;
   };
 

@@ -22,7 +22,7 @@ namespace tenure {
 namespace {
 
 using namespace std::chrono_literals;
-using process::after;
+using net::after;
 using Remote = RemoteStage;
 
 TEST_F(Remote, CallsGoToAWorkerUntilItIsGivenBack) {
@@ -169,7 +169,7 @@ TEST_F(Remote, TokensAndAddresses) {
   }
   // One that was left behind by a server that is gone is taken over.
   {
-    const exec::Descriptor left(::socket(AF_UNIX, SOCK_STREAM, 0));
+    const Descriptor left(::socket(AF_UNIX, SOCK_STREAM, 0));
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     std::snprintf(address.sun_path, sizeof address.sun_path, "%s/left", folder.path().c_str());

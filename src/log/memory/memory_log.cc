@@ -219,4 +219,9 @@ Result<std::unique_ptr<Log>> open_memory_log(std::string_view name, const LogOpt
   return std::make_unique<memory::MemoryLog>(std::string(name), std::move(known), std::move(*store));
 }
 
+std::vector<Finding> inspect_memory_log() {
+  return {{"durability", false, "memory: keeps nothing, and is seen by one process only",
+           "use an engine that keeps its log for anything but tests"}};
+}
+
 }  // namespace tenure

@@ -28,11 +28,11 @@ struct AppendLane::Group {
   std::vector<Answer> answers;
 };
 
-AppendLane::AppendLane(const World& world, const Settings& settings, Link& link, History& history, CallAfter call_after,
-                       OnLost on_lost, std::optional<BeatProof> proof)
+AppendLane::AppendLane(const World& world, const Settings& settings, Connection& connection, History& history,
+                       CallAfter call_after, OnLost on_lost, std::optional<BeatProof> proof)
     : world_(world),
       settings_(settings),
-      link_(link),
+      connection_(connection),
       history_(history),
       call_after_(std::move(call_after)),
       on_lost_(std::move(on_lost)),
@@ -75,30 +75,30 @@ void AppendLane::send(Append append, const std::shared_ptr<Group>& group) {
   under_way_bytes_ += append.data.size();
   if (proof_) return send_beat(std::move(append), group);
   const std::uint64_t link = next_link();
-  link_.send(kAppendOperation, append_command(append.data, link),
-             [this, bytes = append.data.size(), link, group, log = history_.id,
-              done = std::move(append.done)](const Result<Reply>& reply) {
-               settle(done, position_of(reply, log), log, link, group);
-               answered(bytes);
-             });
+  connection_.send(kAppendOperation, append_command(append.data, link),
+                   [this, bytes = append.data.size(), link, group, log = history_.id,
+                    done = std::move(append.done)](const Result<Reply>& reply) {
+                     settle(done, position_of(reply, log), log, link, group);
+                     answered(bytes);
+                   });
 }
 
 void AppendLane::send_beat(Append append, const std::shared_ptr<Group>& group) {
   const std::uint64_t link = next_link();
   Bytes command = beat_command(append.data, link);
-  link_.send(kAppendOperation, std::move(command),
-             [this, link, group, log = history_.id, append = std::move(append)](const Result<Reply>& reply) {
-               if (reply && reply->value().text() == "mended") {
-                 offer(append.data, append.done);  // one of the pool's hashes was gone, and is there again
-                 return answered(append.data.size());
-               }
-               const Result<Position> result = position_of(reply, log);
-               settle(append.done, result, log, link, group);
-               answered(append.data.size());
-               if (!result || log != history_.id) return;
-               last_beat_ = {.id = log, .stream = {}, .seen = *result, .link = link, .lost = false};
-               proof_->snapshot_seen(parse_id(reply->value()[1].text()).value_or(0));
-             });
+  connection_.send(kAppendOperation, std::move(command),
+                   [this, link, group, log = history_.id, append = std::move(append)](const Result<Reply>& reply) {
+                     if (reply && reply->value().text() == "mended") {
+                       offer(append.data, append.done);  // one of the pool's hashes was gone, and is there again
+                       return answered(append.data.size());
+                     }
+                     const Result<Position> result = position_of(reply, log);
+                     settle(append.done, result, log, link, group);
+                     answered(append.data.size());
+                     if (!result || log != history_.id) return;
+                     last_beat_ = {.id = log, .stream = {}, .seen = *result, .link = link, .lost = false};
+                     proof_->snapshot_seen(parse_id(reply->value()[1].text()).value_or(0));
+                   });
 }
 
 void AppendLane::settle(Log::AppendDone done, const Result<Position>& result, std::uint64_t log, std::uint64_t link,
@@ -166,7 +166,7 @@ void AppendLane::see(Position position, std::uint64_t log, std::uint64_t link) {
 void AppendLane::wait_for_replicas(const std::shared_ptr<Group>& group) {
   const std::string count = std::to_string(settings_.wait_replicas);
   const std::string patience_ms = std::to_string(to_ms(settings_.timeout));
-  link_.send(
+  connection_.send(
       kAppendOperation, command({"WAIT", count, patience_ms}),
       [this, group](Result<Reply> reply) {
         const bool enough = reply && reply->value().integer() >= std::int64_t{settings_.wait_replicas};

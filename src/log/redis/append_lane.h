@@ -14,9 +14,9 @@
 
 #include "log/log.h"
 #include "log/open.h"
+#include "log/redis/connection.h"
 #include "log/redis/history.h"
 #include "log/redis/keys.h"
-#include "log/redis/link.h"
 
 namespace tenure::redis {
 
@@ -39,8 +39,8 @@ class AppendLane {
   // Called when an append shows that history was lost, before it is answered so.
   using OnLost = std::function<void(const Error&)>;
 
-  AppendLane(const World& world, const Settings& settings, Link& link, History& history, CallAfter call_after,
-             OnLost on_lost, std::optional<BeatProof> proof = std::nullopt);
+  AppendLane(const World& world, const Settings& settings, Connection& connection, History& history,
+             CallAfter call_after, OnLost on_lost, std::optional<BeatProof> proof = std::nullopt);
 
   void offer(Bytes data, Log::AppendDone done);
   // Answers what was not sent yet.
@@ -71,7 +71,7 @@ class AppendLane {
 
   const World world_;
   const Settings& settings_;
-  Link& link_;
+  Connection& connection_;
   History& history_;
   const CallAfter call_after_;
   const OnLost on_lost_;

@@ -17,8 +17,8 @@ constexpr Nanos kLoadPause = std::chrono::milliseconds(120);
 
 std::vector<const Script*> all_scripts() {
   const Scripts& scripts = Scripts::get();
-  return {&scripts.create, &scripts.bear,   &scripts.renew, &scripts.look,
-          &scripts.probe,  &scripts.commit, &scripts.trim,  &scripts.remove};
+  return {&scripts.create, &scripts.create_stream, &scripts.renew, &scripts.look,
+          &scripts.probe,  &scripts.commit,        &scripts.trim,  &scripts.remove};
 }
 
 // To load has no effect to be in doubt of. And it begins anew with whatever there is: a connection that was about to
@@ -36,19 +36,19 @@ Core::Core(const World& world, const Settings& settings, const LogOptions& optio
       call_after_(call_after),
       options_(options),
       keys_(options.pool, options.shard.index),
-      data_link_(
+      data_connection_(
           world, settings, [this] { return greet(all_scripts()); }, [this](const Error& error) { lose(error); }),
-      beat_link_(
+      beat_connection_(
           world, settings, [this] { return greet({&Scripts::get().probe, &Scripts::get().beat}); },
           [this](const Error& error) { lose(error); }),
-      tail_link_(
+      tail_connection_(
           world, settings, [this] { return greet({&Scripts::get().probe, &Scripts::get().mark}); },
           [this](const Error& error) { lose(error); }),
-      data_(world, settings, data_link_, history_, call_after, [this](const Error& error) { lose(error); }),
+      data_(world, settings, data_connection_, history_, call_after, [this](const Error& error) { lose(error); }),
       beats_(
-          world, settings, beat_link_, history_, call_after, [this](const Error& error) { lose(error); },
+          world, settings, beat_connection_, history_, call_after, [this](const Error& error) { lose(error); },
           BeatProof{keys_, options_, [this](Position stored) { tell_snapshot(stored); }}),
-      tail_(world, settings, keys_, tail_link_, history_, options.read_only ? 0 : settings.wait_replicas,
+      tail_(world, settings, keys_, tail_connection_, history_, options.read_only ? 0 : settings.wait_replicas,
             [this](const Error& error) { lose(error); }),
       load_retry_(world.loop) {}
 
@@ -73,7 +73,7 @@ void Core::open(Done done) {
 }
 
 void Core::find(FindLog::Done done) {
-  std::make_shared<FindLog>(world_, settings_, options_, keys_, data_link_, std::move(done))->run();
+  std::make_shared<FindLog>(world_, settings_, options_, keys_, data_connection_, std::move(done))->run();
 }
 
 void Core::enter(const Overview& overview) {
@@ -98,7 +98,7 @@ void Core::try_load(SnapshotDone done, int tries) {
       loaded(found);
       done(**std::move(snapshot));
     };
-    std::make_shared<LoadChunks>(keys_, data_link_, *overview, take)->run();
+    std::make_shared<LoadChunks>(keys_, data_connection_, *overview, take)->run();
   });
 }
 
@@ -121,14 +121,15 @@ void Core::loaded(const Overview& overview) {
   if (!history_.lost) return;
   enter(overview);
   const Error anew{Errc::unavailable, "redis log", "the handle begins anew"};
-  beat_link_.drop(anew);
-  tail_link_.drop(anew);
+  beat_connection_.drop(anew);
+  tail_connection_.drop(anew);
 }
 
 void Core::store_snapshot(std::uint64_t log, Snapshot snapshot, Done done) {
   if (const Status known = check_history(); !known) return done(known);
   std::string tag = to_hex(world_.entropy.id());
-  std::make_shared<StoreSnapshot>(keys_, data_link_, log, std::move(tag), std::move(snapshot), std::move(done))->run();
+  std::make_shared<StoreSnapshot>(keys_, data_connection_, log, std::move(tag), std::move(snapshot), std::move(done))
+      ->run();
 }
 
 void Core::trim(Position before, Done done) {
@@ -137,12 +138,12 @@ void Core::trim(Position before, Done done) {
   const std::string position = id_of(before);
   const std::array<std::string_view, 3> keys = {history_.stream, keys_.meta, keys_.head};
   const std::array<std::string_view, 2> arguments = {id, position};
-  data_link_.send("trim", call(Scripts::get().trim, keys, arguments),
-                  [this, before, done = std::move(done)](const Result<Reply>& reply) {
-                    if (!reply) return done(Failure(reply.error()));
-                    if (reply->value().integer() != 0) return done(Status());
-                    trim(before, done);
-                  });
+  data_connection_.send("trim", call(Scripts::get().trim, keys, arguments),
+                        [this, before, done = std::move(done)](const Result<Reply>& reply) {
+                          if (!reply) return done(Failure(reply.error()));
+                          if (reply->value().integer() != 0) return done(Status());
+                          trim(before, done);
+                        });
 }
 
 void Core::remove(Done done) {
@@ -150,12 +151,12 @@ void Core::remove(Done done) {
   const std::string id = to_hex(history_.id);
   const std::array<std::string_view, 3> keys = {history_.stream, keys_.meta, keys_.head};
   const std::array<std::string_view, 1> arguments = {id};
-  data_link_.send("remove", call(Scripts::get().remove, keys, arguments),
-                  [this, done = std::move(done)](const Result<Reply>& reply) {
-                    if (!reply) return done(Failure(reply.error()));
-                    lose({Errc::lost_history, "redis log", settings_.shown + ": the pool was removed"});
-                    done(Status());
-                  });
+  data_connection_.send("remove", call(Scripts::get().remove, keys, arguments),
+                        [this, done = std::move(done)](const Result<Reply>& reply) {
+                          if (!reply) return done(Failure(reply.error()));
+                          lose({Errc::lost_history, "redis log", settings_.shown + ": the pool was removed"});
+                          done(Status());
+                        });
 }
 
 void Core::lose(const Error& error) {
@@ -164,7 +165,8 @@ void Core::lose(const Error& error) {
   data_.lose(error);
   beats_.lose(error);
   // What waits for a connection would get into a log whose proof is no longer asked for.
-  for (Link* const link : {&data_link_, &beat_link_}) link->revoke(kAppendOperation, error);
+  for (Connection* const connection : {&data_connection_, &beat_connection_})
+    connection->revoke(kAppendOperation, error);
   tail_.lose(error);
 }
 

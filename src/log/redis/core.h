@@ -14,10 +14,10 @@
 #include "log/log.h"
 #include "log/open.h"
 #include "log/redis/append_lane.h"
+#include "log/redis/connection.h"
 #include "log/redis/find_log.h"
 #include "log/redis/history.h"
 #include "log/redis/keys.h"
-#include "log/redis/link.h"
 #include "log/redis/snapshots.h"
 #include "log/redis/tail.h"
 
@@ -63,9 +63,9 @@ class Core {
   LogOptions options_;  // the number of shards as the log has it, once it is open
   const Keys keys_;
   History history_;
-  Link data_link_;
-  Link beat_link_;
-  Link tail_link_;
+  Connection data_connection_;
+  Connection beat_connection_;
+  Connection tail_connection_;
   AppendLane data_;
   AppendLane beats_;
   Tail tail_;

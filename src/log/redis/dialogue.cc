@@ -23,7 +23,7 @@ Error login_error(Value reply, const std::string& place) {
 }
 
 // MOVED SLOT HOST:PORT
-std::optional<Address> parse_moved(std::string_view reply) {
+std::optional<net::Address> parse_moved(std::string_view reply) {
   if (!reply.starts_with("MOVED ")) return std::nullopt;
   const std::string_view address = reply.substr(reply.rfind(' ') + 1);
   const std::size_t colon = address.rfind(':');
@@ -32,7 +32,7 @@ std::optional<Address> parse_moved(std::string_view reply) {
   std::uint16_t port = 0;
   const auto [end, error] = std::from_chars(port_text.data(), port_text.data() + port_text.size(), port);
   if (error != std::errc() || end != port_text.data() + port_text.size() || port == 0) return std::nullopt;
-  return Address{std::string(address.substr(0, colon)), port};
+  return net::Address{std::string(address.substr(0, colon)), port};
 }
 
 }  // namespace
@@ -81,18 +81,18 @@ Bytes Question::commands(const Login& login) const {
   return login_ ? login_command(login) + question : question;
 }
 
-Result<std::optional<Address>> Question::take(Value reply) {
+Result<std::optional<net::Address>> Question::take(Value reply) {
   if (login_) {
     login_ = false;
     if (reply.is_error()) return Failure(login_error(reply, place_));
-    return std::optional<Address>();
+    return std::optional<net::Address>();
   }
   if (reply.is_error()) return Failure(judge(reply.text(), "ask sentinel", place_).error);
   const std::uint64_t port = reply[1].number();
   if (!is_host(reply[0].text()) || port == 0 || port > UINT16_MAX) {
     return fail(Errc::unavailable, "redis ask sentinel", place_ + ": no sentinel knows the service");
   }
-  return std::optional<Address>(Address{std::string(reply[0].text()), static_cast<std::uint16_t>(port)});
+  return std::optional<net::Address>(net::Address{std::string(reply[0].text()), static_cast<std::uint16_t>(port)});
 }
 
 }  // namespace tenure::redis

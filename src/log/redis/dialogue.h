@@ -25,7 +25,7 @@ class Greeting {
   // True with the last reply. An error ends the connection; Errc::lost_history is the proof's.
   Result<bool> take(Value reply);
   // Where the cluster keeps the pool, after an error that says so. The host is empty where it is the same.
-  const std::optional<Address>& moved_to() const { return moved_to_; }
+  const std::optional<net::Address>& moved_to() const { return moved_to_; }
 
  private:
   enum class Step { login, select, role, script, proof };
@@ -36,7 +36,7 @@ class Greeting {
   std::vector<Step> steps_;
   Bytes commands_;  // but for the login
   std::size_t taken_ = 0;
-  std::optional<Address> moved_to_;
+  std::optional<net::Address> moved_to_;
 };
 
 // To a sentinel: log in, ask for the address of the service's master.
@@ -46,7 +46,7 @@ class Question {
 
   Bytes commands(const Login& login) const;
   // The address with the last reply.
-  Result<std::optional<Address>> take(Value reply);
+  Result<std::optional<net::Address>> take(Value reply);
 
  private:
   const std::string place_;

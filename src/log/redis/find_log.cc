@@ -20,9 +20,14 @@ constexpr Nanos kTornPause = std::chrono::milliseconds(250);
 
 }  // namespace
 
-FindLog::FindLog(const World& world, const Settings& settings, const LogOptions& options, const Keys& keys, Link& link,
-                 Done done)
-    : world_(world), settings_(settings), options_(options), keys_(keys), link_(link), done_(std::move(done)) {}
+FindLog::FindLog(const World& world, const Settings& settings, const LogOptions& options, const Keys& keys,
+                 Connection& connection, Done done)
+    : world_(world),
+      settings_(settings),
+      options_(options),
+      keys_(keys),
+      connection_(connection),
+      done_(std::move(done)) {}
 
 void FindLog::run() {
   if (++tries_ > kTriesMax)
@@ -44,7 +49,7 @@ void FindLog::take_meta(Value meta) {
     return refuse(Errc::corrupt, "the pool's keys are damaged: restore a backup, or delete them");
   }
   if (meta[3].text() == meta[2].text()) return look();
-  if (!options_.read_only) return bear();
+  if (!options_.read_only) return create_stream();
   refuse(Errc::unavailable, "the log is just being created");
 }
 
@@ -83,12 +88,13 @@ void FindLog::create() {
   ask(call(Scripts::get().create, keys, arguments), [this](Value) { run(); });
 }
 
-void FindLog::bear() {
+void FindLog::create_stream() {
   const std::string log = keys_.log(overview_.id);
   const std::string id = to_hex(overview_.id);
   const std::array<std::string_view, 3> keys = {log, keys_.meta, keys_.head};
   const std::array<std::string_view, 1> arguments = {id};
-  ask(call(Scripts::get().bear, keys, arguments), [this](Value born) { born.integer() == 0 ? bear() : look(); });
+  ask(call(Scripts::get().create_stream, keys, arguments),
+      [this](Value born) { born.integer() == 0 ? create_stream() : look(); });
 }
 
 void FindLog::look() {
@@ -143,12 +149,12 @@ void FindLog::renew() {
 
 // Between two questions the log may have been removed: then one begins anew.
 void FindLog::ask(Bytes command, std::function<void(Value)> take) {
-  link_.send("open", std::move(command),
-             [self = shared_from_this(), take = std::move(take)](const Result<Reply>& reply) {
-               if (reply) return take(reply->value());
-               if (reply.error().code == Errc::lost_history) return self->run();
-               self->done_(Failure(reply.error()));
-             });
+  connection_.send("open", std::move(command),
+                   [self = shared_from_this(), take = std::move(take)](const Result<Reply>& reply) {
+                     if (reply) return take(reply->value());
+                     if (reply.error().code == Errc::lost_history) return self->run();
+                     self->done_(Failure(reply.error()));
+                   });
 }
 
 void FindLog::refuse(Errc code, const std::string& what) {

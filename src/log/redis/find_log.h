@@ -7,7 +7,7 @@
 // another one: whoever opens the log meanwhile waits for some seconds before it is refused.
 //
 //   what is in meta? ── nothing ──▶ create ──▶ (again)
-//          └── a log ──▶ is there a stream? ── not yet ──▶ bear
+//          └── a log ──▶ is there a stream? ── not yet ──▶ create stream
 //                              └──▶ look ── it is gone, and with it all there was ──▶ renew ──▶ (again)
 
 #include <functional>
@@ -15,8 +15,8 @@
 #include <string>
 
 #include "log/open.h"
+#include "log/redis/connection.h"
 #include "log/redis/keys.h"
-#include "log/redis/link.h"
 
 namespace tenure::redis {
 
@@ -31,20 +31,20 @@ struct Overview {
   std::string tag;
 };
 
-// Belongs to the loop, holds itself while it is at work, and goes with the link.
+// Belongs to the loop, holds itself while it is at work, and goes with the connection.
 class FindLog : public std::enable_shared_from_this<FindLog> {
  public:
   using Done = std::function<void(Result<Overview>)>;
 
-  FindLog(const World& world, const Settings& settings, const LogOptions& options, const Keys& keys, Link& link,
-          Done done);
+  FindLog(const World& world, const Settings& settings, const LogOptions& options, const Keys& keys,
+          Connection& connection, Done done);
   void run();
 
  private:
   void take_meta(Value meta);
   Status check(Value meta) const;
   void create();
-  void bear();
+  void create_stream();
   void look();
   void take_look(Value found);
   void wait_for_mending();
@@ -58,7 +58,7 @@ class FindLog : public std::enable_shared_from_this<FindLog> {
   const Settings& settings_;
   const LogOptions options_;
   const Keys& keys_;
-  Link& link_;
+  Connection& connection_;
   const Done done_;
   Overview overview_;
   int tries_ = 0;

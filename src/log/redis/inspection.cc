@@ -7,10 +7,10 @@
 
 #include "base/entropy.h"
 #include "log/redis/command.h"
+#include "log/redis/connection.h"
 #include "log/redis/keys.h"
-#include "log/redis/link.h"
-#include "log/redis/reactor.h"
 #include "log/redis/rights.h"
+#include "net/reactor.h"
 
 namespace tenure::redis {
 namespace {
@@ -18,9 +18,9 @@ namespace {
 // A connection that is asked one thing after another, and waited for.
 class Interview {
  public:
-  Interview(const Settings& settings, std::unique_ptr<Reactor> reactor)
+  Interview(const Settings& settings, std::unique_ptr<net::Reactor> reactor)
       : reactor_(std::move(reactor)),
-        link_(
+        connection_(
             World{*reactor_, *reactor_, entropy_, admission_}, settings,
             [&settings] { return Greeting(settings, {}, {}); }, [](const Error&) {}) {}
   ~Interview() { reactor_->close(); }
@@ -31,16 +31,16 @@ class Interview {
     auto answer = std::make_shared<std::promise<Result<Reply>>>();
     std::future<Result<Reply>> answered = answer->get_future();
     reactor_->post([this, bytes = command(words), answer] {
-      link_.send("inspect", bytes, [answer](Result<Reply> reply) { answer->set_value(std::move(reply)); });
+      connection_.send("inspect", bytes, [answer](Result<Reply> reply) { answer->set_value(std::move(reply)); });
     });
-    return answered.get();  // a link answers in any case
+    return answered.get();  // a connection answers in any case
   }
 
  private:
   SystemEntropy entropy_;
   Admission admission_;
-  const std::unique_ptr<Reactor> reactor_;
-  Link link_;  // used on the reactor's thread, and after that has ended
+  const std::unique_ptr<net::Reactor> reactor_;
+  Connection connection_;  // used on the reactor's thread, and after that has ended
 };
 
 // The value in INFO's lines of NAME:VALUE.
@@ -98,7 +98,7 @@ std::optional<Finding> rights(Interview& interview, const Keys& keys) {
 std::vector<Finding> inspect(std::string_view url, const LogOptions& options) {
   const auto settings = parse_settings(url);
   if (!settings) return {};
-  auto reactor = Reactor::start(settings->tls);
+  auto reactor = net::Reactor::start(settings->tls);
   if (!reactor) return {};
   Interview interview(*settings, *std::move(reactor));
   ServerFacts facts;

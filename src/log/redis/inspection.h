@@ -2,10 +2,13 @@
 
 // A look at a Redis server: its version, what it keeps and when, what it drops, who follows it, and what the user may.
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "log/inspect.h"
+#include "log/finding.h"
+#include "log/open.h"
 
 namespace tenure::redis {
 

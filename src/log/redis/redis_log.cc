@@ -7,8 +7,8 @@
 
 #include "base/entropy.h"
 #include "log/redis/core.h"
-#include "log/redis/reactor.h"
 #include "log/snapshot_buffer.h"
+#include "net/reactor.h"
 
 namespace tenure {
 namespace redis {
@@ -24,15 +24,72 @@ constexpr std::size_t kLaneEntriesMax = 1U << 18;
 // An append up to this size may be sent by the thread that brings it.
 constexpr std::size_t kOwnHandsBytesMax = 4U << 10;
 
-// What a handle consists of; shared with the snapshot writers that it gave out, which may outlive it.
-class Body : public std::enable_shared_from_this<Body> {
+// Asks for changes of a log. A snapshot writer has one, too, and may outlive the log: what it asks for then is dropped,
+// since the reactor is closed.
+class Changes {
  public:
-  Body(Settings settings, LogOptions options, std::unique_ptr<Reactor> reactor)
+  Changes(std::shared_ptr<net::Reactor> reactor, Core& core, bool read_only)
+      : reactor_(std::move(reactor)), core_(core), read_only_(read_only) {}
+
+  // A read-only handle is refused.
+  void ask(Done done, std::function<void(Core&, Done)> what) const {
+    if (read_only_) return refuse(fail(Errc::refused, "redis log", "the log was opened read-only"), std::move(done));
+    reactor_->post([reactor = reactor_.get(), &core = core_, what = std::move(what), done = std::move(done)]() mutable {
+      what(core, [reactor, done = std::move(done)](const Status& status) {
+        reactor->call_after([done, status] { done(status); });
+      });
+    });
+  }
+
+  void refuse(Status status, Done done) const {
+    call([done = std::move(done), status = std::move(status)] { done(status); });
+  }
+
+  // From any thread: outside the call that it answers.
+  void call(std::function<void()> callback) const {
+    reactor_->post([reactor = reactor_.get(), callback = std::move(callback)]() mutable {
+      reactor->call_after(std::move(callback));
+    });
+  }
+
+ private:
+  const std::shared_ptr<net::Reactor> reactor_;
+  Core& core_;  // until the reactor is closed
+  const bool read_only_;
+};
+
+class RedisSnapshotWriter final : public SnapshotWriter {
+ public:
+  RedisSnapshotWriter(Cursor at, std::uint64_t log, Changes changes)
+      : log_(log), changes_(std::move(changes)), buffer_(at) {}
+
+  void add(Bytes chunk) override { buffer_.add(std::move(chunk)); }
+
+  void commit(Done done) override {
+    Result<Snapshot> taken = buffer_.take("redis snapshot");
+    if (!taken) return changes_.refuse(Failure(taken.error()), std::move(done));
+    auto snapshot = std::make_shared<Snapshot>(*std::move(taken));
+    changes_.ask(std::move(done), [log = log_, snapshot](Core& core, Done stored) {
+      core.store_snapshot(log, std::move(*snapshot), std::move(stored));
+    });
+  }
+
+ private:
+  const std::uint64_t log_;
+  const Changes changes_;
+  SnapshotBuffer buffer_;
+};
+
+class RedisLog final : public Log {
+ public:
+  RedisLog(Settings settings, LogOptions options, std::shared_ptr<net::Reactor> reactor)
       : settings_(std::move(settings)),
         options_(std::move(options)),
         reactor_(std::move(reactor)),
         core_(std::make_unique<Core>(World{*reactor_, *reactor_, entropy_, admission_}, settings_, options_,
-                                     [this](std::function<void()> call) { reactor_->call_after(std::move(call)); })) {}
+                                     [this](std::function<void()> call) { reactor_->call_after(std::move(call)); })),
+        changes_(reactor_, *core_, options_.read_only) {}
+  ~RedisLog() override { close(); }
 
   Status open() {
     auto answer = std::make_shared<std::promise<Status>>();
@@ -44,12 +101,12 @@ class Body : public std::enable_shared_from_this<Body> {
         answer->set_value(std::move(status));
       });
     });
-    return opened.get();  // a link answers in any case
+    return opened.get();  // a connection answers in any case
   }
 
-  void append(Lane lane, Bytes data, Log::AppendDone done) {
+  void append(Lane lane, Bytes data, AppendDone done) override {
     if (Status allowed = may_append(lane, data.size()); !allowed) {
-      return call([done = std::move(done), error = allowed.error()] { done(Failure(error)); });
+      return changes_.call([done = std::move(done), error = allowed.error()] { done(Failure(error)); });
     }
     Load& load = loads_[static_cast<std::size_t>(lane)];
     const std::size_t bytes = data.size();
@@ -69,7 +126,7 @@ class Body : public std::enable_shared_from_this<Body> {
   }
 
   // What comes is handed over outside the turn: a node applies it right there, and a beat can leave meanwhile.
-  void read(Cursor after, Log::ReadDone done) {
+  void read(Cursor after, ReadDone done) override {
     reactor_->post([this, after, done = std::move(done)]() mutable {
       core_->read(after, [this, done = std::move(done)](Result<std::vector<Entry>> entries) mutable {
         reactor_->call_after(
@@ -78,7 +135,7 @@ class Body : public std::enable_shared_from_this<Body> {
     });
   }
 
-  void load_snapshot(std::function<void(Result<Snapshot>)> done) {
+  void load_snapshot(std::function<void(Result<Snapshot>)> done) override {
     reactor_->post([this, done = std::move(done)]() mutable {
       core_->load_snapshot([this, done = std::move(done)](Result<Snapshot> snapshot) {
         log_id_ = core_->log_id();
@@ -88,45 +145,35 @@ class Body : public std::enable_shared_from_this<Body> {
     });
   }
 
-  void watch_snapshot(Log::SnapshotSeen seen) {
+  std::unique_ptr<SnapshotWriter> begin_snapshot(Cursor at) override {
+    return std::make_unique<RedisSnapshotWriter>(at, log_id_, changes_);
+  }
+
+  void watch_snapshot(SnapshotSeen seen) override {
     reactor_->post([this, seen = std::move(seen)]() mutable { core_->watch_snapshot(std::move(seen)); });
   }
 
-  // A change that a read-only handle is refused.
-  void change(Done done, std::function<void(Core&, Done)> what) {
-    if (options_.read_only) {
-      return refuse(fail(Errc::refused, "redis log", "the log was opened read-only"), std::move(done));
-    }
-    reactor_->post([this, what = std::move(what), done = std::move(done)]() mutable {
-      what(*core_, [this, done = std::move(done)](const Status& status) {
-        reactor_->call_after([done, status] { done(status); });
-      });
-    });
+  void trim(Position before, Done done) override {
+    changes_.ask(std::move(done), [before](Core& core, Done trimmed) { core.trim(before, std::move(trimmed)); });
   }
 
-  void refuse(Status status, Done done) {
-    call([done = std::move(done), status = std::move(status)] { done(status); });
+  void remove(Done done) override {
+    changes_.ask(std::move(done), [](Core& core, Done removed) { core.remove(std::move(removed)); });
   }
-
-  std::uint64_t log_id() const { return log_id_; }
-  std::uint32_t shards() const { return shards_; }
 
   // A callback that is running may be about to append: what it brings then is destroyed.
-  void close() {
+  void close() override {
     reactor_->close();
     std::call_once(closing_, [this] { core_.reset(); });
   }
+
+  std::uint32_t shards() const override { return shards_; }
 
  private:
   struct Load {
     std::atomic<std::size_t> bytes = 0;
     std::atomic<std::size_t> entries = 0;
   };
-
-  // From any thread: outside the call that it answers.
-  void call(std::function<void()> callback) {
-    reactor_->post([this, callback = std::move(callback)]() mutable { reactor_->call_after(std::move(callback)); });
-  }
 
   Status may_append(Lane lane, std::size_t bytes) const {
     if (options_.read_only) return fail(Errc::refused, "redis append", "the log was opened read-only");
@@ -145,65 +192,10 @@ class Body : public std::enable_shared_from_this<Body> {
   std::array<Load, 2> loads_;  // by lane
   std::atomic<std::uint64_t> log_id_ = 0;
   std::atomic<std::uint32_t> shards_ = 1;
-  const std::unique_ptr<Reactor> reactor_;
+  const std::shared_ptr<net::Reactor> reactor_;
   std::unique_ptr<Core> core_;  // used on the reactor's thread, and after that has ended
+  const Changes changes_;
   std::once_flag closing_;
-};
-
-class RedisSnapshotWriter final : public SnapshotWriter {
- public:
-  RedisSnapshotWriter(Cursor at, std::shared_ptr<Body> body)
-      : body_(std::move(body)), log_(body_->log_id()), buffer_(at) {}
-
-  void add(Bytes chunk) override { buffer_.add(std::move(chunk)); }
-
-  void commit(Done done) override {
-    Result<Snapshot> taken = buffer_.take("redis snapshot");
-    if (!taken) return body_->refuse(Failure(taken.error()), std::move(done));
-    auto snapshot = std::make_shared<Snapshot>(*std::move(taken));
-    body_->change(std::move(done), [log = log_, snapshot](Core& core, Done stored) {
-      core.store_snapshot(log, std::move(*snapshot), std::move(stored));
-    });
-  }
-
- private:
-  const std::shared_ptr<Body> body_;
-  const std::uint64_t log_;
-  SnapshotBuffer buffer_;
-};
-
-class RedisLog final : public Log {
- public:
-  explicit RedisLog(std::shared_ptr<Body> body) : body_(std::move(body)) {}
-  ~RedisLog() override { close(); }
-
-  void append(Lane lane, Bytes data, AppendDone done) override {
-    body_->append(lane, std::move(data), std::move(done));
-  }
-
-  void read(Cursor after, ReadDone done) override { body_->read(after, std::move(done)); }
-
-  void load_snapshot(std::function<void(Result<Snapshot>)> done) override { body_->load_snapshot(std::move(done)); }
-
-  std::unique_ptr<SnapshotWriter> begin_snapshot(Cursor at) override {
-    return std::make_unique<RedisSnapshotWriter>(at, body_);
-  }
-
-  void watch_snapshot(SnapshotSeen seen) override { body_->watch_snapshot(std::move(seen)); }
-
-  void trim(Position before, Done done) override {
-    body_->change(std::move(done), [before](Core& core, Done trimmed) { core.trim(before, std::move(trimmed)); });
-  }
-
-  void remove(Done done) override {
-    body_->change(std::move(done), [](Core& core, Done removed) { core.remove(std::move(removed)); });
-  }
-
-  void close() override { body_->close(); }
-  std::uint32_t shards() const override { return body_->shards(); }
-
- private:
-  const std::shared_ptr<Body> body_;
 };
 
 }  // namespace
@@ -213,15 +205,11 @@ Result<std::unique_ptr<Log>> open_redis_log(std::string_view url, const LogOptio
   using namespace redis;
   auto settings = parse_settings(url);
   if (!settings) return Failure(settings.error());
-  auto reactor = Reactor::start(settings->tls, options.warn);
+  auto reactor = net::Reactor::start(settings->tls, options.warn);
   if (!reactor) return Failure(reactor.error());
-  auto body = std::make_shared<Body>(*std::move(settings), options, *std::move(reactor));
-  const Status opened = body->open();
-  if (!opened) {
-    body->close();
-    return Failure(opened.error());
-  }
-  return std::make_unique<RedisLog>(std::move(body));
+  auto log = std::make_unique<RedisLog>(*std::move(settings), options, *std::move(reactor));
+  if (Status opened = log->open(); !opened) return Failure(opened.error());
+  return log;
 }
 
 }  // namespace tenure

@@ -73,7 +73,7 @@ if meta_gone then return bad('AGAIN', KEYS[2] .. ' is gone; a member that beats 
 )";
 
 // An entry that does not stay makes an empty stream, whose count of entries added is one.
-constexpr std::string_view kBear = R"(
+constexpr std::string_view kCreateStream = R"(
 local log, meta, head = KEYS[1], KEYS[2], KEYS[3]
 local m = redis.call('HMGET', meta, 'born', 'pool', 'shard', 'shards')
 if m[1] == ARGV[1] then return 1 end
@@ -217,7 +217,7 @@ const Scripts& Scripts::get() {
     return Script(std::string(kTools).append(kSameLog).append(kWithMeta).append(body));
   };
   static const Scripts* const scripts = new Scripts{.create = Script(std::string(kTools).append(kCreate)),
-                                                    .bear = with_meta(kBear),
+                                                    .create_stream = with_meta(kCreateStream),
                                                     .renew = with_meta(kRenew),
                                                     .look = with_meta(kLook),
                                                     .probe = in_same_log(kProbe),

@@ -55,7 +55,8 @@ struct Script {
 // All of them, made on first use. Positions are written as the ids of their entries.
 struct Scripts {
   Script create;  // meta head     | pool id shard shards  -> 1; or 0 where there is a log
-  Script bear;    // log meta head | id                    -> 1 once the stream and both hashes are there; 0: call again
+  // log meta head | id  -> 1 once the stream and both hashes are there; 0: call again
+  Script create_stream;
   Script renew;   // log meta head | id new_id             gives a log whose stream is gone, and nothing else, a new id
   Script look;    // log meta head | id -> last link position hash chunks tag; or 'gone' where the stream is,
                   //                 or 'torn' where entries are gone that no snapshot covers

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <optional>
 
+#include "log/redis/schemes.h"
+
 namespace tenure::redis {
 namespace {
 
@@ -18,20 +20,6 @@ constexpr std::uint32_t kReplicasMax = 64;
 constexpr std::uint32_t kTimeoutMsMin = 50;
 constexpr std::uint32_t kTimeoutMsMax = 600'000;
 constexpr std::uint32_t kPatienceSecondsMax = 86'400;
-
-struct Scheme {
-  std::string_view name;
-  bool tls = false;
-  bool sentinel = false;
-  bool socket = false;
-};
-
-constexpr std::array<Scheme, 6> kSchemes = {{{.name = "redis"},
-                                             {.name = "rediss", .tls = true},
-                                             {.name = "redis+sentinel", .sentinel = true},
-                                             {.name = "rediss+sentinel", .tls = true, .sentinel = true},
-                                             {.name = "redis+unix", .socket = true},
-                                             {.name = "unix", .socket = true}}};
 
 Failure invalid(std::string context) { return fail(Errc::invalid, "redis open", std::move(context)); }
 
@@ -78,8 +66,8 @@ Status take_login(std::string_view text, Login& login) {
 }
 
 // What stands in the authority is not repeated in an error: after a mistyped URL it may be a part of the password.
-Result<Address> parse_address(std::string_view text, std::uint16_t port) {
-  Address address{.host = "", .port = port};
+Result<net::Address> parse_address(std::string_view text, std::uint16_t port) {
+  net::Address address{.host = "", .port = port};
   std::string_view rest;
   if (text.starts_with('[')) {
     const std::size_t end = text.find(']');
@@ -251,7 +239,7 @@ Status check(const Settings& settings) {
   if (!settings.login.user.empty() && !settings.login.given()) {
     return invalid("a user without a password: write USER:PASSWORD@, add password_file, or leave the user out");
   }
-  const Tls& tls = settings.tls;
+  const net::TlsOptions& tls = settings.tls;
   const bool tls_options = !tls.ca_file.empty() || !tls.cert_file.empty() || !tls.key_file.empty() ||
                            !tls.server_name.empty() || !tls.verify;
   if (tls_options && !tls.on) return invalid("options of TLS are for rediss://");
@@ -265,8 +253,6 @@ bool is_host(std::string_view text) {
   const auto fits = [](char c) { return static_cast<unsigned char>(c) > ' ' && c != '\x7f' && c != '%' && c != '@'; };
   return !text.empty() && text.size() <= kHostBytesMax && std::all_of(text.begin(), text.end(), fits);
 }
-
-bool is_redis_url(std::string_view url) { return scheme_of(url) != nullptr; }
 
 Result<Settings> parse_settings(std::string_view url) {
   const Scheme* const scheme = scheme_of(url);

@@ -26,32 +26,17 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "log/redis/login.h"
+#include "net/endpoint.h"
 
 namespace tenure::redis {
 
-struct Address {
-  std::string host;  // a name, an IPv4 address, or an IPv6 address without brackets
-  std::uint16_t port = 0;
-
-  friend bool operator==(const Address&, const Address&) = default;
-};
-
-struct Tls {
-  bool on = false;
-  bool verify = true;       // the certificate's chain, and that it is the host's
-  std::string ca_file;      // empty: what the system trusts
-  std::string cert_file;    // the client's own
-  std::string key_file;     // empty: it lies in cert_file
-  std::string server_name;  // empty: the host of the URL
-};
-
 struct Settings {
-  std::vector<Address> addresses;  // the server, or the sentinels; empty for a socket
+  std::vector<net::Address> addresses;  // the server, or the sentinels; empty for a socket
   std::string socket_path;
   std::string service;  // not empty: the addresses are those of sentinels
   Login login;
   Login sentinel_login;
-  Tls tls;
+  net::TlsOptions tls;
   std::uint32_t database = 0;
   std::uint32_t wait_replicas = 0;
   Nanos timeout = std::chrono::seconds(2);          // for a connection to be made, and for a server to stay silent
@@ -61,7 +46,6 @@ struct Settings {
 
 // `url` is the whole URL, with its scheme.
 Result<Settings> parse_settings(std::string_view url);
-bool is_redis_url(std::string_view url);
 // Whether this may be a host's name or address. Servers name hosts, too.
 bool is_host(std::string_view text);
 

@@ -14,10 +14,10 @@ constexpr std::string_view kUncommittedMs = "600000";
 
 }  // namespace
 
-StoreSnapshot::StoreSnapshot(const Keys& keys, Link& link, std::uint64_t log, std::string tag, Snapshot snapshot,
-                             Done done)
+StoreSnapshot::StoreSnapshot(const Keys& keys, Connection& connection, std::uint64_t log, std::string tag,
+                             Snapshot snapshot, Done done)
     : keys_(keys),
-      link_(link),
+      connection_(connection),
       log_(log),
       tag_(std::move(tag)),
       list_(keys.chunks(tag_)),
@@ -28,14 +28,15 @@ StoreSnapshot::StoreSnapshot(const Keys& keys, Link& link, std::uint64_t log, st
 void StoreSnapshot::write_next() {
   if (written_ == snapshot_.chunks.size()) return commit();
   const Bytes chunk = std::move(snapshot_.chunks[written_++]);
-  link_.send("store snapshot", command({"RPUSH", list_, chunk}), [self = shared_from_this()](Result<Reply> reply) {
-    if (!reply) return self->done_(Failure(reply.error()));
-    self->link_.send("store snapshot", command({"PEXPIRE", self->list_, kUncommittedMs}),
-                     [self](const Result<Reply>& kept) {
-                       if (!kept) return self->done_(Failure(kept.error()));
-                       self->write_next();
-                     });
-  });
+  connection_.send("store snapshot", command({"RPUSH", list_, chunk}),
+                   [self = shared_from_this()](Result<Reply> reply) {
+                     if (!reply) return self->done_(Failure(reply.error()));
+                     self->connection_.send("store snapshot", command({"PEXPIRE", self->list_, kUncommittedMs}),
+                                            [self](const Result<Reply>& kept) {
+                                              if (!kept) return self->done_(Failure(kept.error()));
+                                              self->write_next();
+                                            });
+                   });
 }
 
 void StoreSnapshot::commit() {
@@ -46,38 +47,44 @@ void StoreSnapshot::commit() {
   const std::string count = std::to_string(snapshot_.chunks.size());
   const std::array<std::string_view, 4> keys = {log, keys_.meta, keys_.head, list_};
   const std::array<std::string_view, 5> arguments = {id, position, hash, count, tag_};
-  link_.send("store snapshot", command({"PERSIST", list_}), [](const Result<Reply>&) {});  // the next one tells as well
-  link_.send("store snapshot", call(Scripts::get().commit, keys, arguments),
-             [self = shared_from_this()](const Result<Reply>& reply) {
-               if (reply) return self->drop(reply->value().text());
-               self->done_(Failure(reply.error()));
-               // Where it is in doubt the list may be the newest snapshot.
-               if (reply.error().code == Errc::unknown) return;
-               self->link_.send("store snapshot", command({"UNLINK", self->list_}), [](const Result<Reply>&) {});
-             });
+  connection_.send("store snapshot", command({"PERSIST", list_}),
+                   [](const Result<Reply>&) {});  // the next one tells as well
+  connection_.send("store snapshot", call(Scripts::get().commit, keys, arguments),
+                   [self = shared_from_this()](const Result<Reply>& reply) {
+                     if (reply) return self->drop(reply->value().text());
+                     self->done_(Failure(reply.error()));
+                     // Where it is in doubt the list may be the newest snapshot.
+                     if (reply.error().code == Errc::unknown) return;
+                     self->connection_.send("store snapshot", command({"UNLINK", self->list_}),
+                                            [](const Result<Reply>&) {});
+                   });
 }
 
 // What is left of an older snapshot. The new one is stored, whether this succeeds or not.
 void StoreSnapshot::drop(std::string_view tag) {
   if (tag.empty()) return done_(Status());
-  link_.send("store snapshot", command({"UNLINK", keys_.chunks(tag)}),
-             [self = shared_from_this()](const Result<Reply>&) { self->done_(Status()); });
+  connection_.send("store snapshot", command({"UNLINK", keys_.chunks(tag)}),
+                   [self = shared_from_this()](const Result<Reply>&) { self->done_(Status()); });
 }
 
-LoadChunks::LoadChunks(const Keys& keys, Link& link, Overview overview, Done done)
-    : link_(link), overview_(std::move(overview)), list_(keys.chunks(overview_.tag)), done_(std::move(done)) {
+LoadChunks::LoadChunks(const Keys& keys, Connection& connection, Overview overview, Done done)
+    : connection_(connection),
+      overview_(std::move(overview)),
+      list_(keys.chunks(overview_.tag)),
+      done_(std::move(done)) {
   snapshot_.cursor = overview_.snapshot;
 }
 
 void LoadChunks::read_next() {
   if (snapshot_.chunks.size() == overview_.chunks) return done_(std::optional<Snapshot>(std::move(snapshot_)));
   const std::string index = std::to_string(snapshot_.chunks.size());
-  link_.send("load snapshot", command({"LINDEX", list_, index}), [self = shared_from_this()](Result<Reply> reply) {
-    if (!reply) return self->done_(Failure(reply.error()));
-    if (reply->value().is_nil()) return self->done_(std::optional<Snapshot>());
-    self->snapshot_.chunks.emplace_back(reply->value().text());
-    self->read_next();
-  });
+  connection_.send("load snapshot", command({"LINDEX", list_, index}),
+                   [self = shared_from_this()](Result<Reply> reply) {
+                     if (!reply) return self->done_(Failure(reply.error()));
+                     if (reply->value().is_nil()) return self->done_(std::optional<Snapshot>());
+                     self->snapshot_.chunks.emplace_back(reply->value().text());
+                     self->read_next();
+                   });
 }
 
 }  // namespace tenure::redis

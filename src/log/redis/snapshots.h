@@ -9,19 +9,20 @@
 #include <string>
 
 #include "log/log.h"
+#include "log/redis/connection.h"
 #include "log/redis/find_log.h"
 #include "log/redis/keys.h"
-#include "log/redis/link.h"
 
 namespace tenure::redis {
 
-// Both belong to the loop, hold themselves while they are at work, and go with the link: what it destroys unanswered
-// destroys them.
+// Both belong to the loop, hold themselves while they are at work, and go with the connection: what it destroys
+// unanswered destroys them.
 class StoreSnapshot : public std::enable_shared_from_this<StoreSnapshot> {
  public:
   using Done = std::function<void(Status)>;
 
-  StoreSnapshot(const Keys& keys, Link& link, std::uint64_t log, std::string tag, Snapshot snapshot, Done done);
+  StoreSnapshot(const Keys& keys, Connection& connection, std::uint64_t log, std::string tag, Snapshot snapshot,
+                Done done);
   void run() { write_next(); }
 
  private:
@@ -30,7 +31,7 @@ class StoreSnapshot : public std::enable_shared_from_this<StoreSnapshot> {
   void drop(std::string_view tag);
 
   const Keys& keys_;
-  Link& link_;
+  Connection& connection_;
   const std::uint64_t log_;
   const std::string tag_;
   const std::string list_;
@@ -44,13 +45,13 @@ class LoadChunks : public std::enable_shared_from_this<LoadChunks> {
   // Nothing where the snapshot was replaced twice meanwhile, and has to be looked up anew.
   using Done = std::function<void(Result<std::optional<Snapshot>>)>;
 
-  LoadChunks(const Keys& keys, Link& link, Overview overview, Done done);
+  LoadChunks(const Keys& keys, Connection& connection, Overview overview, Done done);
   void run() { read_next(); }
 
  private:
   void read_next();
 
-  Link& link_;
+  Connection& connection_;
   const Overview overview_;
   const std::string list_;
   Snapshot snapshot_;

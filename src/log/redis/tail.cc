@@ -25,12 +25,12 @@ constexpr std::size_t kGrowth = 4;
 
 }  // namespace
 
-Tail::Tail(const World& world, const Settings& settings, const Keys& keys, Link& link, History& history,
+Tail::Tail(const World& world, const Settings& settings, const Keys& keys, Connection& connection, History& history,
            std::uint32_t wait_replicas, OnLost on_lost)
     : loop_(world.loop),
       settings_(settings),
       keys_(keys),
-      link_(link),
+      connection_(connection),
       history_(history),
       wait_replicas_(wait_replicas),
       on_lost_(std::move(on_lost)),
@@ -58,7 +58,7 @@ void Tail::lose(const Error& error) {
   Error said = error;
   if (said.code == Errc::unknown) said.code = Errc::unavailable;  // a read has no effect to be in doubt of
   finish(Failure(std::move(said)));
-  link_.drop(error);
+  connection_.drop(error);
 }
 
 // Proof and read travel together.
@@ -73,7 +73,7 @@ void Tail::ask(Proof proof) {
 void Tail::check_identity() {
   if (loop_.now() - identity_asked_ < kIdentityEvery) return;
   identity_asked_ = loop_.now();
-  link_.send("read", command({"HGET", keys_.meta, "id"}), [this, log = log_](const Result<Reply>& reply) {
+  connection_.send("read", command({"HGET", keys_.meta, "id"}), [this, log = log_](const Result<Reply>& reply) {
     if (!reply || reply->value().is_nil() || log != history_.id || history_.lost) return;
     if (parse_word(reply->value().text()) == log) return;
     on_lost_({Errc::lost_history, "redis read", settings_.shown + ": the log was replaced by another one"});
@@ -82,19 +82,19 @@ void Tail::check_identity() {
 
 void Tail::check() {
   const std::string id = id_of(anchor_.position);
-  link_.send("read", command({"XRANGE", history_.stream, id, id}),
-             [this, question = question_](const Result<Reply>& reply) {
-               if (question != question_ || !done_) return;
-               if (!reply) return lose(reply.error());
-               take_check(reply->value());
-             });
+  connection_.send("read", command({"XRANGE", history_.stream, id, id}),
+                   [this, question = question_](const Result<Reply>& reply) {
+                     if (question != question_ || !done_) return;
+                     if (!reply) return lose(reply.error());
+                     take_check(reply->value());
+                   });
 }
 
 // What is not there may have been trimmed. The script tells, on a connection that is not held by the read.
 void Tail::take_check(Value found) {
   if (found.size() == 0) {
     ++question_;
-    link_.drop({Errc::unavailable, "redis read", settings_.shown + ": an entry is not in its place"});
+    connection_.drop({Errc::unavailable, "redis read", settings_.shown + ": an entry is not in its place"});
     return ask(Proof::by_script);
   }
   if (link_of(found[0]) != anchor_.link) {
@@ -108,12 +108,12 @@ void Tail::send_probe() {
   const std::string link = anchor_.link == 0 ? "" : link_bytes(anchor_.link);
   const std::array<std::string_view, 3> keys = {history_.stream, keys_.meta, keys_.head};
   const std::array<std::string_view, 3> arguments = {id, entry, link};
-  link_.send("read", call(Scripts::get().probe, keys, arguments),
-             [this, question = question_](const Result<Reply>& reply) {
-               if (question != question_ || !done_) return;
-               if (!reply) return lose(reply.error());
-               take_probe(reply->value());
-             });
+  connection_.send("read", call(Scripts::get().probe, keys, arguments),
+                   [this, question = question_](const Result<Reply>& reply) {
+                     if (question != question_ || !done_) return;
+                     if (!reply) return lose(reply.error());
+                     take_probe(reply->value());
+                   });
 }
 
 void Tail::take_probe(Value reply) {
@@ -134,7 +134,7 @@ void Tail::send_read() {
   const std::string count = std::to_string(count_);
   const std::string block = std::to_string(to_ms(kBlock));
   const std::string from = id_of(after_.position);
-  link_.send(
+  connection_.send(
       "read", command({"XREAD", "COUNT", count, "BLOCK", block, "STREAMS", history_.stream, from}),
       [this, question = question_](Result<Reply> reply) {
         if (question != question_ || !done_) return;
@@ -174,10 +174,11 @@ void Tail::wait_for_replicas(const std::shared_ptr<std::vector<Entry>>& run, std
   const std::string patience_ms = std::to_string(to_ms(settings_.timeout));
   const std::array<std::string_view, 2> keys = {history_.stream, keys_.meta};
   const std::array<std::string_view, 1> arguments = {id};
-  link_.send("read", call(Scripts::get().mark, keys, arguments), [this, question = question_](Result<Reply> reply) {
-    if (question == question_ && done_ && !reply) lose(reply.error());
-  });
-  link_.send(
+  connection_.send("read", call(Scripts::get().mark, keys, arguments),
+                   [this, question = question_](Result<Reply> reply) {
+                     if (question == question_ && done_ && !reply) lose(reply.error());
+                   });
+  connection_.send(
       "read", command({"WAIT", count, patience_ms}),
       [this, run, link, question = question_](Result<Reply> reply) {
         if (question != question_ || !done_) return;

@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "log/log.h"
+#include "log/redis/connection.h"
 #include "log/redis/history.h"
 #include "log/redis/keys.h"
-#include "log/redis/link.h"
 #include "log/redis/stream_entry.h"
 
 namespace tenure::redis {
@@ -31,7 +31,7 @@ class Tail {
   // Called when the tail finds that history was lost; it is then told so by lose(), like everybody else.
   using OnLost = std::function<void(const Error&)>;
 
-  Tail(const World& world, const Settings& settings, const Keys& keys, Link& link, History& history,
+  Tail(const World& world, const Settings& settings, const Keys& keys, Connection& connection, History& history,
        std::uint32_t wait_replicas, OnLost on_lost);
 
   void read(Cursor after, Log::ReadDone done);
@@ -62,7 +62,7 @@ class Tail {
   Loop& loop_;
   const Settings& settings_;
   const Keys& keys_;
-  Link& link_;
+  Connection& connection_;
   History& history_;
   const std::uint32_t wait_replicas_;
   const OnLost on_lost_;

@@ -1,0 +1,20 @@
+#pragma once
+
+// A listing of dead letters, as JSON and as rows.
+
+#include <vector>
+
+#include "render/json.h"
+#include "render/table.h"
+
+namespace tenure::v1 {
+class ListedDead;
+}  // namespace tenure::v1
+
+namespace tenure::render {
+
+// {"dead":[{"id","key","kind","state","epoch","age_ms","error"}]}
+Json json_of_dead(const std::vector<v1::ListedDead>& dead);
+Table table_of_dead(const std::vector<v1::ListedDead>& dead);
+
+}  // namespace tenure::render

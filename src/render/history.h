@@ -1,0 +1,44 @@
+#pragma once
+
+// A key's tenures, as a listing tells them: who held the key, from when to when, and why it moved.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "machine/effects.h"
+#include "render/json.h"
+#include "render/table.h"
+
+namespace tenure::v1 {
+class Told;
+}  // namespace tenure::v1
+
+namespace tenure::render {
+
+constexpr std::string_view kQuarantine = "quarantine";
+std::string_view reason_of(TenureEnd why);
+
+struct Tenure {
+  std::uint64_t epoch = 0;
+  Bytes worker;
+  std::int64_t granted_ms = 0;
+  std::optional<std::int64_t> started_ms;
+  std::optional<std::int64_t> ended_ms;
+  std::string_view reason;
+  std::optional<std::int64_t> gap_ms;  // without a running holder before it
+};
+
+// What a state keeps of a key's tenures, from its own or another's (v1::Ask::history), oldest first.
+std::vector<Tenure> kept_history(const v1::Told& told);
+// Fills in the gaps, once the rest is known.
+std::vector<Tenure> with_gaps(std::vector<Tenure> history);
+
+// {"key","history":[{"epoch","worker","granted_ms","started_ms","ended_ms","reason","gap_ms"}]}
+Json json_of_history(const std::string& key, const std::vector<Tenure>& history);
+Table table_of_history(const std::vector<Tenure>& history);
+
+}  // namespace tenure::render

@@ -1,0 +1,25 @@
+#pragma once
+
+// A listing for people, whose columns are as wide as their cells.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tenure::render {
+
+class Table {
+ public:
+  explicit Table(std::vector<std::string> heads) { rows_.push_back(std::move(heads)); }
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  // They may hold what is not printable; printing makes it so.
+  std::vector<std::string> lines() const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+// "3.2 s", "140 ms", "2 h 5 min".
+std::string show_ms(std::int64_t ms);
+
+}  // namespace tenure::render

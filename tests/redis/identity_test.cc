@@ -1,0 +1,233 @@
+// A beat proves the log (log.h, promise 7). Each key of a pool is deleted, renamed away, emptied or put back from an
+// older copy, under members that wait, beat, or are busy. Afterwards there is one log: either the member's beats are
+// refused, or newcomers get the log that the member is in.
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "redis/place.h"
+
+namespace tenure::conformance {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* kHeadKey = "tenure:{default}:snapshot";
+
+// What a member does while its keys are tampered with.
+enum class Life : std::uint8_t { idle, beating, busy };
+enum class Key : std::uint8_t { meta, head, chunks, stream, meta_and_head };
+enum class Deed : std::uint8_t { removed, renamed_away, older_copy, other_type };
+
+struct Case {
+  Key key;
+  Deed deed;
+  Life life;
+};
+
+std::string name_of(const testing::TestParamInfo<Case>& info) {
+  static constexpr std::array<const char*, 5> kKeys{"meta", "head", "chunks", "stream", "meta_and_head"};
+  static constexpr std::array<const char*, 4> kDeeds{"removed", "renamed_away", "older_copy", "other_type"};
+  static constexpr std::array<const char*, 3> kLives{"idle", "beating", "busy"};
+  return std::string(kKeys[static_cast<std::size_t>(info.param.key)]) + "_" +
+         kDeeds[static_cast<std::size_t>(info.param.deed)] + "_under_" +
+         kLives[static_cast<std::size_t>(info.param.life)];
+}
+
+std::vector<Case> all_cases() {
+  std::vector<Case> cases;
+  for (const Key key : {Key::meta, Key::head, Key::chunks, Key::stream, Key::meta_and_head}) {
+    for (const Deed deed : {Deed::removed, Deed::renamed_away, Deed::older_copy, Deed::other_type}) {
+      for (const Life life : {Life::idle, Life::beating, Life::busy}) cases.push_back({key, deed, life});
+    }
+  }
+  return cases;
+}
+
+// A member: reads on for ever, and appends as its life says. A beat counts as confirmed once it was read.
+class Member {
+ public:
+  Member(std::unique_ptr<Log> log, Cursor after, Life life) : log_(std::move(log)), life_(life) {
+    read_on(after);
+    if (life_ != Life::idle) beats_ = std::thread([this] { beat_on(); });
+  }
+  ~Member() {
+    stopping_ = true;
+    if (beats_.joinable()) beats_.join();
+    log_->close();
+  }
+  Member(const Member&) = delete;
+  Member& operator=(const Member&) = delete;
+
+  Log& log() { return *log_; }
+  bool lost() const { return lost_; }
+  bool has_read(const Bytes& data) {
+    const std::lock_guard lock(mutex_);
+    return std::find(read_.begin(), read_.end(), data) != read_.end();
+  }
+
+ private:
+  void read_on(Cursor after) {
+    log_->read(after, [this](Result<std::vector<Entry>> run) {
+      if (!run) {
+        lost_ = lost_ || run.error().code == Errc::lost_history || run.error().code == Errc::trimmed ||
+                run.error().code == Errc::refused;
+        return;
+      }
+      {
+        const std::lock_guard lock(mutex_);
+        for (const Entry& entry : *run) read_.push_back(entry.data);
+      }
+      read_on(Cursor::at(run->back()));
+    });
+  }
+
+  void beat_on() {
+    for (int i = 0; !stopping_ && !lost_; ++i) {
+      const auto beat = append(*log_, "beat " + std::to_string(i), Lane::beat);
+      if (!beat && beat.error().code == Errc::lost_history) lost_ = true;
+      for (int j = 0; life_ == Life::busy && j < 20; ++j) (void)append(*log_, Bytes(100, 'x'));
+      std::this_thread::sleep_for(20ms);
+    }
+  }
+
+  const std::unique_ptr<Log> log_;
+  const Life life_;
+  std::atomic<bool> lost_ = false;
+  std::atomic<bool> stopping_ = false;
+  std::mutex mutex_;
+  std::vector<Bytes> read_;
+  std::thread beats_;
+};
+
+template <class Condition>
+bool soon(std::chrono::milliseconds span, const Condition& condition) {
+  const auto deadline = std::chrono::steady_clock::now() + span;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(5ms);
+  }
+  return true;
+}
+
+class RedisIdentity : public testing::TestWithParam<Case> {
+ protected:
+  std::string command(const std::vector<std::string>& words) const { return server_.command(words); }
+
+  std::vector<std::string> keys() const {
+    const std::string chunks = std::string(kHeadKey) + ":" + command({"HGET", kHeadKey, "tag"});
+    switch (GetParam().key) {
+      case Key::meta: return {kMetaKey};
+      case Key::head: return {kHeadKey};
+      case Key::chunks: return {chunks};
+      case Key::stream: return {log_key(server_)};
+      case Key::meta_and_head: return {kMetaKey, kHeadKey};
+    }
+    return {};
+  }
+
+  void copy_for_later() const {
+    for (const std::string& key : keys()) command({"COPY", key, "copy:" + key});
+  }
+
+  void tamper() const {
+    for (const std::string& key : keys()) {
+      switch (GetParam().deed) {
+        case Deed::removed: command({"DEL", key}); break;
+        case Deed::renamed_away: command({"RENAME", key, "away:" + key}); break;
+        case Deed::older_copy: command({"COPY", "copy:" + key, key, "REPLACE"}); break;
+        case Deed::other_type: command({"SET", key, "theirs"}); break;
+      }
+    }
+  }
+
+  const RedisServer server_;
+};
+
+// Whether one who opens the log now, and begins with its snapshot, finds the entry.
+bool newcomers_find(const std::string& url, const Bytes& data) {
+  const auto log = try_open(url);
+  if (!log) return false;
+  const auto snapshot = load_snapshot(**log);
+  if (!snapshot) return false;
+  Member reader(open_at(url), snapshot->cursor, Life::idle);
+  return soon(1s, [&] { return reader.has_read(data); });
+}
+
+TEST_P(RedisIdentity, LeavesOneLog) {
+  auto log = open_at(server_.url());
+  const Entry first = put(*log, "first");
+  ASSERT_TRUE(store_snapshot(*log, Cursor::at(first), {"state"}));
+  copy_for_later();
+  const Entry last = put(*log, "last", Cursor::at(first));
+  Member member(std::move(log), Cursor::at(last), GetParam().life);
+  ASSERT_TRUE(GetParam().life == Life::idle || soon(5s, [&] { return member.has_read("beat 2"); }));
+  tamper();
+
+  // Who comes now gets a log, or is refused.
+  const auto newcomer = try_open(server_.url());
+  if (newcomer) {
+    int marks = 0;
+    EXPECT_TRUE(soon(3s, [&] {
+      const Bytes mark = "mark " + std::to_string(++marks);
+      return member.lost() || (append(**newcomer, mark) && soon(100ms, [&] { return member.has_read(mark); }));
+    })) << "the newcomer got another log, and the member lives on in its own";
+  }
+  if (GetParam().key == Key::chunks) return;  // below
+  // As long as the member's beats are taken, newcomers get its log, or none.
+  const bool beats = append(member.log(), "proof", Lane::beat).has_value();
+  const bool opens = try_open(server_.url()).has_value();
+  const bool loads = opens && load_snapshot(*open_at(server_.url())).has_value();
+  EXPECT_TRUE(!beats || !loads || newcomers_find(server_.url(), "proof"));
+}
+
+// A member alone puts back what can be put back, without anybody who comes anew.
+TEST_P(RedisIdentity, IsMendedByABeatWhereTheStreamIsThere) {
+  if (GetParam().key == Key::stream || GetParam().key == Key::chunks || GetParam().deed == Deed::other_type) return;
+  const auto log = open_at(server_.url());
+  const Entry first = put(*log, "first");
+  ASSERT_TRUE(store_snapshot(*log, Cursor::at(first), {"state"}));
+  copy_for_later();
+  const std::string meta = command({"HGETALL", kMetaKey});
+  tamper();
+  ASSERT_TRUE(append(*log, "beat", Lane::beat));
+  EXPECT_EQ(command({"HGETALL", kMetaKey}).size(), meta.size()) << command({"HGETALL", kMetaKey});
+  EXPECT_EQ(command({"HGET", kHeadKey, "id"}), command({"HGET", kMetaKey, "id"}));
+  const auto other = open_at(server_.url());
+  ASSERT_TRUE(append(*other, "by another", Lane::beat));
+}
+
+// The member is told, so that it can write another snapshot; meanwhile the newcomer tries again.
+TEST(RedisSnapshot, AMemberIsToldOfASnapshotThatIsGone) {
+  const RedisServer server;
+  const auto log = open_at(server.url());
+  std::atomic<Position> seen = UINT64_MAX;
+  log->watch_snapshot([&](Position stored) { seen = stored; });
+  const Entry first = put(*log, "first");
+  ASSERT_TRUE(store_snapshot(*log, Cursor::at(first), {"state"}));
+  ASSERT_TRUE(append(*log, "beat", Lane::beat));
+  EXPECT_TRUE(soon(5s, [&] { return seen == first.position; }));
+  server.command({"DEL", std::string(kHeadKey) + ":" + server.command({"HGET", kHeadKey, "tag"})});
+  ASSERT_TRUE(append(*log, "beat", Lane::beat));
+  EXPECT_TRUE(soon(5s, [&] { return seen == 0; }));
+
+  const auto other = open_at(server.url());
+  Answer<Result<Snapshot>> loading;
+  other->load_snapshot(loading.callback());
+  EXPECT_FALSE(loading.ready_within(300ms));
+  const Entry last = put(*log, "last", Cursor::at(first));
+  ASSERT_TRUE(store_snapshot(*log, Cursor::at(last), {"state"}));
+  const auto snapshot = loading.get();
+  ASSERT_TRUE(snapshot) << snapshot.error().message();
+  EXPECT_EQ(snapshot->cursor, Cursor::at(last));
+  log->close();
+}
+
+INSTANTIATE_TEST_SUITE_P(Keys, RedisIdentity, testing::ValuesIn(all_cases()), name_of);
+
+}  // namespace
+}  // namespace tenure::conformance

@@ -1,0 +1,68 @@
+#pragma once
+
+// What the tests of the Redis engine share: a server, handles on it, and calls that are tried again the way a node
+// does.
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "log/open.h"
+#include "log_conformance/waiting.h"
+#include "redis/server.h"
+
+namespace tenure::conformance {
+
+inline Result<std::unique_ptr<Log>> try_open(const std::string& url, const std::string& pool = "default") {
+  return open_log(url, {.pool = pool, .read_only = false});
+}
+
+inline std::unique_ptr<Log> open_at(const std::string& url) {
+  auto log = try_open(url);
+  EXPECT_TRUE(log) << log.error().message();
+  return log ? std::move(*log) : nullptr;
+}
+
+// Tries again what is worth another try, until kDeadline.
+template <class Act>
+auto insist(const Act& act) {
+  const auto deadline = std::chrono::steady_clock::now() + kDeadline;
+  for (;;) {
+    auto result = act();
+    if (result || std::chrono::steady_clock::now() > deadline) return result;
+    if (result.error().code != Errc::unavailable && result.error().code != Errc::unknown) return result;
+    std::this_thread::yield();
+  }
+}
+
+inline Result<Position> insist_append(Log& log, const Bytes& data) {
+  return insist([&] { return append(log, data); });
+}
+
+inline Result<std::vector<Entry>> insist_read(Log& log, Cursor after) {
+  return insist([&] { return read(log, after); });
+}
+
+// Appends, and reads up to what was appended.
+inline Entry put(Log& log, const Bytes& data, Cursor after = {}) {
+  const auto position = append(log, data);
+  EXPECT_TRUE(position) << position.error().message();
+  for (;;) {
+    const auto run = read(log, after);
+    EXPECT_TRUE(run) << run.error().message();
+    if (!run || !position) return {};
+    if (run->back().position >= *position) return run->back();
+    after = Cursor::at(run->back());
+  }
+}
+
+constexpr const char* kMetaKey = "tenure:{default}:meta";
+
+// Of the stream, once there is a log.
+inline std::string log_key(const RedisServer& server, const std::string& pool = "default") {
+  return "tenure:{" + pool + "}:log:" + server.command({"HGET", "tenure:{" + pool + "}:meta", "id"});
+}
+
+}  // namespace tenure::conformance

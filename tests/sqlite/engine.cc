@@ -1,0 +1,21 @@
+// The embedded engine, for the suite. Its shards are tested in pool_conformance/shards_test.cc: here their commits
+// would take most of the time.
+
+#include "log_conformance/engine.h"
+#include "log_conformance/temporary_directory.h"
+
+namespace tenure::conformance {
+namespace {
+
+class SqlitePlace final : public Place {
+ public:
+  std::string url() const override { return "sqlite:" + directory_.path() + "/pool.db"; }
+
+ private:
+  const TemporaryDirectory directory_;
+};
+
+const RegisteredEngine kSqlite({.name = "sqlite", .across_processes = true, .make_place = make<SqlitePlace>});
+
+}  // namespace
+}  // namespace tenure::conformance
