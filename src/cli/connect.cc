@@ -93,7 +93,7 @@ Result<std::unique_ptr<Shards>> follow(const Call& call,
 Result<Deadline> deadline_of(const Call& call, std::chrono::milliseconds otherwise) {
   const Result<std::chrono::milliseconds> timeout = call.duration("timeout", otherwise);
   if (!timeout) return Failure(timeout.error());
-  return std::chrono::steady_clock::now() + *timeout;
+  return after(*timeout);
 }
 
 }  // namespace tenure::cli

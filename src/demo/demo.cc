@@ -151,9 +151,9 @@ class Demo {
     for (const Member& member : crew_.members()) {
       if (member.state == Member::State::frozen) crew_.thaw(member.id);
     }
-    const Status ended = core_->shut_down(steady_clock::now() + seconds(5));
+    const Status ended = core_->shut_down(after(seconds(5)));
     for (const Member& member : crew_.members()) crew_.leave(member.id);
-    const steady_clock::time_point deadline = steady_clock::now() + seconds(ended ? 3 : 1);
+    const steady_clock::time_point deadline = after(seconds(ended ? 3 : 1));
     while (!crew_.empty() && steady_clock::now() < deadline) {
       crew_.reap();
       ::usleep(5'000);

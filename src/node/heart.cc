@@ -3,9 +3,8 @@
 #include <algorithm>
 
 #include "base/mutant.h"
-#include "machine/decode.h"
 #include "machine/limits.h"
-#include "tenure/v1/record.pb.h"
+#include "node/batch_head.h"
 
 namespace tenure {
 namespace {
@@ -54,11 +53,7 @@ void Heart::beat_now() {
 }
 
 void Heart::beat() {
-  v1::Batch batch;
-  batch.set_format(kBatchFormat);
-  batch.set_sender(sender_);
-  batch.set_sequence(++sequence_);
-  batch.set_wall_ms(clock_.wall_ms());
+  v1::Batch batch = empty_batch(sender_, ++sequence_, clock_.wall_ms());
   v1::Beat& record = *batch.add_records()->mutable_beat();
   record.set_session(session_);
   record.set_number(++number_);

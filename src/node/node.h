@@ -36,10 +36,6 @@
 
 namespace tenure {
 
-namespace v1 {
-class Configure;
-}  // namespace v1
-
 struct NodeWorker {
   Bytes id;
   std::uint32_t weight = kWeightDefault;
@@ -52,7 +48,7 @@ struct NodeOptions {
   Bytes name;
   Bytes host;
   std::uint32_t pid = 0;
-  Nanos lease = std::chrono::seconds(10);
+  Nanos lease = std::chrono::milliseconds(kWorkerTtlMsDefault);
   PoolConfig config;    // of a pool that this node creates
   ChooseWorker choose;  // for chosen assignment
   // For a pool of several logs, of which another one is to go last.
@@ -247,7 +243,6 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Observ
   void let_go(std::uint64_t session);
   void compare_digest(std::uint64_t session, Position position, std::uint64_t digest);
   void post_to_heart(std::function<void(Heart&)> work);
-  void fill_config(v1::Configure& into) const;
 
   Token token_;  // first: the others' callbacks are guarded by it
   NodeWorld world_;

@@ -96,7 +96,7 @@ void Node::join() {
   join.set_lease_ms(static_cast<std::uint32_t>(to_ms(options_.lease)));
   join.set_speaks(kMachineVersion);
   join.set_epoch_floor(epoch_seen_);
-  fill_config(*join.mutable_configure());
+  encode_config(options_.config, *join.mutable_configure());
   const std::uint64_t session = session_;
   appender_.offer(record, {[this, session](Instant sent) {
                              post_to_heart([session, lease = options_.lease, sent](Heart& heart) {

@@ -27,6 +27,7 @@
 #include <string>
 #include <vector>
 
+#include "base/deadline.h"
 #include "base/entropy.h"
 #include "base/thread_loop.h"
 #include "log/log.h"
@@ -46,13 +47,6 @@ class ListedDead;
 class ListedJob;
 class Told;
 }  // namespace v1
-
-using Deadline = std::chrono::steady_clock::time_point;
-
-inline Deadline after(std::chrono::nanoseconds timeout) {
-  const auto now = std::chrono::steady_clock::now();
-  return now + std::min<std::chrono::nanoseconds>(timeout, Deadline::max() - now);
-}
 
 // Requests that may wait in this process for their turn: beyond it submit() says Errc::busy.
 constexpr std::size_t kSubmittedBytesMax = 64U << 20;

@@ -121,7 +121,7 @@ PoolImpl::~PoolImpl() {
   ASSERT(!host_->on_executor() && !callbacks_->on_thread());
   const Deadline deadline = close_deadline();
   const Status closed = shards_->close(deadline);
-  const bool quiet = closed && host_->shut(std::max(deadline, std::chrono::steady_clock::now() + milliseconds(100)));
+  const bool quiet = closed && host_->shut(std::max(deadline, after(milliseconds(100))));
   if (!quiet) host_->abandon();
   shards_.reset();
   callbacks_->close();
@@ -133,7 +133,7 @@ PoolImpl::~PoolImpl() {
 Deadline PoolImpl::close_deadline() const {
   const milliseconds patience =
       options_.close_timeout > milliseconds(0) ? options_.close_timeout : options_.worker_shutdown_ttl + seconds(5);
-  return std::chrono::steady_clock::now() + patience;
+  return after(patience);
 }
 
 Result<std::string> PoolImpl::add_worker(std::shared_ptr<Handler> handler, WorkerOptions options) {
@@ -147,7 +147,7 @@ Result<std::string> PoolImpl::add_worker(std::shared_ptr<Handler> handler, Worke
   }
   const Status added =
       shards_->add_worker({id, options.weight, options.window, std::move(options.replaces), std::move(options.serves)},
-                          std::chrono::steady_clock::now() + options.join_timeout);
+                          after(options.join_timeout));
   if (added) return id;
   host_->remove_handler(id);
   return Failure(added.error());
