@@ -9,7 +9,7 @@
 #include "cli/historian.h"
 #include "cli/run.h"
 #include "cli/table.h"
-#include "node/listing.h"
+#include "node/keys/listing.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure::cli {

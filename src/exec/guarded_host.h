@@ -24,7 +24,7 @@
 #include "exec/dialogue.h"
 #include "exec/guard.h"
 #include "exec/pipes.h"
-#include "node/host.h"
+#include "node/keys/host.h"
 
 namespace tenure::exec {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "machine/answers/answer_state.h"
-#include "node/listing.h"
+#include "node/keys/listing.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure {

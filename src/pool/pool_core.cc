@@ -6,7 +6,7 @@
 #include "base/host_name.h"
 #include "exec/death_watch.h"
 #include "log/open.h"
-#include "node/listing.h"
+#include "node/keys/listing.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure {

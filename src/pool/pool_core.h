@@ -31,7 +31,7 @@
 #include "base/entropy.h"
 #include "base/thread_loop.h"
 #include "log/log.h"
-#include "node/client.h"
+#include "node/client/client.h"
 #include "node/known_death.h"
 #include "node/node.h"
 #include "node/request.h"

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "machine/pool.h"
-#include "node/listing.h"
+#include "node/keys/listing.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure::cli {

@@ -1,4 +1,4 @@
-#include "node/client.h"
+#include "node/client/client.h"
 
 #include <optional>
 #include <vector>

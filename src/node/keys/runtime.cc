@@ -1,4 +1,4 @@
-#include "node/runtime.h"
+#include "node/keys/runtime.h"
 
 #include <algorithm>
 #include <vector>

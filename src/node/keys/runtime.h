@@ -14,7 +14,7 @@
 #include "base/loop.h"
 #include "machine/machine.h"
 #include "node/appender.h"
-#include "node/host.h"
+#include "node/keys/host.h"
 #include "node/token.h"
 
 namespace tenure {
