@@ -32,13 +32,11 @@ std::vector<Tenure> kept_history(const v1::Told& told);
 // Fills in the gaps, once the rest is known.
 std::vector<Tenure> with_gaps(std::vector<Tenure> history);
 
-// Writes down what the machine says of one key while it applies the log. An entry's time is known once it has been
-// applied, so that its events wait until then. Belongs to the loop.
-class Historian final : public NodeEvents, private Effects {
+// Writes down what the machine says of one key while it applies the log. Belongs to the loop.
+class Historian final : public PoolWatcher {
  public:
   explicit Historian(std::string key) : key_(std::move(key)) {}
 
-  Effects* watcher() override { return this; }
   void applied(const Machine& machine) override;
   const std::vector<Tenure>& history() const { return history_; }
 

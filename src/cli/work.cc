@@ -237,7 +237,7 @@ int run_work(const Call& call) {
   ToldHost host(*programs->host);
   ShardParts parts;
   parts.host = [&](std::uint32_t) { return &host; };
-  parts.listener = [&](std::uint32_t) { return &told; };
+  parts.listeners = [&](std::uint32_t) { return CoreListeners{.node = {&told}}; };
   parts.known_death = [&](std::uint32_t shard) { return death_watch_of(*plan, shard, **guard, deaths); };
   Result<std::unique_ptr<Shards>> opened = Shards::open(plan->core, parts);
   if (!opened) return report(call, opened.error());

@@ -66,8 +66,7 @@ int work(const WorkerCommand& command) {
   host.part(0).attach(core.reports(), core.loop());
   host.add_handler(command.id, std::make_shared<Ticker>(*std::move(ledger), command.id));
 
-  const Status added =
-      core.add_worker({command.id, kWeightDefault, kWindowDefault, command.replaces, {}}, after(seconds(30)));
+  const Status added = core.add_worker({.id = command.id, .replaces = command.replaces}, after(seconds(30)));
   if (added) wait_for_end(core, signals);
   const Status closed = core.close(after(seconds(10)));
   const bool quiet = host.shut(after(seconds(2)));
