@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <tenure/assignment.hpp>
+#include <tenure/defaults.hpp>
 #include <tenure/kinds.hpp>
 #include <vector>
 
@@ -24,13 +25,16 @@ enum class OnLeaseLost : std::uint8_t {
 
 struct PoolOptions {
   // Of the pool, and the same for all its nodes: taken from whoever creates it, ignored in one that exists.
-  std::uint32_t max_queued_jobs = 1000;                    // accepted and never started; beyond it: Errc::pool_full
-  std::chrono::milliseconds pending_job_ttl{20'000};       // a start that takes longer is given to another try
-  std::chrono::milliseconds worker_shutdown_ttl{120'000};  // for jobs to stop when their worker leaves
-  std::uint32_t max_attempts = 10;                         // of a failing task, before the dead letters
-  std::chrono::milliseconds retry_backoff{1'000};          // doubles with each attempt, with jitter
-  std::chrono::milliseconds retry_backoff_max{3'600'000};
-  std::uint32_t quarantine_after = 3;  // deaths of holders that a job may cause; zero: any number
+  std::uint32_t max_queued_jobs =
+      kMaxQueuedJobsDefault;  // 1000 that are accepted and never started; beyond it: Errc::pool_full
+  std::chrono::milliseconds pending_job_ttl{kPendingJobTtlMsDefault};  // 20 s; a start that takes longer is tried again
+  std::chrono::milliseconds worker_shutdown_ttl{
+      kWorkerShutdownTtlMsDefault};                                 // 2 min for jobs to stop when their worker leaves
+  std::uint32_t max_attempts = kMaxAttemptsDefault;                 // 10, of a failing task, before the dead letters
+  std::chrono::milliseconds retry_backoff{kRetryBackoffMsDefault};  // 1 s; doubles with each attempt, with jitter
+  std::chrono::milliseconds retry_backoff_max{kRetryBackoffMsMaxDefault};  // 1 h
+  std::uint32_t quarantine_after =
+      kQuarantineAfterDefault;  // 3; deaths of holders that a job may cause; zero: any number
   Assignment assignment = Assignment::rendezvous;
 
   // How many parts the pool's keys are divided into, each with a log of its own: for more than one log can carry. Up to
@@ -39,9 +43,10 @@ struct PoolOptions {
   std::uint32_t shards = 0;
 
   // Of this process.
-  std::chrono::milliseconds worker_ttl{10'000};  // the lease: how long its workers live without a sign
-  std::size_t concurrency = 0;                   // handlers that run at a time; zero: twice the cores, at least 4
-  bool client_only = false;                      // starts in constant time; dispatches, and has no workers
+  std::chrono::milliseconds worker_ttl{
+      kWorkerTtlMsDefault};     // the lease, 10 s: how long its workers live without a sign
+  std::size_t concurrency = 0;  // handlers that run at a time; zero: twice the cores, at least 4
+  bool client_only = false;     // starts in constant time; dispatches, and has no workers
   OnLeaseLost on_lease_lost = OnLeaseLost::end_process;
   ChooseWorker choose{};                       // needed for Assignment::chosen on every node that has workers
   std::string node_name{};                     // for people; the host's name and the process id where empty

@@ -4,6 +4,7 @@
 
 #include <tenure/assignment.hpp>
 #include <tenure/checkout.hpp>
+#include <tenure/defaults.hpp>
 #include <tenure/error.hpp>
 #include <tenure/handler.hpp>
 #include <tenure/job.hpp>

@@ -44,7 +44,7 @@ void count_keys(const Machine& machine, const std::string& worker, std::optional
 }
 
 // Waits for a worker that drains to hold nothing any more in a shard.
-class Emptying final : public NodeEvents {
+class Emptying final : public PoolWatcher {
  public:
   explicit Emptying(std::string worker) : worker_(std::move(worker)) {}
 

@@ -81,30 +81,30 @@ std::string pool_name(const Call& call) {
 }
 
 Result<std::unique_ptr<Shards>> connect(const Call& call,
-                                        const std::function<NodeEvents*(std::uint32_t shard)>& listener) {
+                                        const std::function<PoolWatcher*(std::uint32_t shard)>& watcher) {
   Result<std::string> url = engine_url(call);
   if (!url) return Failure(url.error());
   CoreOptions options = core_options(call, *std::move(url));
   options.client_only = true;
   ShardParts parts;
-  parts.listener = listener;
+  if (watcher) parts.listeners = [watcher](std::uint32_t shard) { return CoreListeners{.pool = {watcher(shard)}}; };
   return Shards::open(std::move(options), parts);
 }
 
 Result<std::unique_ptr<Shards>> follow(const Call& call,
-                                       const std::function<NodeEvents*(std::uint32_t shard)>& listener) {
+                                       const std::function<PoolWatcher*(std::uint32_t shard)>& watcher) {
   Result<std::string> url = engine_url(call);
   if (!url) return Failure(url.error());
   CoreOptions options = core_options(call, *std::move(url));
   ShardParts parts;
-  parts.listener = listener;
+  if (watcher) parts.listeners = [watcher](std::uint32_t shard) { return CoreListeners{.pool = {watcher(shard)}}; };
   return Shards::open(std::move(options), parts);
 }
 
 Result<Deadline> deadline_of(const Call& call, std::chrono::milliseconds otherwise) {
   const Result<std::chrono::milliseconds> timeout = call.duration("timeout", otherwise);
   if (!timeout) return Failure(timeout.error());
-  return std::chrono::steady_clock::now() + *timeout;
+  return after(*timeout);
 }
 
 }  // namespace tenure::cli

@@ -101,7 +101,7 @@ int dispatch_one(const Call& call, Shards& pool, const DispatchPlan& plan, Reque
   } else if (call.words.size() > 1) {
     request.text = call.words[1];
   }
-  const Deadline deadline = std::chrono::steady_clock::now() + plan.timeout;
+  const Deadline deadline = after(plan.timeout);
   const Result<TicketPtr> ticket = pool.submit(request);
   if (!ticket) return report(call, ticket.error());
   return tell(pool, plan, request.key, **ticket, deadline);
@@ -122,7 +122,7 @@ class UnderWay {
       ticket = pool_.submit(request);
     }
     if (!ticket) return fail_line(key, ticket.error());
-    jobs_.push_back({key, *ticket, std::chrono::steady_clock::now() + plan_.timeout});
+    jobs_.push_back({key, *ticket, after(plan_.timeout)});
   }
 
   void fail_line(const std::string& key, const Error& error) {

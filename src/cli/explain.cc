@@ -6,7 +6,7 @@
 #include "cli/failure.h"
 #include "cli/historian.h"
 #include "cli/run.h"
-#include "node/listing.h"
+#include "node/keys/listing.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure::cli {

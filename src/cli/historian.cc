@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "node/listing.h"
+#include "node/keys/listing.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure::cli {

@@ -16,13 +16,11 @@ using render::kept_history;
 using render::Tenure;
 using render::with_gaps;
 
-// Writes down what the machine says of one key while it applies the log. An entry's time is known once it has been
-// applied, so that its events wait until then. Belongs to the loop.
-class Historian final : public NodeEvents, private Effects {
+// Writes down what the machine says of one key while it applies the log. Belongs to the loop.
+class Historian final : public PoolWatcher {
  public:
   explicit Historian(std::string key) : key_(std::move(key)) {}
 
-  Effects* watcher() override { return this; }
   void applied(const Machine& machine) override;
   const std::vector<Tenure>& history() const { return history_; }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <tenure/defaults.hpp>
 #include <thread>
 
 #include "base/host_name.h"
@@ -62,7 +63,8 @@ Status read_wear(const Call& call, exec::WearLimits& wear) {
 }
 
 Result<WorkPlan> work_plan(const Call& call) {
-  const Result<std::chrono::milliseconds> lease = call.duration("lease", std::chrono::seconds(10));
+  const Result<std::chrono::milliseconds> lease =
+      call.duration("lease", std::chrono::milliseconds(kWorkerTtlMsDefault));
   if (!lease) return Failure(lease.error());
   const Result<std::uint64_t> count = call.number("workers", 1, 1000);
   if (!count) return Failure(count.error());
@@ -183,7 +185,7 @@ void wait_for_end(const Shards& pool, const Signals& signals) {
 void leave(Shards& pool, const Signals& signals) {
   std::atomic<bool> left = false;
   std::thread closing([&] {
-    pool.close(std::chrono::steady_clock::now() + std::chrono::hours(24));
+    pool.close(after(std::chrono::hours(24)));
     left = true;
   });
   while (!left) {
@@ -236,7 +238,7 @@ int run_work(const Call& call) {
   ToldHost host(*programs->host);
   ShardParts parts;
   parts.host = [&](std::uint32_t) { return &host; };
-  parts.listener = [&](std::uint32_t) { return &told; };
+  parts.listeners = [&](std::uint32_t) { return CoreListeners{.node = {&told}}; };
   parts.known_death = [&](std::uint32_t shard) { return death_watch_of(*plan, shard, **guard, deaths); };
   Result<std::unique_ptr<Shards>> opened = Shards::open(plan->core, parts);
   if (!opened) return report(call, opened.error());
@@ -250,7 +252,7 @@ int run_work(const Call& call) {
   host.attach(reports);
 
   for (const NodeWorker& worker : plan->workers) {
-    const Status added = pool->add_worker(worker, std::chrono::steady_clock::now() + kJoinPatience);
+    const Status added = pool->add_worker(worker, after(kJoinPatience));
     if (!added) return report(call, added.error());
   }
   std::string all;

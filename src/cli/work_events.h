@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "cli/output.h"
-#include "node/host.h"
+#include "node/keys/host.h"
 #include "node/node.h"
 
 namespace tenure::cli {

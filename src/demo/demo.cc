@@ -117,7 +117,7 @@ class Demo {
     options.pool = pool_;
     options.node.lease = kLease;
     options.node.config.quarantine_after = 0;
-    Result<std::unique_ptr<PoolCore>> core = PoolCore::open(std::move(options), nullptr, picture_.listener());
+    Result<std::unique_ptr<PoolCore>> core = PoolCore::open(std::move(options), nullptr, {.pool = {&picture_}});
     if (!core) return Failure(core.error());
     core_ = *std::move(core);
     return {};
@@ -153,9 +153,9 @@ class Demo {
     for (const Member& member : crew_.members()) {
       if (member.state == Member::State::frozen) crew_.thaw(member.id);
     }
-    const Status ended = core_->shut_down(steady_clock::now() + seconds(5));
+    const Status ended = core_->shut_down(after(seconds(5)));
     for (const Member& member : crew_.members()) crew_.leave(member.id);
-    const steady_clock::time_point deadline = steady_clock::now() + seconds(ended ? 3 : 1);
+    const steady_clock::time_point deadline = after(seconds(ended ? 3 : 1));
     while (!crew_.empty() && steady_clock::now() < deadline) {
       crew_.reap();
       ::usleep(5'000);

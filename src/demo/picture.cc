@@ -122,7 +122,7 @@ void Picture::granted(const At&, const Grant& grant) {
   of->worker = std::string(grant.tenure.worker);
   of->session = grant.tenure.session;
   if (of->history.size() == kHistoryMax) of->history.pop_front();
-  of->history.push_back({grant.tenure.epoch, of->worker, of->since, {}, {}, {}, {}});
+  of->history.push_back({.epoch = grant.tenure.epoch, .worker = of->worker, .granted = of->since});
 }
 
 void Picture::started(const At&, const TenureRef& ref) {

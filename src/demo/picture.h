@@ -67,14 +67,11 @@ struct PictureTimes {
   std::vector<double> gap_ms{};
 };
 
-class Picture final : private Effects {
+class Picture final : public PoolWatcher {
  public:
   enum class Down : std::uint8_t { killed, frozen };
 
   explicit Picture(const std::vector<std::string>& keys);
-
-  // For the node whose log this is a picture of.
-  NodeEvents* listener() { return &ears_; }
 
   // The worker runs nothing from this moment on.
   void down(const std::string& worker, Down how, Instant at);
@@ -90,22 +87,12 @@ class Picture final : private Effects {
   bool settle();
 
  private:
-  // Node and machine use the same names for what they say, so one class cannot listen to both.
-  class Ears final : public NodeEvents {
-   public:
-    explicit Ears(Picture& picture) : picture_(picture) {}
-    Effects* watcher() override { return &picture_; }
-    void applied(const Machine& machine) override { picture_.applied(machine); }
-
-   private:
-    Picture& picture_;
-  };
   struct Blow {
     Down how;
     Instant at;
   };
 
-  void applied(const Machine& machine);
+  void applied(const Machine& machine) override;
   void granted(const At&, const Grant& grant) override;
   void started(const At&, const TenureRef& tenure) override;
   void stop_asked(const At&, const TenureRef& tenure, StopReason reason) override;
@@ -116,7 +103,6 @@ class Picture final : private Effects {
   Tenant* tenant(const TenureRef& ref, Tenant::Phase phase);
 
   const BootClock clock_;
-  Ears ears_{*this};
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   PoolPicture picture_;                // guarded by mutex_, as all below

@@ -19,7 +19,6 @@ namespace tenure::demo {
 namespace {
 
 using std::chrono::seconds;
-using std::chrono::steady_clock;
 
 int complain(const Error& error) {
   warn_line(error.message());
@@ -67,11 +66,10 @@ int work(const WorkerCommand& command) {
   host.part(0).attach(core.reports(), core.loop());
   host.add_handler(command.id, std::make_shared<Ticker>(*std::move(ledger), command.id));
 
-  const Status added = core.add_worker({command.id, kWeightDefault, kWindowDefault, command.replaces, {}},
-                                       steady_clock::now() + seconds(30));
+  const Status added = core.add_worker({.id = command.id, .replaces = command.replaces}, after(seconds(30)));
   if (added) wait_for_end(core, signals);
-  const Status closed = core.close(steady_clock::now() + seconds(10));
-  const bool quiet = host.shut(steady_clock::now() + seconds(2));
+  const Status closed = core.close(after(seconds(10)));
+  const bool quiet = host.shut(after(seconds(2)));
   if (!added) complain(added.error());
   if (!closed) complain(closed.error());
   // The pool has been told all there is to tell; threads that hang are of no interest to anybody any more.

@@ -11,7 +11,7 @@
 
 #include "base/bytes.h"
 #include "exec/lines.h"
-#include "node/host.h"
+#include "node/keys/host.h"
 
 namespace tenure::exec {
 

@@ -17,6 +17,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <tenure/defaults.hpp>
 #include <thread>
 #include <vector>
 
@@ -24,7 +25,7 @@
 #include "exec/guard.h"
 #include "exec/guard_deaths.h"
 #include "exec/pipes.h"
-#include "node/host.h"
+#include "node/keys/host.h"
 
 namespace tenure::exec {
 
@@ -32,11 +33,11 @@ struct ProgramOptions {
   std::string pool = "default";
   std::vector<std::string> command;  // the program, found by PATH, and its arguments
   Protocol protocol = Protocol::plain;
-  Nanos lease = std::chrono::seconds(10);  // as in NodeOptions
-  std::string folder;                      // where programs run; empty: where this process does
-  std::string work_parent;                 // for private folders; empty: TMPDIR, or /tmp
-  std::size_t tasks_max = 1024;            // that run at once; further ones wait
-  std::string engine_url;                  // where the guard says the session's end after a crash; empty: nowhere
+  Nanos lease = std::chrono::milliseconds(kWorkerTtlMsDefault);  // as in NodeOptions
+  std::string folder;                                            // where programs run; empty: where this process does
+  std::string work_parent;                                       // for private folders; empty: TMPDIR, or /tmp
+  std::size_t tasks_max = 1024;                                  // that run at once; further ones wait
+  std::string engine_url;  // where the guard says the session's end after a crash; empty: nowhere
   // Both on the host's thread. What a program wrote, line by line: standard error, and what is no answer.
   std::function<void(const Hold&, BytesView line)> log;
   // The guard is gone, and its programs with it or about to be: Node::host_lost() is to be called.

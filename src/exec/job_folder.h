@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 #include "exec/descriptor.h"
-#include "node/host.h"
+#include "node/keys/host.h"
 
 namespace tenure::exec {
 

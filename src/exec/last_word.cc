@@ -8,8 +8,7 @@
 
 #include "base/entropy.h"
 #include "log/open.h"
-#include "machine/decode.h"
-#include "tenure/v1/record.pb.h"
+#include "node/batch_head.h"
 
 namespace tenure::exec {
 namespace {
@@ -18,12 +17,7 @@ constexpr Nanos kRetry = std::chrono::milliseconds(100);
 
 // One batch for all sessions of one log; sent again under the same number, so that it counts once.
 Bytes batch_of(const std::vector<std::uint64_t>& sessions) {
-  SystemEntropy entropy;
-  v1::Batch batch;
-  batch.set_format(kBatchFormat);
-  batch.set_sender(entropy.id());
-  batch.set_sequence(1);
-  batch.set_wall_ms(BootClock().wall_ms());
+  v1::Batch batch = empty_batch(SystemEntropy().id(), 1, BootClock().wall_ms());
   for (const std::uint64_t session : sessions) {
     v1::End& end = *batch.add_records()->mutable_end();
     end.set_session(session);

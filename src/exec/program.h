@@ -14,7 +14,7 @@
 #include "exec/dialogue.h"
 #include "exec/job_folder.h"
 #include "exec/pipes.h"
-#include "node/host.h"
+#include "node/keys/host.h"
 
 namespace tenure::exec {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "exec/dialogue.h"
-#include "node/host.h"
+#include "node/keys/host.h"
 
 namespace tenure::exec {
 

@@ -15,7 +15,7 @@
 #include "exec/lines.h"
 #include "exec/pipes.h"
 #include "exec/wear.h"
-#include "node/host.h"
+#include "node/keys/host.h"
 
 namespace tenure::exec {
 

@@ -3,6 +3,7 @@
 // The pool's options, as the log has them: the same on every node.
 
 #include <cstdint>
+#include <tenure/defaults.hpp>
 #include <tenure/kinds.hpp>
 
 #include "base/shard.h"
@@ -14,13 +15,13 @@ class Configure;
 }  // namespace v1
 
 struct PoolConfig {
-  std::uint32_t max_queued_jobs = 1000;
-  std::uint32_t max_attempts = 10;
-  std::int64_t pending_job_ttl_ms = 20'000;
-  std::int64_t worker_shutdown_ttl_ms = 120'000;
-  std::int64_t backoff_base_ms = 1'000;
-  std::int64_t backoff_cap_ms = 3'600'000;
-  std::uint32_t quarantine_after = 3;  // deaths of holders; zero: never
+  std::uint32_t max_queued_jobs = kMaxQueuedJobsDefault;
+  std::uint32_t max_attempts = kMaxAttemptsDefault;
+  std::int64_t pending_job_ttl_ms = kPendingJobTtlMsDefault;
+  std::int64_t worker_shutdown_ttl_ms = kWorkerShutdownTtlMsDefault;
+  std::int64_t backoff_base_ms = kRetryBackoffMsDefault;
+  std::int64_t backoff_cap_ms = kRetryBackoffMsMaxDefault;
+  std::uint32_t quarantine_after = kQuarantineAfterDefault;  // deaths of holders; zero: never
   Assignment assignment = Assignment::rendezvous;
   Shard shard{};  // which part of the pool this machine is
 

@@ -4,10 +4,9 @@
 #include <utility>
 
 #include "base/mutant.h"
-#include "machine/decode.h"
 #include "machine/encode.h"
 #include "machine/limits.h"
-#include "tenure/v1/record.pb.h"
+#include "node/batch_head.h"
 
 namespace tenure {
 namespace {
@@ -106,12 +105,7 @@ void Appender::schedule() {
 
 void Appender::send_next() {
   if (under_way_ || (own_.empty() && requests_.empty())) return;
-  v1::Batch head;
-  head.set_format(kBatchFormat);
-  head.set_sender(sender_);
-  head.set_sequence(++sequence_);
-  head.set_wall_ms(clock_.wall_ms());
-  head.SerializeToString(&batch_);
+  empty_batch(sender_, ++sequence_, clock_.wall_ms()).SerializeToString(&batch_);
   take_first(own_);
   take_first(requests_);
   under_way_ = true;

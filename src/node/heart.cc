@@ -3,9 +3,8 @@
 #include <algorithm>
 
 #include "base/mutant.h"
-#include "machine/decode.h"
-#include "machine/limits.h"
-#include "tenure/v1/record.pb.h"
+#include "machine/rules.h"
+#include "node/batch_head.h"
 
 namespace tenure {
 namespace {
@@ -17,12 +16,12 @@ constexpr Nanos kMarginMin = std::chrono::milliseconds(5);
 
 LeaseTimes LeaseTimes::of(Nanos lease) { return {lease, lease / 5, std::max(lease / 20, kMarginMin), lease / 10}; }
 
-Heart::Heart(Log& log, Loop& loop, const Clock& clock, Entropy& entropy, Host* host, HeartEvents& events)
+Heart::Heart(Log& log, Loop& loop, const Clock& clock, Entropy& entropy, LeaseHolder* holder, HeartEvents& events)
     : log_(log),
       loop_(loop),
       clock_(clock),
       entropy_(entropy),
-      host_(host),
+      holder_(holder),
       events_(events),
       beat_timer_(loop),
       watchdog_(loop) {}
@@ -46,7 +45,7 @@ void Heart::end(std::uint64_t session) {
   until_.store(0, std::memory_order_release);
   beat_timer_.cancel();
   watchdog_.cancel();
-  if (host_ != nullptr) host_->lease_over(session);
+  if (holder_ != nullptr) holder_->lease_over(session);
 }
 
 void Heart::beat_now() {
@@ -54,11 +53,7 @@ void Heart::beat_now() {
 }
 
 void Heart::beat() {
-  v1::Batch batch;
-  batch.set_format(kBatchFormat);
-  batch.set_sender(sender_);
-  batch.set_sequence(++sequence_);
-  batch.set_wall_ms(clock_.wall_ms());
+  v1::Batch batch = empty_batch(sender_, ++sequence_, clock_.wall_ms());
   v1::Beat& record = *batch.add_records()->mutable_beat();
   record.set_session(session_);
   record.set_number(++number_);
@@ -94,7 +89,7 @@ void Heart::confirmed(std::uint64_t session, std::uint64_t number) {
   if (loop_.now() >= fenced_from && !MUTANT(watchdog_off)) return fence();
   if (until.since_boot.count() <= until_.load(std::memory_order_relaxed)) return;
   until_.store(until.since_boot.count(), std::memory_order_release);
-  if (host_ != nullptr) host_->lease_until(session_, until);
+  if (holder_ != nullptr) holder_->lease_until(session_, until);
   events_.lease_until(session_, until);
   arm();
 }
@@ -115,10 +110,10 @@ void Heart::fence() {
   if (MUTANT(watchdog_off)) return;
   fenced_ = true;
   beat_timer_.cancel();
-  if (host_ != nullptr) host_->fence(session_);
+  if (holder_ != nullptr) holder_->fence(session_);
   const Instant until{Nanos(until_.load(std::memory_order_relaxed))};
   watchdog_.arm(until, [this] {
-    if (host_ != nullptr) host_->kill(session_);
+    if (holder_ != nullptr) holder_->kill(session_);
   });
   events_.lease_lost(session_);
 }

@@ -20,7 +20,7 @@
 #include "base/entropy.h"
 #include "base/loop.h"
 #include "log/log.h"
-#include "node/host.h"
+#include "node/lease_holder.h"
 #include "node/token.h"
 
 namespace tenure {
@@ -39,14 +39,14 @@ class HeartEvents {
   virtual ~HeartEvents() = default;
   // On the heart's loop. The own deadline has moved.
   virtual void lease_until(std::uint64_t /*session*/, Instant /*until*/) {}
-  // On the heart's loop. The lease is about to run out unconfirmed; the host has been fenced.
+  // On the heart's loop. The lease is about to run out unconfirmed; its holder has been fenced.
   virtual void lease_lost(std::uint64_t session) = 0;
 };
 
 // Belongs to the heart's loop, except until().
 class Heart {
  public:
-  Heart(Log& log, Loop& loop, const Clock& clock, Entropy& entropy, Host* host, HeartEvents& events);
+  Heart(Log& log, Loop& loop, const Clock& clock, Entropy& entropy, LeaseHolder* holder, HeartEvents& events);
 
   // The session's join was first sent at `sent`: it counts as the first beat once it is confirmed.
   void begin(std::uint64_t session, Nanos lease, Instant sent);
@@ -79,7 +79,7 @@ class Heart {
   Loop& loop_;
   const Clock& clock_;
   Entropy& entropy_;
-  Host* host_;
+  LeaseHolder* holder_;  // null: nothing runs under the lease
   HeartEvents& events_;
 
   std::uint64_t session_ = 0;

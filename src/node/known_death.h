@@ -26,4 +26,14 @@ class KnownDeath {
   virtual void tell(std::function<void(std::uint64_t)> gone) = 0;
 };
 
+// Where only leases tell who is dead.
+class NoKnownDeath final : public KnownDeath {
+ public:
+  void hold(std::uint64_t /*session*/) override {}
+  void let_go(std::uint64_t /*session*/) override {}
+  void watch(std::uint64_t /*session*/) override {}
+  void forget(std::uint64_t /*session*/) override {}
+  void tell(std::function<void(std::uint64_t)> /*gone*/) override {}
+};
+
 }  // namespace tenure

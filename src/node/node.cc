@@ -1,23 +1,22 @@
 #include "node/node.h"
 
+#include <utility>
+
 #include "base/assert.h"
-#include "node/heart_side.h"
-#include "tenure/v1/record.pb.h"
+#include "base/mutant.h"
+#include "node/records.h"
 
 namespace tenure {
 namespace {
 
-void set_config(const PoolConfig& config, v1::Configure& into) {
-  into.set_max_queued_jobs(config.max_queued_jobs);
-  into.set_max_attempts(config.max_attempts);
-  into.set_pending_job_ttl_ms(static_cast<std::uint64_t>(config.pending_job_ttl_ms));
-  into.set_worker_shutdown_ttl_ms(static_cast<std::uint64_t>(config.worker_shutdown_ttl_ms));
-  into.set_assignment(static_cast<v1::Configure::Assignment>(config.assignment));
-  into.set_quarantine_after_plus_one(config.quarantine_after + 1);
-  into.set_backoff_base_ms(static_cast<std::uint64_t>(config.backoff_base_ms));
-  into.set_backoff_cap_ms(static_cast<std::uint64_t>(config.backoff_cap_ms));
-  into.set_shard(config.shard.index);
-  into.set_shards(config.shard.count);
+constexpr int kDivergencesMax = 5;
+
+std::unique_ptr<KeysPart> keys_part(const NodeWorld& world, const NodeOptions& options, Appender& appender,
+                                    const Replica& replica, NodeEvents& events) {
+  if (world.host == nullptr) return nullptr;
+  return std::make_unique<KeysPart>(
+      world.loop, *world.host, appender, replica, events,
+      KeysPart::Options{.retry_worker_after = options.lease / 10, .look_every = options.look_every});
 }
 
 }  // namespace
@@ -27,75 +26,42 @@ Node::Node(const NodeWorld& world, NodeOptions options, NodeEvents& events)
       options_(std::move(options)),
       events_(events),
       appender_(world.log, world.loop, world.clock, world.entropy, *this),
-      replica_(world.log, world.loop, world.entropy, options_.replica, *this),
+      replica_(world.log, world.loop, world.entropy, options_.replica, effects_, *this),
       tickets_(appender_, events_),
-      runtime_(world.host == nullptr
-                   ? nullptr
-                   : std::make_unique<Runtime>(world.loop, *world.host, appender_, options.look_every)),
-      heart_side_(std::make_shared<HeartSide>(world, events,
-                                              HeartSide::NodeSide{
-                                                  token_.guard([this](std::uint64_t session) { lease_armed(session); }),
-                                                  token_.guard([this](std::uint64_t session) {
-                                                    if (session == session_) fence(FenceReason::lease_lost);
-                                                  }),
-                                              })),
-      observer_(world.loop, replica_, *this),
-      steward_(world.loop, appender_, observer_, options_.choose),
-      close_deadline_(world.loop),
-      retry_workers_(world.loop) {
-  if (world_.known_death == nullptr) return;
-  world_.known_death->tell([loop = &world_.loop, known = token_.guard([this](std::uint64_t session) {
-    observer_.known_dead(session);
-  })](std::uint64_t session) mutable { loop->post([known, session]() mutable { known(session); }); });
+      keys_(keys_part(world_, options_, appender_, replica_, events_)),
+      membership_(world_, options_, appender_, replica_, keys_.get(), events_, *this),
+      steward_(world.loop, appender_, membership_.observer(), options_.choose) {}
+
+Node::~Node() = default;
+
+void Node::listen(PoolWatcher& watcher) {
+  effects_.add(watcher);
+  watchers_.push_back(&watcher);
 }
 
-// The heart belongs to its own loop, and ends there.
-Node::~Node() {
-  if (world_.known_death != nullptr) world_.known_death->tell(nullptr);
-  world_.heart_loop.post([side = std::move(heart_side_)]() mutable { side.reset(); });
-}
-
-std::int64_t Node::lease_until() const { return heart_side_->heart().until(); }
-
-void Node::post_to_heart(std::function<void(Heart&)> work) {
-  world_.heart_loop.post([side = std::weak_ptr<HeartSide>(heart_side_), work = std::move(work)] {
-    if (const auto alive = side.lock()) work(alive->heart());
-  });
-}
-
+// The node's own parts listen last: others hear of an effect before the node acts on it.
 void Node::start() {
+  effects_.add_tickets(tickets_);
+  if (keys_) keys_->listen_to(effects_);
+  effects_.add_sessions(membership_);
+  steward_.listen_to(effects_);
+  effects_.add_pool(*this);
   replica_.start();
   seek_end();
 }
 
-void Node::add_worker(NodeWorker options) {
-  ASSERT(runtime_ != nullptr);
-  const Bytes id = options.id;
-  workers_[id] = {std::move(options)};
-  if (phase_ == Phase::outside) join();
-  if (phase_ == Phase::member) offer_worker(workers_[id]);
+void Node::add_worker(NodeWorker worker) {
+  ASSERT(keys_ != nullptr);
+  keys_->workers().add(std::move(worker));
+  if (phase_ == Phase::following && membership_.outside()) membership_.join();
 }
 
 void Node::remove_worker(BytesView id) {
-  const auto found = workers_.find(id);
-  if (found == workers_.end()) return;
-  found->second.removing = true;
-  if (phase_ == Phase::member && found->second.added) drain(id);
+  if (keys_) keys_->workers().remove(id);
 }
 
 void Node::serve(BytesView worker, std::vector<Bytes> add, std::vector<Bytes> remove) {
-  const auto found = workers_.find(worker);
-  if (found == workers_.end()) return;
-  std::vector<Bytes>& serves = found->second.options.serves;
-  for (const Bytes& key : remove) std::erase(serves, key);
-  serves.insert(serves.end(), add.begin(), add.end());
-  if (!found->second.added) return;
-  v1::Record record;
-  record.mutable_serve()->set_session(session_);
-  record.mutable_serve()->set_worker(Bytes(worker));
-  for (Bytes& key : add) record.mutable_serve()->add_add(std::move(key));
-  for (Bytes& key : remove) record.mutable_serve()->add_remove(std::move(key));
-  appender_.offer(record);
+  if (keys_) keys_->workers().serve(worker, std::move(add), std::move(remove));
 }
 
 Result<std::uint64_t> Node::ask(const Request& request) {
@@ -122,11 +88,7 @@ Status Node::send(SealedRequests& requests) {
   return {};
 }
 
-void Node::drain(BytesView worker) {
-  v1::Record record;
-  record.mutable_drain()->set_worker(Bytes(worker));
-  appender_.offer(record);
-}
+void Node::drain(BytesView worker) { appender_.offer(drain_record(worker)); }
 
 void Node::shut_down() {
   v1::Record record;
@@ -136,7 +98,14 @@ void Node::shut_down() {
 
 void Node::leave_at_shutdown() {
   options_.leaves_at_shutdown = true;
-  if (runtime_ && machine().drained()) close();
+  if (keys_ && machine().drained()) close();
+}
+
+void Node::close() {
+  if (std::exchange(closing_, true)) return;
+  if (keys_) keys_->close();
+  if (phase_ == Phase::following && membership_.outside()) return finish();
+  membership_.check_leaving();
 }
 
 void Node::append_gave_up() { tickets_.append_gave_up(); }
@@ -154,6 +123,64 @@ void Node::resumed(bool& what) {
   if (!appends_delayed_ && !reads_delayed_) events_.log_resumed();
 }
 
-void Node::fill_config(v1::Configure& into) const { set_config(options_.config, into); }
+void Node::applied() {
+  membership_.note_read();
+  // What the node said, and was told is kept, never happened.
+  const bool met = appender_.all_met(replica_.position(), machine().last_sequence(appender_.sender()));
+  if (!met && !MUTANT(lost_records_ignored)) return replica_.abandon();
+  tickets_.applied(machine());
+  if (handled_divergence()) return;
+  membership_.note_applied();
+  events_.applied(machine());
+  for (PoolWatcher* watcher : watchers_) watcher->applied(machine());
+  if (phase_ == Phase::loading && end_position_ && replica_.position() >= *end_position_) return reach_end();
+  if (!membership_.check_join()) return;
+  steward_.look(machine(), membership_.rank(), replica_.applied_at());
+  membership_.check_leaving();
+}
+
+// It may be a digest of a history that is gone. A state that differs again after a reload is another matter.
+bool Node::handled_divergence() {
+  const Position where = membership_.take_divergence();
+  if (where == 0) return false;
+  if (++divergences_ < kDivergencesMax) {
+    replica_.abandon();
+  } else {
+    break_down({Errc::corrupt, "compare state",
+                "this node's state differs from the others' at position " + std::to_string(where) +
+                    ": it has stopped; restart it, and report this"});
+  }
+  return true;
+}
+
+void Node::reloaded() {
+  appender_.reader_reloaded();
+  tickets_.in_doubt();
+  membership_.reloaded();
+  steward_.reset();
+}
+
+void Node::broken(const Error& error) { break_down(error); }
+
+void Node::snapshot_stored(Position position) {
+  v1::Record record;
+  record.mutable_saved()->set_position(position);
+  appender_.offer(record);
+}
+
+void Node::shutdown_drained(const At& /*at*/) {
+  if (!keys_ || !options_.leaves_at_shutdown) return;
+  closing_ = true;
+  keys_->close();
+}
+
+// The member that left last removes the data. A node that merely looks on tells its owner.
+void Node::pool_gone(const At& /*at*/) {
+  if (keys_ && session() != 0) {
+    ended_pool_ = machine().sessions().all.empty() && phase_ == Phase::over;
+  } else {
+    events_.pool_gone();
+  }
+}
 
 }  // namespace tenure

@@ -17,10 +17,12 @@ constexpr std::size_t kInPlaceBytesMax = 16U << 10;
 
 }  // namespace
 
-Replica::Replica(Log& log, Loop& loop, Entropy& entropy, ReplicaOptions options, ReplicaEvents& events)
+Replica::Replica(Log& log, Loop& loop, Entropy& entropy, ReplicaOptions options, Effects& effects,
+                 ReplicaEvents& events)
     : log_(log),
       loop_(loop),
       options_(options),
+      effects_(effects),
       events_(events),
       machine_(std::make_unique<Machine>()),
       backoff_(kRetryBase, kRetryCap, entropy),
@@ -168,7 +170,7 @@ void Replica::failed(const Error& error) {
 }
 
 bool Replica::apply(const Entry& entry, const v1::Batch* batch) {
-  machine_->apply({entry.position, entry.time_ms, entry.data}, batch, events_);
+  machine_->apply({entry.position, entry.time_ms, entry.data}, batch, effects_);
   cursor_ = Cursor::at(entry);
   applied_at_ = loop_.now();
   digests_.emplace_back(entry.position, machine_->digest());

@@ -22,8 +22,9 @@
 
 namespace tenure {
 
-class ReplicaEvents : public Effects {
+class ReplicaEvents {
  public:
+  virtual ~ReplicaEvents() = default;
   // An entry has been applied, and the machine may be read.
   virtual void applied() {}
   // The state was replaced, by the newest snapshot.
@@ -49,7 +50,8 @@ struct ReplicaOptions {
 // Belongs to the node's loop.
 class Replica {
  public:
-  Replica(Log& log, Loop& loop, Entropy& entropy, ReplicaOptions options, ReplicaEvents& events);
+  // `effects`: where the machine says what follows from each entry.
+  Replica(Log& log, Loop& loop, Entropy& entropy, ReplicaOptions options, Effects& effects, ReplicaEvents& events);
 
   void start();
   // Gives up the present state, as if the engine had said that history was lost.
@@ -116,6 +118,7 @@ class Replica {
   Log& log_;
   Loop& loop_;
   ReplicaOptions options_;
+  Effects& effects_;
   ReplicaEvents& events_;
   std::unique_ptr<Machine> machine_;
   Cursor cursor_;

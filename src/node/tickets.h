@@ -68,7 +68,7 @@ class TicketEvents {
 };
 
 // Belongs to the owner's loop.
-class Tickets {
+class Tickets final : public TicketEffects {
  public:
   Tickets(Appender& appender, TicketEvents& events) : appender_(appender), events_(events) {}
 
@@ -87,6 +87,8 @@ class Tickets {
   void meet(std::uint64_t ticket);
   bool met(std::uint64_t ticket) const;
 
+  void settled(const At& /*at*/, const Settlement& settlement) override { tell(settlement); }
+  // The same, from one who knows without a machine.
   void tell(const Settlement& settlement);
   // A batch was given up: it may or may not be in the log.
   void append_gave_up();

@@ -10,7 +10,7 @@
 #include <stop_token>
 #include <tenure/handler.hpp>
 
-#include "node/host.h"
+#include "node/keys/host.h"
 
 namespace tenure {
 

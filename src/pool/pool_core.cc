@@ -6,7 +6,7 @@
 #include "base/host_name.h"
 #include "exec/death_watch.h"
 #include "log/open.h"
-#include "node/listing.h"
+#include "node/keys/listing.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure {
@@ -45,11 +45,11 @@ Failure ended(const Error& why, const char* operation) { return fail(why.code, o
 
 }  // namespace
 
-Result<std::unique_ptr<PoolCore>> PoolCore::open(CoreOptions options, Host* host, NodeEvents* listener) {
+Result<std::unique_ptr<PoolCore>> PoolCore::open(CoreOptions options, Host* host, CoreListeners listeners) {
   if (Status sound = check_options(options); !sound) return Failure(sound.error());
   name_node(options.node);
-  const auto warn = [listener](const Error& error) {
-    if (listener != nullptr) listener->log_warned(error);
+  const auto warn = [heard = listeners.node](const Error& error) {
+    for (NodeEvents* listener : heard) listener->log_warned(error);
   };
   Result<std::unique_ptr<Log>> log = open_log(options.url, {options.pool, false, options.shard, warn});
   if (!log) return Failure(log.error());
@@ -62,13 +62,13 @@ Result<std::unique_ptr<PoolCore>> PoolCore::open(CoreOptions options, Host* host
   Result<std::unique_ptr<KnownDeath>> deaths = deaths_of(options);
   if (!deaths) return Failure(deaths.error());
   return std::unique_ptr<PoolCore>(
-      new PoolCore(std::move(options), *std::move(log), *std::move(deaths), host, listener));
+      new PoolCore(std::move(options), *std::move(log), *std::move(deaths), host, std::move(listeners)));
 }
 
 PoolCore::PoolCore(CoreOptions options, std::unique_ptr<Log> log, std::unique_ptr<KnownDeath> deaths, Host* host,
-                   NodeEvents* listener)
+                   CoreListeners listeners)
     : options_(std::move(options)),
-      listener_(listener),
+      listeners_(std::move(listeners)),
       shutdown_seen_(std::exchange(options_.shutdown_seen, nullptr)),
       ended_(std::exchange(options_.ended, nullptr)),
       own_callbacks_(options_.callbacks == nullptr),
@@ -79,15 +79,24 @@ PoolCore::PoolCore(CoreOptions options, std::unique_ptr<Log> log, std::unique_pt
       heart_loop_("tenure-heart"),
       loop_("tenure-node") {
   life_->core = this;
+  events_.add(*this);
+  for (NodeEvents* listener : listeners_.node) events_.add(*listener);
   loop_.run([&] {
     room_ = std::make_unique<Timer>(loop_);
     if (options_.client_only) {
-      client_ = std::make_unique<Client>(*log_, loop_, clock_, entropy_, static_cast<ClientEvents&>(*this));
+      client_ = std::make_unique<Client>(*log_, loop_, clock_, entropy_, events_);
       return;
     }
     KnownDeath* known = options_.known_death == nullptr ? own_deaths_.get() : options_.known_death;
-    const NodeWorld world{*log_, loop_, heart_loop_, clock_, entropy_, host, known};
-    node_ = std::make_unique<Node>(world, options_.node, static_cast<NodeEvents&>(*this));
+    const NodeWorld world{.log = *log_,
+                          .loop = loop_,
+                          .heart_loop = heart_loop_,
+                          .clock = clock_,
+                          .entropy = entropy_,
+                          .host = host,
+                          .known_death = known};
+    node_ = std::make_unique<Node>(world, options_.node, events_);
+    for (PoolWatcher* watcher : listeners_.pool) node_->listen(*watcher);
     node_->start();
   });
 }
@@ -237,7 +246,8 @@ Result<PoolCore*> PoolCore::looker() {
   if (!looker_) {
     CoreOptions options = options_;
     options.client_only = false;
-    Result<std::unique_ptr<PoolCore>> opened = open(std::move(options), nullptr, &looker_events_);
+    Result<std::unique_ptr<PoolCore>> opened =
+        open(std::move(options), nullptr, {.node = {&looker_events_}, .pool = listeners_.pool});
     if (!opened) return Failure(opened.error());
     looker_ = *std::move(opened);
   }

@@ -27,10 +27,11 @@
 #include <string>
 #include <vector>
 
+#include "base/deadline.h"
 #include "base/entropy.h"
 #include "base/thread_loop.h"
 #include "log/log.h"
-#include "node/client.h"
+#include "node/client/client.h"
 #include "node/known_death.h"
 #include "node/node.h"
 #include "node/request.h"
@@ -46,13 +47,6 @@ class ListedDead;
 class ListedJob;
 class Told;
 }  // namespace v1
-
-using Deadline = std::chrono::steady_clock::time_point;
-
-inline Deadline after(std::chrono::nanoseconds timeout) {
-  const auto now = std::chrono::steady_clock::now();
-  return now + std::min<std::chrono::nanoseconds>(timeout, Deadline::max() - now);
-}
 
 // Requests that may wait in this process for their turn: beyond it submit() says Errc::busy.
 constexpr std::size_t kSubmittedBytesMax = 64U << 20;
@@ -75,11 +69,17 @@ struct CoreOptions {
   std::function<void(std::function<void()> then)> remove_others{};
 };
 
-class PoolCore final : private NodeEvents, private ClientEvents {
+// Who hears, on the loop, what a node or client says of itself, and what the log does to the pool. They must outlive
+// the core. A client has no state to watch until somebody looks.
+struct CoreListeners {
+  std::vector<NodeEvents*> node{};
+  std::vector<PoolWatcher*> pool{};
+};
+
+class PoolCore final : private NodeEvents {
  public:
-  // `host` runs the jobs of this node's workers; null for a node that has none. `listener` hears, on the loop, what
-  // the node says; null for none. Both must outlive the core.
-  static Result<std::unique_ptr<PoolCore>> open(CoreOptions options, Host* host, NodeEvents* listener = nullptr);
+  // `host` runs the jobs of this node's workers; null for a node that has none. It must outlive the core.
+  static Result<std::unique_ptr<PoolCore>> open(CoreOptions options, Host* host, CoreListeners listeners = {});
   // Without close() it is as if the process had died: nothing is said, and others wait for the lease. The host must
   // not run anything any more.
   ~PoolCore() override;
@@ -137,7 +137,7 @@ class PoolCore final : private NodeEvents, private ClientEvents {
 
  private:
   PoolCore(CoreOptions options, std::unique_ptr<Log> log, std::unique_ptr<KnownDeath> deaths, Host* host,
-           NodeEvents* listener);
+           CoreListeners listeners);
 
   struct HeardWorker {
     bool added = false;
@@ -169,18 +169,14 @@ class PoolCore final : private NodeEvents, private ClientEvents {
   void count_answers();
   void end(const Error& error);
 
-  // NodeEvents, and what ClientEvents has of the same.
+  // NodeEvents.
   void caught_up() override;
-  void joined(std::uint64_t session) override;
   void worker_added(BytesView worker) override;
   void worker_refused(BytesView worker, Errc why) override;
   void worker_removed(BytesView worker) override;
-  void fenced(std::uint64_t session, FenceReason reason) override;
   void settled(const Settlement& settlement) override;
   void ticket_lost(std::uint64_t ticket) override;
-  Effects* watcher() override { return listener_ == nullptr ? nullptr : listener_->watcher(); }
   void applied(const Machine& machine) override;
-  void lease_until(std::uint64_t session, Instant until) override;
   void closed() override;
   void log_delayed(const Error& error) override;
   void log_resumed() override;
@@ -193,10 +189,6 @@ class PoolCore final : private NodeEvents, private ClientEvents {
    public:
     explicit LookerEvents(PoolCore& core) : core_(core) {}
     void caught_up() override { ready(); }
-    Effects* watcher() override { return core_.watcher(); }
-    void applied(const Machine& machine) override {
-      if (core_.listener_ != nullptr) core_.listener_->applied(machine);
-    }
     void closed() override { ready(); }
     void broken(const Error&) override { ready(); }
     void pool_gone() override { ready(); }
@@ -215,7 +207,8 @@ class PoolCore final : private NodeEvents, private ClientEvents {
   };
 
   CoreOptions options_;
-  NodeEvents* const listener_;
+  const CoreListeners listeners_;
+  NodeEventsTee events_;  // this core first, and then its listeners
   const std::shared_ptr<Life> life_ = std::make_shared<Life>();
   const std::function<void()> shutdown_seen_;  // may be null
   std::function<void()> ended_;                // owned by the loop; null once it was called

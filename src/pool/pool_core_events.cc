@@ -104,15 +104,9 @@ void PoolCore::give_up(SealedRequests& requests, const Error& error) {
   hear([](Heard&) {});
 }
 
-void PoolCore::settled(const Settlement& settlement) {
-  heard_of_tickets();
-  if (listener_ != nullptr) listener_->settled(settlement);
-}
+void PoolCore::settled(const Settlement& /*settlement*/) { heard_of_tickets(); }
 
-void PoolCore::ticket_lost(std::uint64_t ticket) {
-  heard_of_tickets();
-  if (listener_ != nullptr) listener_->ticket_lost(ticket);
-}
+void PoolCore::ticket_lost(std::uint64_t /*ticket*/) { heard_of_tickets(); }
 
 // An entry may settle hundreds of tickets: those who wait for any are woken once, when the turn is over.
 void PoolCore::heard_of_tickets() {
@@ -143,11 +137,6 @@ void PoolCore::caught_up() {
     looks_on = heard.workers.empty();
   });
   if (ended && looks_on) end({Errc::shutting_down, "wait", "the pool was shut down"});
-  if (listener_ != nullptr) listener_->caught_up();
-}
-
-void PoolCore::joined(std::uint64_t session) {
-  if (listener_ != nullptr) listener_->joined(session);
 }
 
 void PoolCore::worker_added(BytesView worker) {
@@ -155,7 +144,6 @@ void PoolCore::worker_added(BytesView worker) {
     const auto found = heard.workers.find(std::string(worker));
     if (found != heard.workers.end()) found->second.added = true;
   });
-  if (listener_ != nullptr) listener_->worker_added(worker);
 }
 
 void PoolCore::worker_refused(BytesView worker, Errc why) {
@@ -163,16 +151,10 @@ void PoolCore::worker_refused(BytesView worker, Errc why) {
     const auto found = heard.workers.find(std::string(worker));
     if (found != heard.workers.end()) found->second.refused = why;
   });
-  if (listener_ != nullptr) listener_->worker_refused(worker, why);
 }
 
 void PoolCore::worker_removed(BytesView worker) {
   hear([&](Heard& heard) { heard.workers.erase(std::string(worker)); });
-  if (listener_ != nullptr) listener_->worker_removed(worker);
-}
-
-void PoolCore::fenced(std::uint64_t session, FenceReason reason) {
-  if (listener_ != nullptr) listener_->fenced(session, reason);
 }
 
 void PoolCore::applied(const Machine& machine) {
@@ -181,11 +163,6 @@ void PoolCore::applied(const Machine& machine) {
   const bool seen =
       std::exchange(saw_shutdown_, machine.shutting_down() || (saw_shutdown_ && !has_members_ && machine.keys() == 0));
   if (saw_shutdown_ && !seen && shutdown_seen_) shutdown_seen_();
-  if (listener_ != nullptr) listener_->applied(machine);
-}
-
-void PoolCore::lease_until(std::uint64_t session, Instant until) {
-  if (listener_ != nullptr) listener_->lease_until(session, until);
 }
 
 void PoolCore::closed() {
@@ -195,30 +172,23 @@ void PoolCore::closed() {
   } else {
     end({Errc::closed, "wait", "the pool was closed"});
   }
-  if (listener_ != nullptr) listener_->closed();
 }
 
 void PoolCore::log_delayed(const Error& error) {
   hear([&](Heard& heard) { heard.delay = error; });
-  if (listener_ != nullptr) listener_->log_delayed(error);
 }
 
 void PoolCore::log_resumed() {
   hear([](Heard& heard) { heard.delay.reset(); });
-  if (listener_ != nullptr) listener_->log_resumed();
 }
 
-void PoolCore::broken(const Error& error) {
-  end(error);
-  if (listener_ != nullptr) listener_->broken(error);
-}
+void PoolCore::broken(const Error& error) { end(error); }
 
 // The last member to leave removes the data; where there was none, whoever asked for the end does.
 void PoolCore::pool_gone() {
   end({Errc::shutting_down, "wait", "the pool was shut down"});
   if (shutting_down_ && !has_members_) node_->remove_log([] {});
   on_loop([](Node& node) { node.close(); });  // it would find its log gone, and make another
-  if (listener_ != nullptr) listener_->pool_gone();
 }
 
 // On the callbacks' thread, since to open a log takes its time. One that only reads does not make it anew.

@@ -87,7 +87,7 @@ Result<std::shared_ptr<PoolImpl>> PoolImpl::open(std::string name, std::string u
   const bool client_only = wanted.client_only;
   ShardParts parts;
   if (!client_only) parts.host = [host = pool->host_.get()](std::uint32_t shard) { return &host->part(shard); };
-  parts.listener = [impl = pool.get()](std::uint32_t shard) { return impl->voice_of(shard); };
+  parts.listeners = [impl = pool.get()](std::uint32_t shard) { return CoreListeners{.node = {impl->voice_of(shard)}}; };
   Result<std::unique_ptr<Shards>> shards = Shards::open(std::move(wanted), parts);
   if (!shards) return Failure(shards.error());
   pool->shards_ = *std::move(shards);
@@ -121,7 +121,7 @@ PoolImpl::~PoolImpl() {
   ASSERT(!host_->on_executor() && !callbacks_->on_thread());
   const Deadline deadline = close_deadline();
   const Status closed = shards_->close(deadline);
-  const bool quiet = closed && host_->shut(std::max(deadline, std::chrono::steady_clock::now() + milliseconds(100)));
+  const bool quiet = closed && host_->shut(std::max(deadline, after(milliseconds(100))));
   if (!quiet) host_->abandon();
   shards_.reset();
   callbacks_->close();
@@ -133,7 +133,7 @@ PoolImpl::~PoolImpl() {
 Deadline PoolImpl::close_deadline() const {
   const milliseconds patience =
       options_.close_timeout > milliseconds(0) ? options_.close_timeout : options_.worker_shutdown_ttl + seconds(5);
-  return std::chrono::steady_clock::now() + patience;
+  return after(patience);
 }
 
 Result<std::string> PoolImpl::add_worker(std::shared_ptr<Handler> handler, WorkerOptions options) {
@@ -145,9 +145,12 @@ Result<std::string> PoolImpl::add_worker(std::shared_ptr<Handler> handler, Worke
   if (!host_->add_handler(id, std::move(handler))) {
     return fail(Errc::key_exists, "add worker", "this process has a worker '" + id + "' already");
   }
-  const Status added =
-      shards_->add_worker({id, options.weight, options.window, std::move(options.replaces), std::move(options.serves)},
-                          std::chrono::steady_clock::now() + options.join_timeout);
+  const Status added = shards_->add_worker({.id = id,
+                                            .weight = options.weight,
+                                            .window = options.window,
+                                            .replaces = std::move(options.replaces),
+                                            .serves = std::move(options.serves)},
+                                           after(options.join_timeout));
   if (added) return id;
   host_->remove_handler(id);
   return Failure(added.error());

@@ -51,7 +51,7 @@ Status Shards::open_one(std::uint32_t shard) {
   }
   Result<std::unique_ptr<PoolCore>> core =
       PoolCore::open(std::move(options), parts_.host ? parts_.host(shard) : nullptr,
-                     parts_.listener ? parts_.listener(shard) : nullptr);
+                     parts_.listeners ? parts_.listeners(shard) : CoreListeners{});
   if (!core) return Failure(core.error());
   places_[shard].owned = *std::move(core);
   places_[shard].core = places_[shard].owned.get();

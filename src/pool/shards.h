@@ -34,7 +34,7 @@ namespace tenure {
 // client are asked for when a shard is first needed, by any thread.
 struct ShardParts {
   std::function<Host*(std::uint32_t shard)> host{};
-  std::function<NodeEvents*(std::uint32_t shard)> listener{};
+  std::function<CoreListeners(std::uint32_t shard)> listeners{};
   std::function<Result<KnownDeath*>(std::uint32_t shard)> known_death{};
 };
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "node/listing.h"
+#include "node/keys/listing.h"
 #include "pool/shards.h"
 #include "tenure/v1/record.pb.h"
 

@@ -33,7 +33,7 @@
 
 #include "base/id_map.h"
 #include "base/thread_loop.h"
-#include "node/host.h"
+#include "node/keys/host.h"
 #include "pool/live_job.h"
 #include "pool/pace.h"
 

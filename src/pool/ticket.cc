@@ -1,15 +1,13 @@
 #include <tenure/ticket.hpp>
 
+#include "base/deadline.h"
 #include "pool/pending_ticket.h"
 
 namespace tenure {
 namespace {
 
 Status wait_for(const PendingTicket& ticket, Stage stage, Ticket::Timeout timeout, const char* what) {
-  // A timeout that ends after the clock does is none.
-  const auto now = std::chrono::steady_clock::now();
-  const auto longest = std::chrono::steady_clock::time_point::max() - now;
-  if (!ticket.wait(stage, now + std::min<Ticket::Timeout>(timeout, longest))) {
+  if (!ticket.wait(stage, after(timeout))) {
     return fail(Errc::timed_out, ticket.operation(), std::string("not ") + what + " yet; it may still happen");
   }
   return ticket.outcome(stage);

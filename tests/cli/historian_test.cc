@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "machine/pool.h"
-#include "node/listing.h"
+#include "node/keys/listing.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure::cli {
@@ -24,7 +24,7 @@ std::vector<Tenure> followed(const TestPool& pool, const std::string& key, std::
   }
   Historian historian(key);
   for (std::size_t i = from; i < pool.log().size(); ++i) {
-    machine.apply(pool.log()[i].view(), *historian.watcher());
+    machine.apply(pool.log()[i].view(), historian);
     historian.applied(machine);
   }
   return with_gaps(historian.history());

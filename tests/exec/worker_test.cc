@@ -12,7 +12,7 @@
 #include "log/open.h"
 #include "log_conformance/child.h"
 #include "log_conformance/temporary_directory.h"
-#include "node/client.h"
+#include "node/client/client.h"
 #include "node/heart.h"
 #include "node/node.h"
 

@@ -10,11 +10,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class RecordingHost final : public Host {
+class RecordingHolder final : public LeaseHolder {
  public:
-  void start(HeldJob /*job*/) override {}
-  void stop(const Hold& /*hold*/, StopReason /*reason*/, Instant /*deadline*/) override {}
-  void message(const Hold& /*hold*/, std::uint64_t /*number*/, BytesView /*text*/) override {}
   void fence(std::uint64_t session) override { fenced = session; }
   void kill(std::uint64_t session) override { killed = session; }
 
@@ -24,7 +21,7 @@ class RecordingHost final : public Host {
 
 class HeartTest : public testing::Test, private HeartEvents {
  protected:
-  HeartTest() : entropy_(1), heart_(log_, loop_, loop_, entropy_, &host_, *this) {
+  HeartTest() : entropy_(1), heart_(log_, loop_, loop_, entropy_, &holder_, *this) {
     heart_.begin(7, 1s, loop_.now());
     heart_.confirmed(7, 0);
   }
@@ -39,7 +36,7 @@ class HeartTest : public testing::Test, private HeartEvents {
   ManualLoop loop_;
   ManualLog log_;
   SeededEntropy entropy_;
-  RecordingHost host_;
+  RecordingHolder holder_;
   std::uint64_t lost_ = 0;
   Heart heart_;
 
@@ -75,13 +72,13 @@ TEST_F(HeartTest, OnlyOwnBeatsRenew) {
 // Without a confirmation the handlers are told to stop before the deadline, and ended at it.
 TEST_F(HeartTest, FencesBeforeTheDeadlineAndKillsAtIt) {
   loop_.advance(849ms);
-  EXPECT_EQ(host_.fenced, 0U);
+  EXPECT_EQ(holder_.fenced, 0U);
   loop_.advance(1ms);
-  EXPECT_EQ(host_.fenced, 7U);
+  EXPECT_EQ(holder_.fenced, 7U);
   EXPECT_EQ(lost_, 7U);
-  EXPECT_EQ(host_.killed, 0U);
+  EXPECT_EQ(holder_.killed, 0U);
   loop_.advance(100ms);
-  EXPECT_EQ(host_.killed, 7U);
+  EXPECT_EQ(holder_.killed, 7U);
 }
 
 // Once fenced, a beat that still comes back does not revive the session: its handlers have been told to stop.
@@ -97,7 +94,7 @@ TEST_F(HeartTest, WakesUpFenced) {
   loop_.advance(200ms);
   loop_.freeze(5s);
   heart_.confirmed(7, newest_beat());
-  EXPECT_EQ(host_.fenced, 7U);
+  EXPECT_EQ(holder_.fenced, 7U);
 }
 
 // A beat that is known to be lost is followed by another one sooner than usual.

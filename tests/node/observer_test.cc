@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "machine/effects_tee.h"
 #include "node/manual_world.h"
 #include "tenure/v1/record.pb.h"
 
@@ -34,9 +35,7 @@ class FedLog final : public Log {
 class ObserverTest : public testing::Test, private ReplicaEvents, private ObserverEvents {
  protected:
   ObserverTest()
-      : entropy_(1),
-        replica_(log_, loop_, entropy_, {}, static_cast<ReplicaEvents&>(*this)),
-        observer_(loop_, replica_, static_cast<ObserverEvents&>(*this)) {
+      : entropy_(1), replica_(log_, loop_, entropy_, {}, ignored_, *this), observer_(loop_, replica_, *this) {
     replica_.start();
     loop_.settle();
     for (std::uint64_t session = 1; session <= 2; ++session) {
@@ -64,6 +63,7 @@ class ObserverTest : public testing::Test, private ReplicaEvents, private Observ
   ManualLoop loop_;
   FedLog log_;
   SeededEntropy entropy_;
+  EffectsTee ignored_;
   std::vector<std::uint64_t> suspects_;
   std::vector<std::uint64_t> gone_;
   int touches_wanted_ = 0;

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "machine/decode.h"
+#include "machine/effects_tee.h"
 #include "node/manual_world.h"
 #include "tenure/v1/record.pb.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 class ReplicaTest : public testing::Test, private ReplicaEvents {
  protected:
-  ReplicaTest() : entropy_(1), replica_(log_, loop_, entropy_, {}, *this) {
+  ReplicaTest() : entropy_(1), replica_(log_, loop_, entropy_, {}, ignored_, *this) {
     replica_.start();
     load();
   }
@@ -43,6 +44,7 @@ class ReplicaTest : public testing::Test, private ReplicaEvents {
   bool give_up_ = false;
   int lost_ = 0;
   std::vector<std::string> said_;
+  EffectsTee ignored_;
   Replica replica_;
 
  private:
@@ -133,7 +135,7 @@ TEST_F(ReplicaTest, SaysOnceThatTheLogIsAway) {
 
 class SnapshotRuleTest : public testing::Test, private ReplicaEvents {
  protected:
-  SnapshotRuleTest() : entropy_(1), replica_(log_, loop_, entropy_, {.snapshot_bytes_min = 1024}, *this) {
+  SnapshotRuleTest() : entropy_(1), replica_(log_, loop_, entropy_, {.snapshot_bytes_min = 1024}, ignored_, *this) {
     replica_.start();
     log_.answer_load(Snapshot{});
     loop_.settle();
@@ -187,6 +189,7 @@ class SnapshotRuleTest : public testing::Test, private ReplicaEvents {
   std::uint64_t full_ = 0;                // what the state weighed at most
   std::function<void()> behind_entry_{};  // comes right behind each entry, and before what that posts
   bool given_up_ = false;                 // by the test
+  EffectsTee ignored_;
   Replica replica_;
 
  private:

@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "node/host.h"
+#include "node/keys/host.h"
 #include "sim/recorder.h"
 #include "sim/weights.h"
 

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "node/client.h"
+#include "node/client/client.h"
 #include "sim/caller.h"
 #include "sim/stage.h"
 

@@ -9,6 +9,7 @@
 #include "log/open.h"
 #include "machine/decode.h"
 #include "node/appender.h"
+#include "node/batch_head.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure::cli {
@@ -21,10 +22,7 @@ constexpr std::uint64_t kFullBatches = 64;
 
 // An entry that changes nothing, to learn where the log's end is.
 Result<Position> mark(Log& log) {
-  v1::Batch batch;
-  batch.set_format(kBatchFormat);
-  batch.set_sender(SystemEntropy().id());
-  batch.set_sequence(1);
+  v1::Batch batch = empty_batch(SystemEntropy().id(), 1, BootClock().wall_ms());
   batch.add_records()->mutable_tick();
   return append_and_wait(log, batch.SerializeAsString());
 }

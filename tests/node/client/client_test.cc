@@ -1,12 +1,12 @@
 // A dispatcher without state, beside real members on a real engine.
 
-#include "node/client.h"
+#include "node/client/client.h"
 
 #include <gtest/gtest.h>
 
 #include <future>
 
-#include "node/listing.h"
+#include "node/keys/listing.h"
 #include "node/live_node.h"
 #include "tenure/v1/record.pb.h"
 

@@ -1,4 +1,4 @@
-#include "node/client.h"
+#include "node/client/client.h"
 
 #include <optional>
 #include <vector>
@@ -31,7 +31,9 @@ Client::Client(Log& log, Loop& loop, const Clock& clock, Entropy& entropy, Clien
       appender_(log, loop, clock, entropy, *this),
       tickets_(appender_, events),
       impatience_(loop),
-      retry_(loop) {}
+      retry_(loop) {
+  effects_.add_tickets(tickets_);
+}
 
 Client::~Client() = default;
 
@@ -189,7 +191,7 @@ void Client::fold() {
   cursor_.reset();
   ReplicaOptions options;
   options.snapshots = false;
-  replica_ = std::make_unique<Replica>(log_, loop_, entropy_, options, static_cast<ReplicaEvents&>(*this));
+  replica_ = std::make_unique<Replica>(log_, loop_, entropy_, options, effects_, static_cast<ReplicaEvents&>(*this));
   replica_->start();
 }
 

@@ -14,7 +14,7 @@
 #include "base/loop.h"
 #include "machine/machine.h"
 #include "node/appender.h"
-#include "node/host.h"
+#include "node/keys/host.h"
 #include "node/token.h"
 
 namespace tenure {
@@ -25,10 +25,11 @@ class Record;
 
 // Belongs to the node's loop; the reports may come from any thread. Those that come while the loop is at something
 // else wait together, and one turn of the loop takes them all.
-class Runtime final : public HoldReports {
+class Runtime final : public HoldReports, public KeyEffects {
  public:
-  // `look_every`: how many tenures an entry may grant before it is looked for what has been reported meanwhile.
-  Runtime(Loop& loop, Host& host, Appender& appender, std::uint32_t look_every);
+  // `stop_patience`: how long a job has to stop when it is asked to. `look_every`: how many tenures an entry may grant
+  // before the runtime looks for what has been reported meanwhile.
+  Runtime(Loop& loop, Host& host, Appender& appender, std::function<Nanos()> stop_patience, std::uint32_t look_every);
   ~Runtime() override;
 
   // The session whose tenures are to be held, and until when its lease is sure (nanoseconds since boot).
@@ -41,10 +42,12 @@ class Runtime final : public HoldReports {
   std::size_t running() const;
 
   // What the machine says of this session's tenures.
-  void granted(const Grant& grant);
-  void stop_asked(const TenureRef& tenure, StopReason reason, Nanos patience);
-  void message(const TenureRef& tenure, std::uint64_t number, BytesView text);
-  void ended(const TenureRef& tenure);
+  void granted(const At& at, const Grant& grant) override;
+  void started(const At& /*at*/, const TenureRef& /*tenure*/) override {}  // the host has reported it
+  void stop_asked(const At& at, const TenureRef& tenure, StopReason reason) override;
+  void message(const At& at, const TenureRef& tenure, std::uint64_t number, BytesView text) override;
+  void ended(const At& at, const TenureRef& tenure, TenureEnd why) override;
+
   // The node is closing: whatever has not ended by then is stopped.
   void stop_all(Instant deadline);
   void give_back_waiting(std::uint64_t session) { host_.give_back_waiting(session); }
@@ -104,6 +107,7 @@ class Runtime final : public HoldReports {
   Loop& loop_;
   Host& host_;
   Appender& appender_;
+  const std::function<Nanos()> stop_patience_;
   const std::uint32_t look_every_;
   std::uint64_t session_ = 0;
   std::function<std::int64_t()> lease_until_;

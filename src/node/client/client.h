@@ -21,8 +21,9 @@
 #include "base/loop.h"
 #include "log/log.h"
 #include "machine/decode.h"
-#include "machine/effects.h"
+#include "machine/effects_tee.h"
 #include "node/appender.h"
+#include "node/node_events.h"
 #include "node/replica.h"
 #include "node/request.h"
 #include "node/tickets.h"
@@ -35,14 +36,6 @@ class Ask;
 class Batch;
 class Told;
 }  // namespace v1
-
-class ClientEvents : public TicketEvents {
- public:
-  virtual void broken(const Error& error) = 0;
-  // The log takes nothing now; and it does again.
-  virtual void log_delayed(const Error&) {}
-  virtual void log_resumed() {}
-};
 
 // Belongs to one loop.
 class Client final : private ReplicaEvents, private AppenderEvents {
@@ -81,7 +74,6 @@ class Client final : private ReplicaEvents, private AppenderEvents {
   void nudge();
 
   // While folding.
-  void settled(const At& /*at*/, const Settlement& settlement) override { tickets_.tell(settlement); }
   void applied() override;
   void reloaded() override;
   void history_lost() override { replica_->resume(); }
@@ -100,6 +92,7 @@ class Client final : private ReplicaEvents, private AppenderEvents {
   Appender appender_;
   Decoder decoder_;
   Tickets tickets_;
+  EffectsTee effects_;  // what the machine says while folding: to the tickets
   std::map<std::uint64_t, std::function<void(v1::Told)>> questions_;
   std::optional<Cursor> cursor_;    // set while following
   std::set<std::uint64_t> shaken_;  // sessions that may have ended since the log is followed

@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "machine/effects.h"
+#include "node/lease_holder.h"
 
 namespace tenure {
 
@@ -32,29 +33,15 @@ struct HeldJob {
 // A host reports to the node's HoldReports (below). For every start() it reports, in the end, exactly one of
 // finished(), failed() and released(): also after a fence, and also if the handler had to be killed.
 //
-// All calls come from the node's loop and must not block, except the last four: those come from the heart's loop, at
-// any time, and must take effect even if the node's loop and every handler are stuck. (fence() may come from either.)
-class Host {
+// The calls below come from the node's loop and must not block. The heart calls what a LeaseHolder has.
+class Host : public LeaseHolder {
  public:
-  virtual ~Host() = default;
-
   virtual void start(HeldJob job) = 0;
   // Asks the job to stop by the deadline. A stop of one that has ended already is ignored.
   virtual void stop(const Hold& hold, StopReason reason, Instant deadline) = 0;
   virtual void message(const Hold& hold, std::uint64_t number, BytesView text) = 0;
   // Gives back, as released, what has been handed over under the session and was not begun.
   virtual void give_back_waiting(std::uint64_t /*session*/) {}
-
-  // The session's lease is sure up to this moment. The first call comes before the session's first start.
-  virtual void lease_until(std::uint64_t /*session*/, Instant /*until*/) {}
-  // Nothing of the session runs, and nothing of it will be started.
-  virtual void lease_over(std::uint64_t /*session*/) {}
-  // The session's lease is about to run out: trip the stop token of every job of that session now, and of every
-  // one that is still handed over under it.
-  virtual void fence(std::uint64_t session) = 0;
-  // The lease has run out: whatever still runs under the session must be ended before this returns, the process
-  // itself if need be.
-  virtual void kill(std::uint64_t session) = 0;
 };
 
 // What a host reports, from any thread.

@@ -1,4 +1,4 @@
-#include "node/runtime.h"
+#include "node/keys/runtime.h"
 
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ class RuntimeTest : public testing::Test, private AppenderEvents {
       grant.tenure.session = kSession;
       grant.tenure.epoch = epoch;
       grant.kind = JobKind::task;
-      runtime_.granted(grant);
+      runtime_.granted({}, grant);
     }
   }
   static Hold hold(std::uint64_t epoch) { return {"key", epoch}; }
@@ -66,7 +66,7 @@ class RuntimeTest : public testing::Test, private AppenderEvents {
   SeededEntropy entropy_{1};
   Appender appender_{log_, loop_, loop_, entropy_, *this};
   SilentHost host_;
-  Runtime runtime_{loop_, host_, appender_, 64};
+  Runtime runtime_{loop_, host_, appender_, [] { return Nanos(0); }, 64};
 
  private:
   void append_gave_up() override {}

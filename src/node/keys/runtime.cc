@@ -1,4 +1,4 @@
-#include "node/runtime.h"
+#include "node/keys/runtime.h"
 
 #include <algorithm>
 #include <vector>
@@ -22,8 +22,14 @@ Said& begun(Said& said, std::uint64_t epoch, const Bytes& key) {
 
 }  // namespace
 
-Runtime::Runtime(Loop& loop, Host& host, Appender& appender, std::uint32_t look_every)
-    : loop_(loop), host_(host), appender_(appender), look_every_(look_every), record_(std::make_unique<v1::Record>()) {}
+Runtime::Runtime(Loop& loop, Host& host, Appender& appender, std::function<Nanos()> stop_patience,
+                 std::uint32_t look_every)
+    : loop_(loop),
+      host_(host),
+      appender_(appender),
+      stop_patience_(std::move(stop_patience)),
+      look_every_(look_every),
+      record_(std::make_unique<v1::Record>()) {}
 
 Runtime::~Runtime() = default;
 
@@ -44,7 +50,7 @@ void Runtime::fence(std::function<void()> stopped) {
   check_stopped();
 }
 
-void Runtime::granted(const Grant& grant) {
+void Runtime::granted(const At& /*at*/, const Grant& grant) {
   if (grant.tenure.session != session_ || session_ == 0) return;
   // A process that was frozen may read of a grant before its watchdog has looked at the clock.
   if (lease_until_() <= loop_.now().since_boot.count()) return;
@@ -52,14 +58,14 @@ void Runtime::granted(const Grant& grant) {
   held.key = grant.tenure.key;
   held.session = session_;
   held.ticket = grant.say ? grant.ticket : 0;
-  host_.start({{held.key, grant.tenure.epoch},
-               session_,
-               Bytes(grant.tenure.worker),
-               grant.kind,
-               grant.attempt,
-               Bytes(grant.payload),
-               grant.has_checkpoint,
-               Bytes(grant.checkpoint)});
+  host_.start({.hold = {.key = held.key, .epoch = grant.tenure.epoch},
+               .session = session_,
+               .worker = Bytes(grant.tenure.worker),
+               .kind = grant.kind,
+               .attempt = grant.attempt,
+               .payload = Bytes(grant.payload),
+               .has_checkpoint = grant.has_checkpoint,
+               .checkpoint = Bytes(grant.checkpoint)});
   if (++granted_since_look_ >= look_every_) look_meanwhile();
 }
 
@@ -71,14 +77,14 @@ void Runtime::look_meanwhile() {
   appender_.send_meanwhile();
 }
 
-void Runtime::stop_asked(const TenureRef& tenure, StopReason reason, Nanos patience) {
+void Runtime::stop_asked(const At& /*at*/, const TenureRef& tenure, StopReason reason) {
   Held* held = holds_.find(tenure.epoch);
   if (tenure.session != session_ || held == nullptr) return;
   if (held->concluded || std::exchange(held->stopping, true)) return;
-  host_.stop({held->key, tenure.epoch}, reason, loop_.now() + patience);
+  host_.stop({held->key, tenure.epoch}, reason, loop_.now() + stop_patience_());
 }
 
-void Runtime::message(const TenureRef& tenure, std::uint64_t number, BytesView text) {
+void Runtime::message(const At& /*at*/, const TenureRef& tenure, std::uint64_t number, BytesView text) {
   Held* held = holds_.find(tenure.epoch);
   if (tenure.session != session_ || held == nullptr || held->concluded) return;
   if (number <= held->last_message) return;
@@ -87,7 +93,7 @@ void Runtime::message(const TenureRef& tenure, std::uint64_t number, BytesView t
 }
 
 // Usually the answer to the host's own report, and then there is nothing left to do.
-void Runtime::ended(const TenureRef& tenure) {
+void Runtime::ended(const At& /*at*/, const TenureRef& tenure, TenureEnd /*why*/) {
   Held* held = holds_.find(tenure.epoch);
   if (held == nullptr || held->over) return;
   if (held->concluded) {
@@ -116,34 +122,32 @@ void Runtime::stop_all(Instant deadline) {
   for (const Hold& hold : holds) host_.stop(hold, StopReason::move, deadline);
 }
 
-void Runtime::started(const Hold& hold) { report({Report::Kind::started, hold.epoch}); }
+void Runtime::started(const Hold& hold) { report({.kind = Report::Kind::started, .epoch = hold.epoch}); }
 
 void Runtime::finished(const Hold& hold, Bytes result) {
   if (result.size() > kResultBytesMax) result.resize(kResultBytesMax);
-  report({Report::Kind::finished, hold.epoch, std::move(result)});
+  report({.kind = Report::Kind::finished, .epoch = hold.epoch, .text = std::move(result)});
 }
 
 void Runtime::failed(const Hold& hold, Next next, Bytes error, Nanos delay) {
   error.resize(cut_at_character(error, kErrorBytesMax).size());
-  report({Report::Kind::failed, hold.epoch, std::move(error), false, next, delay});
+  report({.kind = Report::Kind::failed, .epoch = hold.epoch, .text = std::move(error), .next = next, .delay = delay});
 }
 
-void Runtime::released(const Hold& hold) { report({Report::Kind::released, hold.epoch}); }
+void Runtime::released(const Hold& hold) { report({.kind = Report::Kind::released, .epoch = hold.epoch}); }
 
 void Runtime::released(const Hold& hold, Bytes blob) {
   // A blob over the bound would make the machine refuse the release, and the key would be stuck here.
   if (blob.size() > kBlobBytesMax) return released(hold);
-  report({Report::Kind::released, hold.epoch, std::move(blob), true});
+  report({.kind = Report::Kind::released, .epoch = hold.epoch, .text = std::move(blob), .has_blob = true});
 }
 
 void Runtime::checkpoint(const Hold& hold, Bytes data) {
-  report({Report::Kind::checkpoint, hold.epoch, std::move(data)});
+  report({.kind = Report::Kind::checkpoint, .epoch = hold.epoch, .text = std::move(data)});
 }
 
 void Runtime::handled(const Hold& hold, std::uint64_t message_number) {
-  Report told{Report::Kind::handled, hold.epoch};
-  told.message_number = message_number;
-  report(std::move(told));
+  report({.kind = Report::Kind::handled, .epoch = hold.epoch, .message_number = message_number});
 }
 
 void Runtime::report(Report report) {

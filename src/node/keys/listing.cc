@@ -1,4 +1,4 @@
-#include "node/listing.h"
+#include "node/keys/listing.h"
 
 #include <algorithm>
 

@@ -1,0 +1,59 @@
+#pragma once
+
+// What a member does with its membership: it runs workers, and holds keys for them. The node's membership says when a
+// session begins and ends; this part says when everything has been handed over.
+
+#include <functional>
+
+#include "machine/effects_tee.h"
+#include "node/keys/own_workers.h"
+#include "node/keys/runtime.h"
+#include "node/replica.h"
+
+namespace tenure {
+
+// Belongs to the node's loop.
+class KeysPart {
+ public:
+  struct Options {
+    Nanos retry_worker_after{};
+    std::uint32_t look_every = 64;  // see Runtime
+  };
+
+  KeysPart(Loop& loop, Host& host, Appender& appender, const Replica& replica, NodeEvents& events, Options options);
+
+  void listen_to(EffectsTee& tee);
+  OwnWorkers& workers() { return workers_; }
+  HoldReports& reports() { return runtime_; }
+
+  // This node is a member under the session, whose lease is sure up to `lease_until`, in nanoseconds since boot.
+  void begin(std::uint64_t session, std::function<std::int64_t()> lease_until);
+  // Stops whatever runs; `stopped` is called once nothing does.
+  void fence(std::function<void()> stopped);
+  // Nothing is held: a grant that is still under way is ignored from here on.
+  void leave();
+  // The session has ended in the log.
+  void end();
+  // The node is closing: nothing new is taken. Jobs have the pool's worker_shutdown_ttl to stop, from the next step on.
+  void close();
+  bool closing() const { return closing_; }
+  // After each entry, while the node is closing or removes workers: hands over, step by step. True when nothing is
+  // held.
+  bool hand_over();
+  bool handing_over() const { return closing_ || workers_.removing(); }
+
+ private:
+  Nanos stop_patience() const;
+  void begin_closing();
+
+  Loop& loop_;
+  const Replica& replica_;
+  OwnWorkers workers_;
+  Runtime runtime_;
+  std::uint64_t session_ = 0;
+  bool closing_ = false;
+  bool drained_ = false;  // the workers were asked to drain
+  Timer close_deadline_;
+};
+
+}  // namespace tenure

@@ -1,0 +1,136 @@
+#include "node/keys/own_workers.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "node/records.h"
+
+namespace tenure {
+
+OwnWorkers::OwnWorkers(Loop& loop, Appender& appender, NodeEvents& events, Nanos retry_after)
+    : loop_(loop), appender_(appender), events_(events), retry_after_(retry_after), retry_(loop) {}
+
+void OwnWorkers::add(NodeWorker worker) {
+  const Bytes id = worker.id;
+  OwnWorker& own = workers_[id] = {.options = std::move(worker)};
+  if (session_ != 0) offer(own.options);
+}
+
+void OwnWorkers::remove(BytesView id) {
+  const auto found = workers_.find(id);
+  if (found == workers_.end()) return;
+  found->second.removing = true;
+  if (session_ != 0 && found->second.added) drain(id);
+}
+
+void OwnWorkers::serve(BytesView id, std::vector<Bytes> add, std::vector<Bytes> remove) {
+  const auto found = workers_.find(id);
+  if (found == workers_.end()) return;
+  std::vector<Bytes>& serves = found->second.options.serves;
+  for (const Bytes& key : remove) std::erase(serves, key);
+  serves.insert(serves.end(), add.begin(), add.end());
+  if (!found->second.added) return;
+  v1::Record record;
+  record.mutable_serve()->set_session(session_);
+  record.mutable_serve()->set_worker(Bytes(id));
+  for (Bytes& key : add) record.mutable_serve()->add_add(std::move(key));
+  for (Bytes& key : remove) record.mutable_serve()->add_remove(std::move(key));
+  appender_.offer(record);
+}
+
+bool OwnWorkers::removing() const {
+  return std::any_of(workers_.begin(), workers_.end(), [](const auto& entry) { return entry.second.removing; });
+}
+
+void OwnWorkers::begin(std::uint64_t session) {
+  session_ = session;
+  if (closing_) return;
+  for (auto& [id, worker] : workers_) worker.refused = false;
+  offer_all();
+}
+
+void OwnWorkers::end() {
+  session_ = 0;
+  retry_.cancel();
+  for (auto& [id, worker] : workers_) worker.added = false;
+}
+
+void OwnWorkers::drop_removed() {
+  std::erase_if(workers_, [](const auto& entry) { return entry.second.removing; });
+}
+
+void OwnWorkers::offer_all() {
+  for (const auto& [id, worker] : workers_) {
+    if (!worker.added && !worker.refused) offer(worker.options);
+  }
+}
+
+void OwnWorkers::offer(const NodeWorker& worker) {
+  v1::Record record;
+  v1::AddWorker& add = *record.mutable_add_worker();
+  add.set_session(session_);
+  add.set_worker(worker.id);
+  add.set_weight(worker.weight);
+  add.set_window(worker.window);
+  add.set_replaces(worker.replaces);
+  for (const Bytes& key : worker.serves) add.add_serves(key);
+  appender_.offer(record);
+}
+
+void OwnWorkers::drain(BytesView id) { appender_.offer(drain_record(id)); }
+
+void OwnWorkers::drain_all() {
+  for (const auto& [id, worker] : workers_) drain(id);
+}
+
+bool OwnWorkers::holding(const Machine& machine) {
+  bool holding = false;
+  for (auto& [id, worker] : workers_) {
+    const WorkerIx ix = machine.workers().find(id);
+    if (ix == kNone || machine.workers()[ix].session != session_) continue;
+    const PoolWorker& state = machine.workers()[ix];
+    const bool empty = state.draining && state.keys_held == 0;
+    holding = holding || !empty;
+    if (!worker.removing || !empty || std::exchange(worker.removal_sent, true)) continue;
+    v1::Record record;
+    record.mutable_remove_worker()->set_session(session_);
+    record.mutable_remove_worker()->set_worker(id);
+    appender_.offer(record);
+  }
+  return holding;
+}
+
+void OwnWorkers::worker_added(const At& /*at*/, std::uint64_t session, BytesView worker) {
+  const auto own = workers_.find(worker);
+  if (!present(session) || own == workers_.end()) return;
+  own->second.added = true;
+  events_.worker_added(worker);
+  if (own->second.removing || closing_) drain(worker);
+}
+
+// Errc::key_exists: another living worker has the id. A worker that was killed and came back finds its former life not
+// yet expired, so it is offered again. After any other refusal no later try would fare better under this session.
+void OwnWorkers::worker_refused(const At& /*at*/, std::uint64_t session, BytesView worker, Errc why) {
+  if (!present(session)) return;
+  events_.worker_refused(worker, why);
+  const auto own = workers_.find(worker);
+  if (own != workers_.end() && why != Errc::key_exists) own->second.refused = true;
+  if (why != Errc::key_exists || retry_.armed()) return;
+  retry_.arm(loop_.now() + retry_after_, [this] {
+    if (session_ != 0 && !closing_) offer_all();
+  });
+}
+
+void OwnWorkers::worker_removed(const At& /*at*/, std::uint64_t session, BytesView worker) {
+  const auto own = workers_.find(worker);
+  if (own == workers_.end()) return;
+  if (present(session)) {
+    own->second.added = false;
+    events_.worker_removed(worker);
+    if (own->second.removing) workers_.erase(own);
+  } else if (session_ != 0 && !closing_ && !own->second.added) {
+    offer(own->second.options);
+  }
+}
+
+}  // namespace tenure

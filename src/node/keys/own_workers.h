@@ -1,0 +1,78 @@
+#pragma once
+
+// This process's workers: which ones it wants in the pool, and what the pool has said of each under the present
+// session. Workers are members under a session; after a fence they are offered again under the next one.
+
+#include <map>
+#include <vector>
+
+#include "base/loop.h"
+#include "machine/machine.h"
+#include "node/appender.h"
+#include "node/node_events.h"
+
+namespace tenure {
+
+struct NodeWorker {
+  Bytes id;
+  std::uint32_t weight = kWeightDefault;
+  std::uint32_t window = kWindowDefault;
+  Bytes replaces{};
+  std::vector<Bytes> serves{};
+};
+
+// Belongs to the node's loop.
+class OwnWorkers final : public KeyEffects {
+ public:
+  // `retry_after`: when a worker is offered again whose id another living worker has.
+  OwnWorkers(Loop& loop, Appender& appender, NodeEvents& events, Nanos retry_after);
+
+  void add(NodeWorker worker);
+  // The worker hands over what it holds, and leaves.
+  void remove(BytesView id);
+  void serve(BytesView id, std::vector<Bytes> add, std::vector<Bytes> remove);
+  bool empty() const { return workers_.empty(); }
+  bool removing() const;
+
+  // The node is a member under this session from here on.
+  void begin(std::uint64_t session);
+  // The session is over, or is being fenced.
+  void end();
+  // Nothing of the last session runs any more: workers that were being removed are gone.
+  void drop_removed();
+  // The node is closing: no worker is offered any more, and one that was on its way to the pool is drained.
+  void close() { closing_ = true; }
+  void drain_all();
+  // Takes workers that are being removed out of the pool, as soon as they hold nothing. True while some worker of this
+  // session still holds keys, or may still be given some.
+  bool holding(const Machine& machine);
+
+  void worker_added(const At& at, std::uint64_t session, BytesView worker) override;
+  void worker_refused(const At& at, std::uint64_t session, BytesView worker, Errc why) override;
+  void worker_removed(const At& at, std::uint64_t session, BytesView worker) override;
+
+ private:
+  struct OwnWorker {
+    NodeWorker options;
+    bool added = false;     // in the pool, under the present session
+    bool refused = false;   // by the present session's pool, for good
+    bool removing = false;  // this process wants it gone
+    bool removal_sent = false;
+  };
+
+  bool present(std::uint64_t session) const { return session_ != 0 && session == session_; }
+  void offer_all();
+  void offer(const NodeWorker& worker);
+  void drain(BytesView id);
+
+  Loop& loop_;
+  Appender& appender_;
+  NodeEvents& events_;
+  const Nanos retry_after_;
+  std::uint64_t session_ = 0;  // zero: the node is no member
+  bool closing_ = false;
+  std::map<Bytes, OwnWorker, std::less<>> workers_;
+  Timer retry_;
+};
+
+}  // namespace tenure

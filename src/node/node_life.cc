@@ -1,0 +1,148 @@
+// How a node reads a log to its end, loses it, and stops.
+
+#include <string>
+#include <utility>
+
+#include "machine/limits.h"
+#include "node/node.h"
+#include "node/records.h"
+
+namespace tenure {
+
+std::string_view to_string(FenceReason reason) {
+  switch (reason) {
+    case FenceReason::lease_lost: return "no beat was confirmed in time";
+    case FenceReason::expired: return "the others declared it dead";
+    case FenceReason::history_lost: return "the log lost what had been read";
+    case FenceReason::diverged: return "its state differs from the others'";
+    case FenceReason::host_lost: return "what ran the handlers is gone";
+    case FenceReason::broken: return "the log cannot be followed any more";
+  }
+  return "unknown";
+}
+
+// From the newest snapshot to the log's end.
+void Node::load() {
+  phase_ = Phase::loading;
+  membership_.loading();
+  replica_.resume();
+  seek_end();
+}
+
+// An own record marks where the log's end is now: once it has been applied, everything before it has been.
+void Node::seek_end() {
+  end_position_.reset();
+  const auto appended = [this, histories = histories_](Position end) {
+    if (histories != histories_) return;
+    end_position_ = end;
+    if (phase_ == Phase::loading && replica_.position() >= end) reach_end();
+  };
+  appender_.offer(tick_record(), {.sent = nullptr, .appended = appended});
+}
+
+void Node::reach_end() {
+  if (machine().gone()) {
+    if (!options_.removes_log) events_.caught_up();
+    return start_over();
+  }
+  phase_ = Phase::following;
+  membership_.reached_end();
+  events_.caught_up();
+  join_or_finish();
+}
+
+void Node::join_or_finish() {
+  if (closing_) return finish();
+  if (has_workers()) membership_.join();
+}
+
+// The pool was shut down, and whoever should have removed its data did not get to it. Where that is not for this node
+// to do, it waits for it to be done: its history is lost then, and it begins anew.
+void Node::start_over() {
+  phase_ = Phase::loading;
+  membership_.loading();
+  if (!options_.removes_log) return;
+  remove_log(token_.guard([this, histories = histories_] {
+    if (histories != histories_) return;  // the reader has noticed, and begun anew
+    ++histories_;
+    load();
+  }));
+}
+
+void Node::remove_log(std::function<void()> done) {
+  if (!options_.removes_log) return world_.loop.post(std::move(done));
+  auto remove = [log = &world_.log, loop = &world_.loop, done = std::move(done)] {
+    log->remove([loop, done](const Status&) { loop->post(done); });
+  };
+  if (!options_.before_removal) return remove();
+  options_.before_removal(std::move(remove));
+}
+
+void Node::not_taken() {
+  if (machine().gone()) {
+    membership_.give_up_session();
+    return start_over();
+  }
+  break_down({Errc::refused, "join",
+              machine().version() > kMachineVersion
+                  ? "the pool speaks machine version " + std::to_string(machine().version()) + ": use a newer program"
+                  : "the pool did not take this node (lease out of range, or too many members)"});
+}
+
+void Node::history_lost() {
+  ++histories_;
+  end_position_.reset();
+  if (membership_.alive()) return membership_.fence(FenceReason::history_lost);
+  if (membership_.fenced()) {
+    reload_due_ = true;
+    return;
+  }
+  if (phase_ == Phase::over) return;
+  phase_ = Phase::loading;
+  membership_.loading();
+  const bool ending = machine().shutting_down() || expects_end_;
+  finding_out_ = ending && !has_workers() && events_.finds_out_the_end();
+  if (!finding_out_) load();
+}
+
+void Node::reload() {
+  if (std::exchange(finding_out_, false)) load();
+}
+
+void Node::stopped(std::uint64_t session, FenceReason reason) {
+  if (failure_) return finish();
+  keys_->workers().drop_removed();
+  membership_.give_up_session();
+  if (std::exchange(reload_due_, false) || reason == FenceReason::history_lost) return load();
+  if (reason == FenceReason::lease_lost || reason == FenceReason::host_lost) {
+    membership_.write_end(session, v1::End::FENCED);
+  }
+  if (leaves_now()) return finish();
+  join_or_finish();
+}
+
+// Later, and not in the middle of an entry: the owner may destroy the node when it hears of it.
+void Node::finish() {
+  if (phase_ == Phase::over) return;
+  phase_ = Phase::over;
+  membership_.stop();
+  world_.loop.post(token_.guard([this] {
+    auto tell = token_.guard([this] {
+      if (failure_) return events_.broken(*failure_);
+      if (ended_pool_) events_.pool_gone();
+      events_.closed();
+    });
+    if (!ended_pool_) return tell();
+    // Whether or not it could be removed: the state says that the pool is gone, and the next opener tries again.
+    remove_log(std::move(tell));
+  }));
+}
+
+void Node::break_down(const Error& error) {
+  if (failure_ || phase_ == Phase::over) return;
+  failure_ = error;
+  if (membership_.alive()) return membership_.fence(FenceReason::broken);
+  if (!membership_.fenced()) finish();
+}
+
+}  // namespace tenure

@@ -1,0 +1,47 @@
+#pragma once
+
+// What a node is given: its name, its lease, the pool's options, and the world that it runs in.
+
+#include <cstdint>
+#include <functional>
+#include <tenure/assignment.hpp>
+#include <tenure/defaults.hpp>
+
+#include "base/clock.h"
+#include "base/entropy.h"
+#include "base/loop.h"
+#include "log/log.h"
+#include "machine/config.h"
+#include "node/keys/host.h"
+#include "node/known_death.h"
+#include "node/replica.h"
+
+namespace tenure {
+
+struct NodeOptions {
+  Bytes name;
+  Bytes host;
+  std::uint32_t pid = 0;
+  Nanos lease = std::chrono::milliseconds(kWorkerTtlMsDefault);
+  PoolConfig config;    // of a pool that this node creates
+  ChooseWorker choose;  // for chosen assignment
+  // For a pool of several logs, of which the first one has to end last.
+  bool leaves_at_shutdown = true;  // or once leave_at_shutdown() was called
+  bool removes_log = true;         // when the pool has ended; otherwise somebody else does
+  std::function<void(std::function<void()> then)> before_removal{};  // it calls `then`, from any thread
+  ReplicaOptions replica;
+  std::uint32_t look_every = 64;  // see Runtime; fewer where it is to be tested
+};
+
+// Where everything a node touches comes from. All must outlive it.
+struct NodeWorld {
+  Log& log;
+  Loop& loop;
+  Loop& heart_loop;
+  const Clock& clock;
+  Entropy& entropy;
+  Host* host;                         // null: the node has no workers
+  KnownDeath* known_death = nullptr;  // null: only leases tell who is dead
+};
+
+}  // namespace tenure

@@ -1,0 +1,32 @@
+#pragma once
+
+// Records that several parts of a node write.
+
+#include <cstdint>
+
+#include "base/bytes.h"
+#include "tenure/v1/record.pb.h"
+
+namespace tenure {
+
+// A record without content: it moves log time, and its position marks where the log's end is.
+inline v1::Record tick_record() {
+  v1::Record record;
+  record.mutable_tick();
+  return record;
+}
+
+inline v1::Record end_record(std::uint64_t session, v1::End::Reason reason) {
+  v1::Record record;
+  record.mutable_end()->set_session(session);
+  record.mutable_end()->set_reason(reason);
+  return record;
+}
+
+inline v1::Record drain_record(BytesView worker) {
+  v1::Record record;
+  record.mutable_drain()->set_worker(Bytes(worker));
+  return record;
+}
+
+}  // namespace tenure

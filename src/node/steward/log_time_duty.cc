@@ -1,0 +1,26 @@
+#include "node/steward/log_time_duty.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "node/records.h"
+
+namespace tenure {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr Nanos kTickStagger = milliseconds(100);  // by which each member waits longer than the next elder one
+
+}  // namespace
+
+void LogTimeDuty::look(const Machine& machine, std::size_t rank, Instant applied_at) {
+  const std::optional<std::int64_t> due = machine.next_due_ms();
+  if (!due) return tick_.cancel();
+  const Nanos left = milliseconds(std::max<std::int64_t>(*due - machine.log_time_ms(), 0));
+  const Instant when = applied_at + left + kTickStagger * static_cast<std::int64_t>(rank);
+  if (tick_.armed() && tick_.when() == when) return;
+  tick_.arm(std::max(when, loop_.now() + milliseconds(1)), [this] { appender_.offer(tick_record()); });
+}
+
+}  // namespace tenure
