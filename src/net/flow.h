@@ -1,7 +1,7 @@
 #pragma once
 
-// A connection over a socket of any kind, and how one is opened: by TCP to the first of several addresses that answers,
-// by a unix socket, or with TLS. Included by reactor.cc alone; whoever includes it pays for Asio.
+// A connection over any kind of socket, and how it is opened: by TCP to the first of several addresses that answers, by
+// a unix socket, or with TLS. Only reactor.cc includes this, because of Asio.
 
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -39,8 +39,8 @@ constexpr bool kIsTls = false;
 template <class Lower>
 constexpr bool kIsTls<asio::ssl::stream<Lower>> = true;
 
-// A connection over any kind of socket. It is shared with the handlers that Asio holds, and outlives its owner until
-// they have run; `events` is null from the moment the owner is gone.
+// A connection over any kind of socket. It is shared with the handlers that Asio holds, and lives until they have run.
+// `events` is null once the owner is gone.
 template <class Socket>
 class Flow : public std::enable_shared_from_this<Flow<Socket>> {
  public:
@@ -52,7 +52,7 @@ class Flow : public std::enable_shared_from_this<Flow<Socket>> {
   const std::string& name() const { return name_; }
   bool wanted() const { return events_ != nullptr; }
 
-  // What Asio calls goes through here, and is left out where nobody wants it any more.
+  // Every handler that Asio calls goes through here. It does nothing once the owner is gone.
   template <class Work>
   void in_turn(Work work) {
     turns_->take([&] {
@@ -70,14 +70,14 @@ class Flow : public std::enable_shared_from_this<Flow<Socket>> {
     events_->opened();
   }
 
-  // How much of it the system has taken at once. It is asked without Asio, which would have the thread at the sockets
-  // woken up to be told that all is well.
+  // Returns how much the system has taken at once. It does not use Asio for that, since Asio would wake the thread at
+  // the sockets to report success.
   std::size_t send(Bytes bytes) {
     std::size_t taken = 0;
     if constexpr (!kIsTls<Socket>) {
       if (unsent_.empty()) {
         const ssize_t sent = ::send(lowest().native_handle(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-        taken = sent > 0 ? static_cast<std::size_t>(sent) : 0;  // Asio meets the same error
+        taken = sent > 0 ? static_cast<std::size_t>(sent) : 0;  // Asio will meet the same error
         if (taken == bytes.size()) return taken;
         offset_ = taken;
       }
@@ -148,7 +148,7 @@ using TcpFlow = Flow<asio::ip::tcp::socket>;
 using TlsFlow = Flow<asio::ssl::stream<asio::ip::tcp::socket>>;
 using UnixFlow = Flow<asio::local::stream_protocol::socket>;
 
-// Not Asio's own open(): handlers' programs must not inherit the socket.
+// Used in place of Asio's open(), so that handlers' programs do not inherit the socket.
 template <class Socket, class Protocol>
 error_code open_socket(Socket& socket, const Protocol& protocol) {
   const int descriptor = ::socket(protocol.family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -168,7 +168,7 @@ inline std::string tls_problem(const error_code& error) {
   return "TLS: " + error.message();
 }
 
-// Connects to one of the addresses, and shakes hands where the flow is one of TLS.
+// Connects to one of the addresses, and makes the handshake if the flow uses TLS.
 template <class FlowKind>
 class Opening : public std::enable_shared_from_this<Opening<FlowKind>> {
  public:
@@ -220,7 +220,7 @@ class Opening : public std::enable_shared_from_this<Opening<FlowKind>> {
 
   void distrusted(error_code error) {
     Error broken = unavailable(flow_->name(), tls_problem(error));
-    // Whom we do not trust today we do not trust in a second either.
+    // Trying again would not help.
     if (SSL_get_verify_result(flow_->socket().native_handle()) != X509_V_OK) {
       broken.code = Errc::refused;
       broken.context += "; name the authority that signed it with ca_file=, or its host with server_name=";

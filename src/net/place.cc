@@ -58,7 +58,7 @@ Failure system_failure(const std::string& what) { return fail(Errc::unavailable,
 
 const sockaddr* plain(const sockaddr_un& address) { return reinterpret_cast<const sockaddr*>(&address); }
 
-// A file that was left behind by a server that is gone is in the way; one that is served is not touched.
+// Removes a socket that a dead server has left behind. A socket that is served is not touched.
 Status make_room(const sockaddr_un& address) {
   struct stat there{};
   if (lstat(address.sun_path, &there) != 0) return {};
@@ -77,7 +77,7 @@ Result<Listening> listen_unix(const Place& place) {
   if (Status room = make_room(*address); !room) return Failure(room.error());
   Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (!socket) return system_failure("listen");
-  fchmod(socket.get(), S_IRUSR | S_IWUSR);  // before it is bound: nobody else ever sees it open
+  fchmod(socket.get(), S_IRUSR | S_IWUSR);  // before bind(), so that no other user can ever connect
   if (::bind(socket.get(), plain(*address), sizeof *address) != 0 || ::listen(socket.get(), kBacklog) != 0) {
     return system_failure("listen at " + place.path);
   }
@@ -118,7 +118,7 @@ Status wait_connected(int socket, Time deadline) {
 Result<Descriptor> connect_one(int family, const sockaddr* to, socklen_t size, Time deadline) {
   Descriptor socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket) return system_failure("connect");
-  // A unix socket whose queue is full says so at once, and cannot be waited for.
+  // A unix socket whose queue is full fails at once, and poll() cannot wait for it.
   while (::connect(socket.get(), to, size) != 0 && errno != EINPROGRESS) {
     if (errno == EINTR) continue;
     if (family != AF_UNIX || errno != EAGAIN || std::chrono::steady_clock::now() >= deadline) {

@@ -35,7 +35,8 @@ struct Reactor::Body {
   asio::io_context io{1};
   asio::executor_work_guard<asio::io_context::executor_type> work{io.get_executor()};
   ClientTls tls;
-  // With TLS Asio touches a connection between our turns, on the thread at the sockets: no other may.
+  // With TLS, Asio touches a connection between our turns, on the thread at the sockets. So no other thread takes
+  // turns.
   const std::shared_ptr<Turns> turns;
   std::unordered_map<TimerId, std::unique_ptr<asio::steady_timer>> timers;  // this and below: in turns only
   TimerId last_timer = 0;
@@ -89,7 +90,8 @@ void Reactor::cancel(TimerId timer) { body_->timers.erase(timer); }
 
 namespace {
 
-// The lookup's thread may outlive the reactor, so it must not own anything of it: the stream's owner keeps the flow.
+// The lookup's thread may outlive the reactor, so it must not own any part of it. The owner of the stream keeps the
+// flow.
 template <class FlowKind, class Socket>
 std::unique_ptr<Stream> open_network(Socket socket, const Endpoint& endpoint, const TlsOptions& tls,
                                      StreamEvents& events, const std::shared_ptr<Turns>& turns) {

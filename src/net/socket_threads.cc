@@ -16,16 +16,16 @@
 namespace tenure::net {
 namespace {
 
-// More is for those who are away for long, while others come and go.
+// More threads are needed only while some are on long errands.
 constexpr std::size_t kMembersFirst = 2;
 constexpr std::size_t kMembersMax = 4;
 
-// What takes longer is a long errand.
+// An errand that takes longer is a long one.
 constexpr Nanos kShort = std::chrono::microseconds(100);
-// How often those who stand by look around while there are errands, and so how long the sockets wait at most, once.
-// Longer than the kernel's own tick: a timer that is not the next to come costs nothing to set.
+// How often standby threads check for long errands. A long errand can delay the sockets once by this time. It is longer
+// than the kernel's tick, since a timer that is not the next to expire costs nothing to set.
 constexpr Nanos kPatrol = std::chrono::milliseconds(5);
-// After a long errand, so many are taken for long.
+// After a long errand, so many further errands do not reserve the seat.
 constexpr int kWaryFor = 64;
 
 }  // namespace
@@ -92,7 +92,7 @@ void SocketThreads::serve(Member& self) {
   }
 }
 
-// Until the seat is this one's, or all is over.
+// Returns when this thread has the seat, or when the threads are closed.
 void SocketThreads::stand_by(Member& self, std::unique_lock<std::mutex>& lock) {
   ++ready_;
   while (!closed_ && seated_ != nullptr && !overdue_) {
@@ -113,7 +113,7 @@ void SocketThreads::stand_by(Member& self, std::unique_lock<std::mutex>& lock) {
 void SocketThreads::look_around() {
   std::uint64_t count = 0;
   [[maybe_unused]] const ssize_t rung = ::read(bell_, &count, sizeof count);
-  if (::read(timer_, &count, sizeof count) < 0) return;  // it is another's tick
+  if (::read(timer_, &count, sizeof count) < 0) return;  // another thread has taken this tick
   if (kept_) {
     overdue_ = overdue_ || clock_.now() - began_ > kShort;
   } else if (errands_ == errands_seen_) {
@@ -122,7 +122,7 @@ void SocketThreads::look_around() {
   errands_seen_ = errands_;
 }
 
-// Until they are closed, or another has the seat.
+// Returns when another thread has the seat, or when the threads are closed.
 void SocketThreads::sit(Member& self, std::unique_lock<std::mutex>& lock) {
   while (!closed_) {
     set_here(this);
@@ -136,7 +136,7 @@ void SocketThreads::sit(Member& self, std::unique_lock<std::mutex>& lock) {
   }
 }
 
-// Whether the seat is still this one's.
+// Returns whether this thread still has the seat.
 bool SocketThreads::run_errand(Member& self, std::unique_lock<std::mutex>& lock) {
   std::function<void()> errand = std::exchange(errand_, nullptr);
   self.away = true;

@@ -24,8 +24,8 @@ struct FreeSsl {
 };
 using SslPtr = std::unique_ptr<SSL, FreeSsl>;
 
-// OpenSSL writes without MSG_NOSIGNAL. A connection that was closed must not end a program that does not know of us:
-// the signal, if it comes, is taken back.
+// OpenSSL writes without MSG_NOSIGNAL. A closed connection must not kill the program that uses this library. So SIGPIPE
+// is blocked, and discarded if it came.
 class NoPipeSignal {
  public:
   NoPipeSignal() {
@@ -75,7 +75,7 @@ class TlsWire final : public Wire {
     if ((wanted & kReadable) != 0 && SSL_pending(ssl_.get()) > 0) return kReadable;
     const unsigned needed =
         ((wanted & kReadable) != 0 ? read_wants_ : 0) | ((wanted & kWritable) != 0 ? write_wants_ : 0);
-    // Whichever of the two it was that became possible: both may be tried.
+    // Either may have become possible. The caller may try both.
     return SocketWire(socket_).wait(needed, deadline) == 0 ? 0 : wanted;
   }
   int descriptor() const override { return socket_; }
@@ -98,7 +98,7 @@ class TlsWire final : public Wire {
   }
 
  private:
-  // That of the connection, in the midst of a handshake.
+  // Whether the connection ended during the handshake.
   static bool is_end(int error) {
     return error == SSL_ERROR_SYSCALL || error == SSL_ERROR_ZERO_RETURN ||
            (error == SSL_ERROR_SSL && ERR_GET_REASON(ERR_peek_last_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING);
@@ -123,7 +123,7 @@ class TlsWire final : public Wire {
   const int socket_;
   unsigned read_wants_ = kReadable;
   unsigned write_wants_ = kWritable;
-  bool whole_ = false;  // a farewell may be sent
+  bool whole_ = false;  // a close_notify may be sent
 };
 
 class OpenSslContext final : public TlsContext {

@@ -5,7 +5,7 @@
 namespace tenure::net {
 namespace {
 
-// How often a turn looks for what was posted. The sockets must have theirs, too.
+// How often a turn looks for posted work. After that it is the sockets' time again.
 constexpr int kRoundsMax = 8;
 
 }  // namespace
@@ -18,7 +18,7 @@ void Turns::post(Work work) {
     return;
   }
   queue_.push_back(std::move(work));
-  // Behind other work, or in somebody's turn, it is found without a wake-up.
+  // If other work waits, or a turn runs, this work is found without a wake-up.
   if (queue_.size() == 1 && !open_) wake_();
 }
 
@@ -66,7 +66,7 @@ void Turns::begin() {
   open_ = true;
 }
 
-// What is posted in one turn is done in rounds, so that what comes together goes on together.
+// Work that was posted in one turn runs in rounds, so that work that came together stays together.
 void Turns::finish() {
   for (int i = 0;; ++i) {
     {
