@@ -55,6 +55,8 @@ std::vector<Command> make_commands() {
         {"quarantine-after", "N", "deaths of holders that a job may cause, 0 for any number; likewise (3)"},
         {"shards", "N", "parts of the keys, each with a log of its own; of a pool that this creates (1)"},
         {"no-known-death", "", "let others wait for the lease, even if they could know of a crash"},
+        {"cgroup", "auto|off|PATH",
+         "a control group for the programs: below this process's own if permitted, or PATH (auto)"},
         {"exec", "CMD…", "the program and its arguments: the rest of the line", {}, false, true}},
        {{"tenure work --exec ./poller.sh", "one worker; each key runs poller.sh"},
         {"tenure work --task --warm 2 --exec python3 warm.py", "tasks go through two interpreters that stay"},

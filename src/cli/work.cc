@@ -121,6 +121,17 @@ Result<WorkPlan> work_plan(const Call& call) {
   return plan;
 }
 
+exec::GuardOptions guard_options(const Call& call) {
+  using Group = exec::GuardOptions::Group;
+  exec::GuardOptions options;
+  options.command = {"/proc/self/exe", "guard-main"};
+  options.last_net = true;
+  const std::string where = call.value("cgroup").value_or("auto");
+  options.group = where == "off" ? Group::none : where == "auto" ? Group::possible : Group::required;
+  if (options.group == Group::required) options.group_parent = where;
+  return options;
+}
+
 // What runs the programs: one for each job, or some that stay.
 struct Programs {
   std::unique_ptr<Host> host;
@@ -220,8 +231,7 @@ int run_work(const Call& call) {
   plan->core.url = *url;
   const Signals signals;
 
-  Result<std::unique_ptr<exec::Guard>> guard =
-      exec::Guard::start({.command = {"/proc/self/exe", "guard-main"}, .last_net = true});
+  Result<std::unique_ptr<exec::Guard>> guard = exec::Guard::start(guard_options(call));
   if (!guard) return report(call, guard.error());
   plan->core.known_deaths = plan->known_death;
   // Which no other process could open, if it were in memory.

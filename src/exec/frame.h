@@ -34,6 +34,7 @@ enum class FrameKind : std::uint8_t {
   log,        // number: as in the lease page; words: URL and pool. For the last word
   folder,     // words: a folder to be removed when the guard ends
   alive,      // descriptor: to be held open until the worker and all programs are gone
+  cgroup,     // words: the control group to be left and removed in the end; descriptor: its lock
   shield,     // value: programs that are started before this moment (CLOCK_BOOTTIME, ns) get a shield (shield.h)
   farewell,   // the worker is done: when the socket closes there is nothing to be said for it
   // From the guard.

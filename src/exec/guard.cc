@@ -100,6 +100,11 @@ Result<std::unique_ptr<Guard>> Guard::start(GuardOptions options) {
   if (!page) return Failure(page.error());
   if (options.command.empty()) options.command = {beside_this_program()};
   std::unique_ptr<Guard> guard(new Guard(std::move(options), std::move(*page)));
+  if (guard->options_.group != GuardOptions::Group::none) {
+    auto group = Cgroup::create(guard->options_.group_parent);
+    if (!group && guard->options_.group == GuardOptions::Group::required) return Failure(group.error());
+    if (group) guard->group_ = *std::move(group);
+  }
   if (const Status begun = guard->begin(); !begun) {
     return Failure(begun.error());
   }
@@ -135,6 +140,13 @@ Status Guard::begin() {
     const std::lock_guard lock(net_mutex_);
     ++starts_;
     if (Status spawned = spawn(theirs.get(), worker.get(), their_life.get()); !spawned) return spawned;
+    // Before it is told anything, and so before it starts anything.
+    if (group_) {
+      if (Status admitted = group_->admit(process_); !admitted) {
+        if (options_.group == GuardOptions::Group::required) return admitted;
+        group_.reset();
+      }
+    }
   }
   const std::lock_guard lock(mutex_);
   replace(handle_, Descriptor(static_cast<int>(syscall(SYS_pidfd_open, process_.load(), 0))));
@@ -160,6 +172,7 @@ void Guard::introduce() {
   for (const Frame& frame : introduction_) send(frame);
   for (const int descriptor : shared_) send({.kind = FrameKind::alive}, {descriptor});
   send({.kind = FrameKind::shield, .value = shield_until_.since_boot.count()});
+  if (group_) send({.kind = FrameKind::cgroup, .words = {group_->path()}}, {group_->lock()});
 }
 
 std::uint32_t Guard::add_log(const std::string& url, const std::string& pool) {
@@ -228,6 +241,10 @@ void Guard::destroy() {
   if (handle_) syscall(SYS_pidfd_send_signal, handle_.get(), SIGKILL, nullptr, 0);
 }
 
+void Guard::end_left_behind() const {
+  if (group_) group_->end_left_behind();
+}
+
 bool Guard::wait_gone(Nanos patience) {
   const Instant deadline = BootClock().now() + patience;
   std::optional<std::uint64_t> starts;
@@ -238,6 +255,7 @@ bool Guard::wait_gone(Nanos patience) {
       if (starts.value_or(starts_) != starts_) return true;  // another thread found it gone
       starts = starts_;
       swept = net_->sweep(process_);  // what was born during a pass is met by the next
+      if (group_) swept = group_->kill() && swept;
     }
     const Nanos left = deadline - BootClock().now();
     pollfd waited{.fd = life_.get(), .events = POLLIN, .revents = 0};

@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "exec/cgroup.h"
 #include "exec/frame.h"
 #include "exec/last_net.h"
 #include "exec/lease_page.h"
@@ -26,9 +27,13 @@ namespace tenure::exec {
 
 struct GuardOptions {
   // The program and its arguments. Where empty: `tenure-guard` beside this program, or else by PATH.
-  std::vector<std::string> command;
+  std::vector<std::string> command{};
   // This process starts no other children: it may end whatever its guard leaves behind (last_net.h).
   bool last_net = false;
+  // Guard and programs live in a control group (cgroup.h): none, one below this process's own where that is possible,
+  // or one below this path.
+  enum class Group : std::uint8_t { none, possible, required } group = Group::none;
+  std::string group_parent{};
 };
 
 struct ProgramStart {
@@ -80,6 +85,8 @@ class Guard {
 
   // The guard is killed; its keepers end the programs. For when it does not do what it is told.
   void destroy();
+  // What workers that died on this host have left behind is ended, as far as control groups tell.
+  void end_left_behind() const;
   // After destroy(), or after the guard's death. Waits until guard and keepers are gone, and with a last net until
   // nothing is left below this process; false after `patience`.
   bool wait_gone(Nanos patience);
@@ -96,6 +103,7 @@ class Guard {
 
   const GuardOptions options_;
   std::optional<LastNet> net_;
+  std::unique_ptr<Cgroup> group_;
   Leases leases_;
   Descriptor socket_;
   Descriptor life_;

@@ -12,6 +12,7 @@
 #include <cerrno>
 
 #include "base/assert.h"
+#include "exec/cgroup.h"
 #include "exec/guard_main.h"
 #include "exec/process_tree.h"
 #include "exec/remove_tree.h"
@@ -70,9 +71,11 @@ GuardProcess::GuardProcess(LeasePage page) : page_(std::move(page)) {
 int GuardProcess::run() {
   while (!worker_left_ || !kept_.empty() || strays_) look();
   while (kill_descendants() != 0) wait_for_child();
+  if (!cgroup_.empty() && !alone_in_cgroup(cgroup_)) leave_cgroup(cgroup_);
   wait_for_worker();
   alive_.clear();  // worker and programs are gone: who watches on this host may know it now
   speak_for_worker();
+  if (!cgroup_.empty()) leave_cgroup(cgroup_);  // takes some milliseconds, for which nobody waits here
   for (const std::string& folder : folders_) remove_tree(folder);
   return 0;
 }
@@ -132,6 +135,11 @@ void GuardProcess::obey(Received received) {
     case FrameKind::alive:
       if (received.descriptors.size() == 1) alive_.push_back(std::move(received.descriptors[0]));
       return;
+    case FrameKind::cgroup:
+      if (frame.words.size() != 1 || received.descriptors.size() != 1) return;
+      cgroup_ = frame.words[0];
+      cgroup_lock_ = std::move(received.descriptors[0]);
+      return;
     case FrameKind::shield: shield_until_ = frame.value; return;
     case FrameKind::farewell: farewell_ = true; return;
     default: return;  // what only a guard says
@@ -167,6 +175,7 @@ void GuardProcess::start(Received received) {
   if (keeper == 0) {
     std::vector<int> open{reports_in_.get(), kGuardLife};
     for (const Descriptor& alive : alive_) open.push_back(alive.get());
+    if (cgroup_lock_) open.push_back(cgroup_lock_.get());
     if (now_ns() < shield_until_) shield(std::move(task), guard, reports_in_.get(), open);
     keep(std::move(task), guard, reports_in_.get(), open);
   }

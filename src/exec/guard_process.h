@@ -74,6 +74,8 @@ class GuardProcess {
   std::map<std::uint64_t, Ending> logs_;
   std::vector<std::string> folders_;
   std::int64_t shield_until_ = 0;
+  std::string cgroup_;
+  Descriptor cgroup_lock_;
   bool worker_left_ = false;
   bool farewell_ = false;
 };

@@ -219,6 +219,13 @@ int GuardedHost::wait_all_ms() const {
   return wait < 0 ? left : std::min(wait, left);
 }
 
+void GuardedHost::end_left_behind(JobKind kind) {
+  const Instant now = BootClock().now();
+  if (kind == JobKind::task && now < next_sweep_) return;
+  guard_.end_left_behind();
+  next_sweep_ = now + kSweepEvery;
+}
+
 bool GuardedHost::guard_ready() {
   if (!guard_lost_) return true;
   if (!guard_.wait_gone(Nanos(0))) return false;

@@ -76,6 +76,9 @@ class GuardedHost : public Host {
   virtual void end_programs() = 0;
   virtual void programs_gone() = 0;  // with their guard
 
+  // What workers that died on this host have left, before a resident is started. Tasks come much more often than
+  // workers die: of those that come together one looks.
+  void end_left_behind(JobKind kind);
   bool guard_ready();  // starts another guard where the last one is gone
   void drop_waiting(std::uint64_t session);
   void settle(const Hold& hold, std::uint64_t session, const Verdict& verdict);
@@ -125,6 +128,7 @@ class GuardedHost : public Host {
   // Owned by the host's thread.
   bool stopping_ = false;
   GuardDeaths deaths_;
+  Instant next_sweep_{};
   std::optional<Instant> gone_due_;  // the programs are gone with their guard; told at this moment
 
   const Descriptor wake_;

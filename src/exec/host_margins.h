@@ -14,6 +14,8 @@ inline Nanos guard_margin(Nanos lease) { return lease / 40; }
 // How long a guard that was told to end everything is waited for, before it is ended itself.
 inline Nanos kill_patience(Nanos lease) { return std::max<Nanos>(lease / 40, std::chrono::milliseconds(20)); }
 constexpr Nanos kGonePatience = std::chrono::seconds(2);
+// How often, at most, it is looked before a task for what dead workers have left.
+constexpr Nanos kSweepEvery = std::chrono::milliseconds(20);
 // For the kernel to end what was killed, before it is looked at again.
 constexpr Nanos kNetPatience = std::chrono::milliseconds(100);
 

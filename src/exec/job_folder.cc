@@ -31,7 +31,7 @@ bool write_all(int file, BytesView bytes) {
 
 Status write_file(const std::string& path, BytesView bytes) {
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!file || !write_all(file.get(), bytes))
+  if (!file || fchmod(file.get(), 0600) != 0 || !write_all(file.get(), bytes))
     return fail(Errc::unavailable, "write the program's folder", reason(path));
   return {};
 }
@@ -66,6 +66,7 @@ Result<WorkFolder> WorkFolder::create(std::string parent) {
   }
   std::string path = parent + "/" + std::string(kPrefix) + "XXXXXX";
   if (mkdtemp(path.data()) == nullptr) return fail(Errc::unavailable, "make the worker's folder", reason(path));
+  chmod(path.c_str(), 0700);  // whatever the umask
   Descriptor lock(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!lock || flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     return fail(Errc::unavailable, "lock the worker's folder", reason(path));
@@ -75,7 +76,7 @@ Result<WorkFolder> WorkFolder::create(std::string parent) {
 
 Result<JobFolder> JobFolder::create(const std::string& work, std::uint64_t number, const HeldJob& job) {
   JobFolder folder(work + "/" + std::to_string(number));
-  if (mkdir(folder.path_.c_str(), 0700) != 0) {
+  if (mkdir(folder.path_.c_str(), 0700) != 0 || chmod(folder.path_.c_str(), 0700) != 0) {
     return fail(Errc::unavailable, "make the program's folder", reason(folder.path_));
   }
   Status written = write_file(folder.path_ + "/payload", job.payload);

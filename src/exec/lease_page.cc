@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstring>
@@ -18,7 +19,7 @@ constexpr std::uint64_t kTaken = UINT64_MAX;
 
 Result<LeasePage> LeasePage::create() {
   Descriptor memory(memfd_create("tenure-lease", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!memory || ftruncate(memory.get(), kPageBytes) != 0 ||
+  if (!memory || fchmod(memory.get(), 0600) != 0 || ftruncate(memory.get(), kPageBytes) != 0 ||
       fcntl(memory.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     return fail(Errc::unavailable, "make the lease page", std::strerror(errno));
   }

@@ -40,6 +40,7 @@ void ProgramHost::launch(const HeldJob& job) {
   }
   if (!guard_ready())
     return settle(job.hold, job.session, failed("the guard, which starts programs, cannot be started"));
+  end_left_behind(job.kind);
   const int slot = guard_.leases().acquire(job.session);
   if (slot < 0) return settle(job.hold, job.session, {});  // its lease is over
   std::vector<Descriptor> theirs;

@@ -27,6 +27,7 @@ void WarmHost::begin(HeldJob job) {
         failed("this worker's programs are for tasks (--warm); a resident needs one without", HoldReports::Next::bury));
   }
   if (is_fenced(job.session)) return settle(job.hold, job.session, {});
+  end_left_behind(job.kind);
   // In order: what waits came first. Those of another session, that is, another shard, are not in its way.
   const bool waits =
       std::any_of(waiting_.begin(), waiting_.end(), [&](const HeldJob& other) { return other.session == job.session; });

@@ -73,6 +73,12 @@ def send(number, *processes):
         os.kill(process, number)
 
 
+def kill(*processes):
+    """All of them are stopped first, so that none acts on the death of another."""
+    send(signal.SIGSTOP, *processes)
+    send(signal.SIGKILL, *processes)
+
+
 def trace():
     """Holds the keeper still. Refused where it may not be traced, and then there is only a daemon."""
     if LIBC.ptrace(PTRACE_SEIZE, KEEPER, 0, 0) == 0:
@@ -154,17 +160,17 @@ DEEDS = {
     "stops_guard": lambda: (daemon(beat), send(signal.SIGSTOP, GUARD)),
     "stops_guard_and_worker": lambda: (daemon(beat), send(signal.SIGSTOP, GUARD, WORKER)),
     "stops_all": lambda: (daemon(beat), send(signal.SIGSTOP, KEEPER, GUARD, WORKER)),
-    "kills_keeper": lambda: (daemon(beat), send(signal.SIGKILL, KEEPER)),
-    "kills_guard": lambda: (daemon(beat), send(signal.SIGKILL, GUARD)),
-    "kills_worker": lambda: (daemon(beat), send(signal.SIGKILL, WORKER)),
-    "kills_keeper_and_guard": lambda: (daemon(beat), send(signal.SIGKILL, KEEPER, GUARD)),
-    "kills_keeper_and_worker": lambda: (daemon(beat), send(signal.SIGKILL, KEEPER, WORKER)),
-    "kills_guard_and_worker": lambda: (daemon(beat), send(signal.SIGKILL, GUARD, WORKER)),
-    "stops_guard_kills_keeper": lambda: (daemon(beat), send(signal.SIGSTOP, GUARD), send(signal.SIGKILL, KEEPER)),
-    "stops_keeper_kills_guard": lambda: (daemon(beat), send(signal.SIGSTOP, KEEPER), send(signal.SIGKILL, GUARD)),
+    "kills_keeper": lambda: (daemon(beat), kill(KEEPER)),
+    "kills_guard": lambda: (daemon(beat), kill(GUARD)),
+    "kills_worker": lambda: (daemon(beat), kill(WORKER)),
+    "kills_keeper_and_guard": lambda: (daemon(beat), kill(KEEPER, GUARD)),
+    "kills_keeper_and_worker": lambda: (daemon(beat), kill(KEEPER, WORKER)),
+    "kills_guard_and_worker": lambda: (daemon(beat), kill(GUARD, WORKER)),
+    "stops_guard_kills_keeper": lambda: (daemon(beat), send(signal.SIGSTOP, GUARD), kill(KEEPER)),
+    "stops_keeper_kills_guard": lambda: (daemon(beat), send(signal.SIGSTOP, KEEPER), kill(GUARD)),
     "stops_keeper_kills_others":
-        lambda: (daemon(beat), send(signal.SIGSTOP, KEEPER), send(signal.SIGKILL, GUARD, WORKER)),
-    "kills_all": lambda: (daemon(beat), send(signal.SIGKILL, KEEPER, GUARD, WORKER)),
+        lambda: (daemon(beat), send(signal.SIGSTOP, KEEPER), kill(GUARD, WORKER)),
+    "kills_all": lambda: (daemon(beat), kill(KEEPER, GUARD, WORKER)),
 }
 
 

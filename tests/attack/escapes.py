@@ -33,7 +33,7 @@ class Escape(Attack):
     """Each attempt: a worker runs the handler, which does its deed; then something happens to the worker; then another
     worker, or the same one, runs the successor."""
 
-    WORK = []
+    WORK = ["--cgroup", "off"]
 
     def setUp(self):
         super().setUp()
@@ -65,7 +65,7 @@ class Escape(Attack):
         key = f"{deed}-{os.getpid()}"
         command = [*self.WORK, "--lease", LEASE, "--exec", sys.executable, ESCAPE, self.folder]
         first = self.work("--id", "first", "--serves", key, *command)
-        self.work("--id", "second", *command)
+        self.workers = [first, self.work("--id", "second", *command)]
         guards = children(first.pid)
         self.run_tenure("dispatch", key, "--engine", self.engine)
         if then:
@@ -93,6 +93,46 @@ class Stops(Escape):
 
 class Hides(Escape):
     """Those that get out of its way."""
+
+
+class Cgroup(Escape):
+    """What only a control group ends, where one can be made."""
+
+    WORK = ["--cgroup", "auto"]
+
+    def attempt(self, deed, then=()):
+        before = groups()
+        if before is None:
+            self.skipTest("no control group can be made here")
+        super().attempt(deed, then)
+        self.assertTrue(groups() - before, "no control group was made")
+        # Whatever was killed, nothing of it is left once another worker has come and gone.
+        for worker in self.workers:
+            worker.kill()
+            worker.wait()
+        last = self.work("--id", "last", *self.WORK, "--exec", "true")
+        last.terminate()
+        last.wait(stage.PATIENCE)
+        self.wait_for(lambda: groups() <= before, "control groups are left behind")
+
+
+def groups():
+    """The control groups of workers below this process's own; None where none can be made."""
+    def lines(file):
+        return pathlib.Path(file).read_text().splitlines()
+    mounts = [line.split()[1] for line in lines("/proc/mounts") if line.split()[2] == "cgroup2"]
+    own = [line[3:] for line in lines("/proc/self/cgroup") if line.startswith("0::/")]
+    if not mounts or not own:
+        return None
+    here = pathlib.Path(mounts[-1] + own[0])
+    trial = here / f"trial-{os.getpid()}"
+    try:
+        trial.mkdir()
+        able = (trial / "cgroup.kill").exists()
+        trial.rmdir()
+    except OSError:
+        return None
+    return {entry.name for entry in here.iterdir() if entry.name.startswith("tenure-")} if able else None
 
 
 FROZEN = [(signal.SIGSTOP, "worker")]
@@ -134,6 +174,14 @@ for quiet, usual in QUIET.items():
 for loud in LOUD:
     add(loud, lambda self, deed=loud: self.attempt(deed))
 add("stops_guard_kills_keeper", lambda self: self.attempt("stops_guard_kills_keeper", KILLED))
+
+
+for name in ONLY_WITH_CGROUP + LOUD:
+    def in_a_group(self, deed=name):
+        if not Options.long and deed not in ONLY_WITH_CGROUP + ["kills_keeper_and_guard"]:
+            self.skipTest("in the long form")
+        self.attempt(deed)
+    setattr(Cgroup, f"test_{name}", in_a_group)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,10 @@
 // What a worker that died has left is removed by the next, which does not wait for it.
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -8,6 +12,7 @@
 #include <thread>
 
 #include "exec/job_folder.h"
+#include "exec/lease_page.h"
 #include "exec/program_host.h"
 #include "log_conformance/temporary_directory.h"
 
@@ -52,6 +57,55 @@ TEST(WorkFolder, AHostRemovesWhatWasLeftBehind) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   EXPECT_FALSE(std::filesystem::exists(left));
+}
+
+// Whatever the umask: what a program finds is its user's alone, and its user can use it.
+TEST(WorkFolder, IsItsUsersAlone) {
+  for (const mode_t mask : {mode_t{0}, mode_t{077}, mode_t{0377}}) {
+    conformance::TemporaryDirectory parent;
+    const mode_t before = umask(mask);
+    auto work = WorkFolder::create(parent.path());
+    HeldJob job;
+    job.has_checkpoint = true;
+    auto folder = work ? JobFolder::create(work->path(), 1, job) : Result<JobFolder>(Failure(work.error()));
+    const auto page = LeasePage::create();
+    umask(before);
+    ASSERT_TRUE(work) << work.error().message();
+    ASSERT_TRUE(folder) << folder.error().message();
+    ASSERT_TRUE(page);
+    const auto mode_of = [](const std::string& path) {
+      struct stat found{};
+      EXPECT_EQ(stat(path.c_str(), &found), 0) << path;
+      return found.st_mode & 07777;
+    };
+    EXPECT_EQ(mode_of(work->path()), 0700U) << mask;
+    EXPECT_EQ(mode_of(folder->path()), 0700U) << mask;
+    EXPECT_EQ(mode_of(folder->path() + "/payload"), 0600U) << mask;
+    EXPECT_EQ(mode_of(folder->path() + "/checkpoint"), 0600U) << mask;
+    EXPECT_EQ(mode_of("/proc/self/fd/" + std::to_string(page->descriptor())), 0600U) << mask;
+  }
+}
+
+// It can neither be opened nor locked by another user, although it lies where everybody may look.
+TEST(WorkFolder, AnotherUserCannotOpenOrLockIt) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can be another user";
+  conformance::TemporaryDirectory parent;
+  ASSERT_EQ(chmod(parent.path().c_str(), 0777), 0);
+  auto work = WorkFolder::create(parent.path());
+  ASSERT_TRUE(work);
+  auto folder = JobFolder::create(work->path(), 1, {});
+  ASSERT_TRUE(folder);
+  const std::string payload = folder->path() + "/payload";
+  const pid_t other = fork();
+  if (other == 0) {
+    if (setgid(65534) != 0 || setuid(65534) != 0) _exit(2);
+    const bool sees = access(parent.path().c_str(), R_OK | W_OK | X_OK) == 0;
+    const bool opens = ::open(work->path().c_str(), O_RDONLY) >= 0 || ::open(payload.c_str(), O_RDONLY) >= 0;
+    _exit(sees && !opens ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(other, &status, 0), other);
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace
