@@ -1,6 +1,6 @@
 #pragma once
 
-// A user's own rule for which worker a key belongs to.
+// A user-defined rule that chooses the worker of each key (Assignment::chosen).
 
 #include <cstdint>
 #include <functional>
@@ -14,9 +14,9 @@ struct WorkerView {
   std::uint32_t weight;
 };
 
-// Gives the index of the worker that should hold the key, of workers sorted by age, eldest first; there is at least
-// one. It is asked on one node, and what it says is written to the log, so that all nodes agree; it is asked again
-// for every key when workers come or go. It runs on the node's own thread and must be quick.
+// Returns the index of the worker that should hold the key. `workers` is sorted by age, eldest first, and is never
+// empty. One node calls the function and writes the result to the log, so that all nodes agree. It is called again for
+// every key when a worker joins or leaves. It runs on the node's thread and must be quick.
 using ChooseWorker = std::function<std::size_t(std::string_view key, const std::vector<WorkerView>& workers)>;
 
 }  // namespace tenure

@@ -1,18 +1,18 @@
 #pragma once
 
-// A bounded set of warm, costly workers inside one process: connections, parsers, sessions of a model. A caller holds
-// a worker for as long as it has the lease.
+// A checkout pool: a bounded set of warm workers inside one process. A worker is any object that is costly to start:
+// a connection, a parser, a model session. A caller has exclusive use of a worker while it holds the lease.
 //
 //     tenure::CheckoutPool<Connection> pool([] { return Connection::open("db.internal"); });
-//     auto connection = pool.checkout();  // waits for up to five seconds if it may
-//     (*connection)->execute("…");        // and goes back at the end of the scope
+//     auto connection = pool.checkout();  // waits for up to five seconds if a worker is starting or the queue has room
+//     (*connection)->execute("…");        // the worker goes back at the end of the scope
 //
-// A checkout takes a free worker, preferably the one this thread had last. If none is free the pool grows up to
-// max_workers; beyond that the caller waits, first come, first served, if the queue has room, and otherwise hears
-// `overloaded` at once. A worker that dies, is discarded or too old is replaced.
+// A checkout takes a free worker, preferably the one that this thread used last. If none is free, the pool starts
+// another, up to max_workers. After that, callers wait in a first-in, first-out queue. If the queue is full, the
+// checkout fails at once with `overloaded`. The pool replaces workers that are dead, discarded or too old.
 //
-// Thread-safe. Factories, callbacks and hooks run without a lock, and may use the pool; they must not close or destroy
-// it. A fork of the process has no use of its parent's pools.
+// Thread-safe. The pool calls factories, callbacks and hooks without holding a lock. They may use the pool, but must
+// not close or destroy it. Do not use a pool in a forked child process.
 
 #include <chrono>
 #include <cstdint>
@@ -35,7 +35,7 @@ namespace tenure {
 
 namespace detail {
 
-// A CheckoutCore, of which callers see the door.
+// A CheckoutCore, seen through the base class that the inlined code needs.
 using CorePtr = std::shared_ptr<CheckoutDoor>;
 
 Result<CorePtr> open_checkout(CheckoutOptions options, AnyFactory factory, AnyCheck validate,
@@ -51,7 +51,8 @@ void close(CheckoutDoor& door);
 
 }  // namespace detail
 
-// A pool that somebody else owns: all of it but its end. May be copied, and outlive the pool, which is then down.
+// A reference to a pool that somebody else owns. It has all operations except close(). It can be copied, and it may
+// outlive the pool: its checkouts then fail with Errc::pool_down. Thread-safe.
 template <class Worker>
 class CheckoutRef {
  public:
@@ -61,21 +62,23 @@ class CheckoutRef {
 
   explicit CheckoutRef(detail::CorePtr core) : core_(std::move(core)) {}
 
-  // The pool of that name in this process. Errc::no_such_pool; Errc::invalid if its workers are of another type.
+  // Finds a pool in this process by its name. Errc::no_such_pool if there is none; Errc::invalid if its workers have
+  // another type.
   static Result<CheckoutRef> find(std::string_view name) {
     auto core = detail::find_checkout(name, typeid(Worker));
     if (!core) return Failure(std::move(core).error());
     return CheckoutRef(*std::move(core));
   }
 
-  // A worker, or: Errc::overloaded, no worker is free and the queue is full or there is none; Errc::timed_out, waited
-  // in vain; Errc::pool_down, with the reason. With force_enqueue the caller waits although the queue is full.
+  // Checks out a worker. Fails with Errc::overloaded if no worker is free or starting and the queue has no room; with
+  // Errc::timed_out if no worker became free in time; with Errc::pool_down, and the reason, if the pool is closed,
+  // draining or has given up. With force_enqueue the caller waits even if the queue is full.
   Result<Lease> checkout(Timeout timeout = kDefaultTimeout, bool force_enqueue = false,
                          std::source_location where = std::source_location::current()) const {
     return detail::checkout(*core_, timeout, force_enqueue, where);
   }
 
-  // See checkout_request.hpp. The call may come before this returns.
+  // Checks out a worker without blocking (see checkout_request.hpp). `call` may run before this returns.
   CheckoutRequest<Worker> checkout_async(std::function<void(CheckoutNews<Worker>)> call,
                                          AsyncCheckoutOptions options = {},
                                          std::source_location where = std::source_location::current()) const {
@@ -88,14 +91,14 @@ class CheckoutRef {
   CheckoutState state() const { return detail::state(*core_); }
   CheckoutMetrics metrics() const { return detail::metrics(*core_); }
 
-  // Nothing is handed out any more, what is held stays held, and checkouts wait as if no worker were free.
+  // Stops handing out workers. Leases stay valid. New checkouts wait as if no worker were free.
   void suspend() const { detail::suspend(*core_); }
   // Ends suspend() and drain().
   void resume() const { detail::resume(*core_); }
-  // Refuses new checkouts, serves those that wait already, and waits until nothing is held. Errc::timed_out says how
-  // much still is; the pool goes on draining.
+  // Refuses new checkouts, serves the callers that already wait, and blocks until no worker is held. On a timeout it
+  // fails with Errc::timed_out and the number of workers still held; the pool goes on draining.
   Status drain(Timeout timeout) const { return detail::drain(*core_, timeout); }
-  // What is too much leaves as it becomes free. Errc::invalid as for the options.
+  // Changes the limits. Surplus workers leave when they become free. Errc::invalid for limits that open() would refuse.
   Status resize(std::uint32_t default_workers, std::uint32_t max_workers) const {
     return detail::resize(*core_, default_workers, max_workers);
   }
@@ -104,16 +107,16 @@ class CheckoutRef {
   detail::CorePtr core_;
 };
 
-// Owns the pool. Move-only.
+// Owns a pool, and closes it when destroyed. Thread-safe except for moving and destroying it. Move-only.
 template <class Worker>
 class CheckoutPool : public CheckoutRef<Worker> {
  public:
-  // Run by the one who borrows a worker, before it gets it; one that is not valid is replaced, and the next one tried.
-  // An exception means no.
+  // Decides whether a worker is fit for use. Runs on the caller's thread, before the caller gets the worker. If it
+  // returns false or throws, the pool replaces the worker and tries the next one.
   using Validate = std::function<bool(Worker&)>;
 
-  // Does not wait for the workers to start. Errc::invalid: options that make no sense; Errc::key_exists: the name is
-  // taken.
+  // Opens a pool. Does not wait for the workers to start. Errc::invalid: the options are out of range or contradict
+  // each other. Errc::key_exists: another pool in this process has the name.
   template <class Factory>
   static Result<CheckoutPool> open(Factory factory, CheckoutOptions options = {}, Validate validate = {}) {
     detail::AnyCheck check;
@@ -125,7 +128,7 @@ class CheckoutPool : public CheckoutRef<Worker> {
     if (!core) return Failure(std::move(core).error());
     return CheckoutPool(*std::move(core));
   }
-  // The same; throws BadResult where open() fails.
+  // The same, but throws BadResult if open() fails.
   template <class Factory>
     requires(!std::is_convertible_v<Factory, detail::CorePtr> &&
              !std::is_same_v<std::remove_cvref_t<Factory>, CheckoutPool>)
@@ -144,8 +147,8 @@ class CheckoutPool : public CheckoutRef<Worker> {
   CheckoutPool(const CheckoutPool&) = delete;
   CheckoutPool& operator=(const CheckoutPool&) = delete;
 
-  // Checkouts, those that wait too, are refused with Errc::pool_down. Free workers are destroyed before it returns,
-  // those that are held when they come back. Waits for factories that are running.
+  // Closes the pool. New and waiting checkouts fail with Errc::pool_down. Free workers are destroyed before this
+  // returns, held workers when their leases end. Waits for factories that are running.
   void close() {
     if (this->core_) detail::close(*this->core_);
   }

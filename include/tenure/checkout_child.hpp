@@ -1,15 +1,15 @@
 #pragma once
 
-// The other side of checkout_process.hpp: a worker program in C++.
+// Turns a C++ program into a worker of a process pool: the child's side of checkout_process.hpp.
 //
 //     int main() {
 //       const auto work = [](std::string_view request) -> tenure::Result<std::string> { return answer_to(request); };
 //       return tenure::serve_calls(work) ? 0 : 1;
 //     }
 //
-// Any program that speaks the frames will do. This one also looks for the next request for up to 50 us before it goes
-// to sleep, where it has measured that this is quicker: to wake a sleeping core takes longer than all else of a short
-// call. A program that is not called looks for nothing.
+// A worker may be any program that speaks the frames. serve_calls() also polls for the next request for up to 50 us
+// before it sleeps, if it has measured that polling is faster: waking a sleeping core takes longer than the rest of a
+// short call. A program that gets no calls does not poll.
 
 #include <cstddef>
 #include <functional>
@@ -20,13 +20,13 @@
 namespace tenure {
 
 struct ChildOptions {
-  bool says_ready = false;                              // as ProcessOptions has it
-  std::size_t frame_bytes_max = std::size_t{16} << 20;  // of a frame, and of a request that came in parts
+  bool says_ready = false;                              // must equal ProcessOptions::says_ready
+  std::size_t frame_bytes_max = std::size_t{16} << 20;  // of a frame, and of a whole request that came in parts
 };
 
-// Calls `work` for each request, on this thread, until the input ends, which is no error. An error that `work` returns,
-// or what it throws, is the caller's Errc::job_failed; so is an answer that is too long. Errc::corrupt: what came is no
-// request. Errc::invalid: standard input is no stream socket, so that no pool has started this program.
+// Calls `work` for each request, on this thread, and returns success when the input ends. If `work` returns an error or
+// throws, or if its answer is too long, the caller gets Errc::job_failed. Errc::corrupt: the input is not a valid
+// frame. Errc::invalid: standard input is not a stream socket, so no pool started this program.
 Status serve_calls(const std::function<Result<std::string>(std::string_view request)>& work, ChildOptions options = {});
 
 }  // namespace tenure

@@ -1,8 +1,10 @@
 #pragma once
 
-// The fast way of a checkout and of its checkin, in a header so that it is inlined: calls, and what they pass through
-// memory, took a third of its time. It is as much of a pool, of a slot and of a thread as these two need; the rest, and
-// why it is right, is in src/checkout (core.h, slot.h, thread_mark.h). Nothing in here is for users.
+// The fast path of checkout and checkin. Not for users.
+//
+// It is in a header so that it is inlined: the calls, and the values they passed through memory, took a third of its
+// time. It contains only the parts of a pool, a slot and a thread that the fast path needs. The rest, and the proof
+// that it is correct, are in src/checkout (core.h, slot.h, thread_mark.h).
 
 #include <atomic>
 #include <chrono>
@@ -17,20 +19,20 @@ struct Error;
 
 namespace detail {
 
-// A worker's place in its pool. See src/checkout/slot.h.
+// The place of one worker in its pool. See src/checkout/slot.h.
 struct CheckoutSlotHead {
   void* worker = nullptr;
-  // The word is the generation, shifted, and the state.
+  // The generation, shifted left by two, and the state in the low bits.
   std::atomic<std::uint64_t> word{0};
   std::atomic<std::uint32_t> marks{0};        // changed with the mutex held
-  std::atomic<std::source_location> where{};  // of the checkout; set where leaks are looked for
+  std::atomic<std::source_location> where{};  // of the checkout; set only if leak detection is on
   CheckoutCore* core = nullptr;               // never changes
 
-  // Marks. A slot that has any is not made free without the mutex.
-  static constexpr std::uint32_t kDied = 1;     // it is to be replaced,
-  static constexpr std::uint32_t kExpired = 2;  // for this reason or that
-  static constexpr std::uint32_t kWatched = 4;  // the holder wants to hear of its death
-  static constexpr std::uint32_t kSlow = 8;     // as all slots of the pool
+  // Marks. A slot with any mark is freed only with the mutex held.
+  static constexpr std::uint32_t kDied = 1;     // the worker is dead: replace it
+  static constexpr std::uint32_t kExpired = 2;  // the worker is too old or was retired: replace it
+  static constexpr std::uint32_t kWatched = 4;  // the holder asked for a callback on the worker's death
+  static constexpr std::uint32_t kSlow = 8;     // all checkins of the pool take the mutex
 
   static constexpr std::uint64_t kFree = 1;
   static constexpr std::uint64_t kHeld = 2;
@@ -44,7 +46,7 @@ struct CheckoutSlotHead {
 
   bool has(std::uint32_t mark) const { return (marks.load(std::memory_order_relaxed) & mark) != 0; }
 
-  // Gives the generation under which the slot is now held, or zero.
+  // Claims the slot if it is free. Returns the generation of the claim, or zero.
   std::uint64_t try_claim() {
     const std::uint64_t seen = word.load(std::memory_order_relaxed);
     if (!is_free(seen)) return 0;
@@ -53,15 +55,15 @@ struct CheckoutSlotHead {
   }
 };
 
-// A lease without its type: which slot, in which of its generations. A claim of an earlier generation does nothing.
-// Two words, so that it is passed in registers.
+// An untyped lease: a slot and a generation of it. A claim of an earlier generation has no effect. It is two words, so
+// that it is passed in registers.
 struct CheckoutClaim {
   CheckoutSlotHead* slot = nullptr;
   std::uint64_t generation = 0;
 };
 
-// A claim, or, where its slot is null, why not: an error that now belongs to the caller, or none if the pool is
-// overloaded, which must cost nothing.
+// A claim or an error. If `slot` is null, `error` belongs to the caller; a null `error` means that the pool is
+// overloaded, so that a refusal allocates nothing.
 struct CheckoutAnswer {
   CheckoutSlotHead* slot = nullptr;
   union {
@@ -70,18 +72,18 @@ struct CheckoutAnswer {
   };
 };
 
-// What every checkout reads of its pool; written on the slow way only. The base of CheckoutCore.
+// The part of a pool that every checkout reads. Only the slow path writes it. The base of CheckoutCore.
 struct alignas(128) CheckoutDoor {
   std::atomic<std::uint32_t> attention{0};
-  const bool careful;      // workers are looked at when they are borrowed, or leaks are looked for
-  const std::uint64_t id;  // never used again
+  const bool careful;      // the pool validates workers at checkout, or detects leaks
+  const std::uint64_t id;  // never reused
 
   static constexpr std::uint32_t kSlow = 1;
   static constexpr std::uint32_t kGate = 2;
   static constexpr std::uint32_t kOverloaded = 4;
 
   CheckoutDoor(bool is_careful, std::uint64_t own_id) : careful(is_careful), id(own_id) {}
-  // After a claim; before it a relaxed load does.
+  // Call it after a claim. Before the claim a relaxed load is enough.
   bool gated() const { return (attention.load() & kGate) != 0; }
 };
 
@@ -89,8 +91,8 @@ struct CheckoutMark {
   alignas(64) std::atomic<const CheckoutCore*> at{nullptr};
 };
 
-// What a thread knows. See src/checkout/thread_mark.h. The pool and the slot it had last are at a fixed place, so that
-// a processor gets from there to the slot's word at once, and compares meanwhile.
+// The state of one thread. See src/checkout/thread_mark.h. The last pool and slot are at a fixed place, so that the
+// processor can load the slot's word while it still compares the pool's id.
 struct CheckoutThread {
   struct Hint {
     std::uint64_t pool = 0;
@@ -100,12 +102,12 @@ struct CheckoutThread {
 
   Hint last{};
   CheckoutMark* mark = nullptr;
-  Hint hints[kHints]{};  // of this pool and others; by the pool's id
+  Hint hints[kHints]{};  // for this and other pools, indexed by the pool's id
 };
-// Constant from the beginning, so that no code has to be run before it is used.
+// Constant-initialised, so that no code runs before the first use.
 extern thread_local constinit CheckoutThread own_checkouts;
 
-// The ways on.
+// The slow paths.
 CheckoutAnswer checkout_attended(CheckoutDoor& door, std::chrono::nanoseconds timeout, bool force_enqueue,
                                  std::source_location where);
 CheckoutAnswer checkout_claimed(CheckoutDoor& door, std::chrono::nanoseconds timeout, bool force_enqueue,
@@ -134,7 +136,7 @@ inline void checkin(CheckoutClaim claim) noexcept {
   const bool held = slot.word.load(std::memory_order_relaxed) == CheckoutSlotHead::held_word(claim.generation);
   if (!quiet() || !held || mark == nullptr) [[unlikely]]
     return checkin_attended(claim);
-  // The pool's memory stays while the mark is there; the release below is what makes it known in time.
+  // While the mark is set, the pool's memory is not freed. The release store below publishes the mark in time.
   mark->at.store(slot.core, std::memory_order_relaxed);
   slot.word.store(CheckoutSlotHead::free_word(claim.generation), std::memory_order_release);
   std::atomic_signal_fence(std::memory_order_seq_cst);  // light_fence(): see asymmetric_fence.h

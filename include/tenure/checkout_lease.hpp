@@ -1,13 +1,13 @@
 #pragma once
 
-// A hold on one worker of a checkout pool. Letting it go, by any way out of its scope, is the checkin.
+// A lease: exclusive use of one worker of a checkout pool. Destroying the lease checks the worker in.
 //
 //     auto connection = pool.checkout();
 //     if (!connection) return connection.error();
 //     if (!(*connection)->ping()) connection->discard("no answer");
 //
-// Move-only; not thread-safe, though it may be let go on another thread than it came from. A lease may outlive its
-// pool: the worker is then destroyed when the lease is let go.
+// Not thread-safe, but it may be moved to another thread and destroyed there. Move-only. A lease may outlive its pool;
+// the worker is then destroyed with the lease.
 
 #include <cstdint>
 #include <functional>
@@ -32,7 +32,7 @@ template <class Worker>
 class CheckoutLease {
  public:
   CheckoutLease() = default;
-  // NOLINTNEXTLINE(google-explicit-constructor): a claim is nothing else than a lease to come.
+  // NOLINTNEXTLINE(google-explicit-constructor): a lease is a claim with a type.
   CheckoutLease(detail::CheckoutClaim claim) : claim_(claim) {}
   ~CheckoutLease() {
     if (claim_.slot != nullptr) detail::checkin(claim_);
@@ -49,28 +49,29 @@ class CheckoutLease {
   CheckoutLease& operator=(const CheckoutLease&) = delete;
 
   explicit operator bool() const { return claim_.slot != nullptr; }
-  // There must be one.
+  // The worker. The lease must not be empty.
   Worker* get() const { return static_cast<Worker*>(claim_.slot->worker); }
   Worker& operator*() const { return *get(); }
   Worker* operator->() const { return get(); }
 
-  // Gives the worker back. A second time is nothing.
+  // Gives the worker back now. A second call has no effect.
   void checkin() noexcept {
     if (claim_.slot != nullptr) detail::checkin(std::exchange(claim_, {}));
   }
-  // Gives it back as broken: it is destroyed, and replaced.
+  // Gives the worker back as broken. The pool destroys and replaces it.
   void discard(std::string_view reason = {}) noexcept {
     if (claim_.slot != nullptr) detail::discard(std::exchange(claim_, {}), reason);
   }
 
-  // False once the worker's alarm has said that it is dead; it is replaced at the checkin.
+  // False once the worker's alarm has reported its death. The pool replaces the worker at the checkin.
   bool alive() const noexcept { return claim_.slot != nullptr && detail::alive(claim_); }
-  // Called once, on the thread that sets off the alarm, if that happens while this lease holds the worker; at once, on
-  // this thread, if it has said so already. It may still run when the lease has been let go.
+  // Registers a callback for the worker's death. It runs once, on the thread that calls the alarm, if the worker dies
+  // while this lease holds it. If the worker is already dead, the callback runs at once, on this thread. It may still
+  // be running after the lease has ended.
   void on_death(std::function<void(std::string)> call) {
     if (claim_.slot != nullptr) detail::watch(claim_, std::move(call));
   }
-  // The worker's number in its pool, never used twice; as in events.
+  // The worker's number in its pool, as in events. Numbers are never reused.
   std::uint64_t worker_number() const noexcept { return claim_.slot != nullptr ? detail::number(claim_) : 0; }
 
  private:
@@ -79,13 +80,13 @@ class CheckoutLease {
 
 namespace detail {
 
-// What all refusals of overloaded pools share.
+// The error that all refusals by overloaded pools share.
 extern const Error kCheckoutOverloaded;
 
 }  // namespace detail
 
-// As any Result, but small: the error lies elsewhere. So a checkout that succeeds is done in registers, and one that is
-// refused by an overloaded pool makes no Error until somebody wants to change it.
+// A Result like any other, but small: it stores a pointer to the error. A successful checkout therefore stays in
+// registers, and a refusal by an overloaded pool allocates no Error until the caller asks for a mutable one.
 template <class Worker>
 class Result<CheckoutLease<Worker>> {
  public:
@@ -96,7 +97,7 @@ class Result<CheckoutLease<Worker>> {
   Result(value_type lease) noexcept : lease_(std::move(lease)) {}
   // NOLINTNEXTLINE(google-explicit-constructor): likewise.
   Result(Failure failure) : error_(new Error(std::move(failure).take())) {}
-  // NOLINTNEXTLINE(google-explicit-constructor): an answer is nothing else.
+  // NOLINTNEXTLINE(google-explicit-constructor): an answer is a lease or an error.
   Result(detail::CheckoutAnswer answer) noexcept
       : lease_(answer.slot != nullptr ? detail::CheckoutClaim{answer.slot, answer.generation}
                                       : detail::CheckoutClaim{}),
@@ -107,7 +108,7 @@ class Result<CheckoutLease<Worker>> {
     if (owned()) [[unlikely]]
       delete error_;
   }
-  // What it is moved from has no lease any more, or another error.
+  // Leaves `other` without a lease, or with the shared error.
   Result(Result&& other) noexcept : lease_(std::move(other.lease_)), error_(other.error_) {
     if (error_ != nullptr) other.error_ = &detail::kCheckoutOverloaded;
   }
@@ -122,19 +123,19 @@ class Result<CheckoutLease<Worker>> {
   bool has_value() const { return error_ == nullptr; }
   explicit operator bool() const { return has_value(); }
 
-  // The lease; throws BadResult where there is none.
+  // The lease; throws BadResult if there is none.
   value_type& value() & { return checked().lease_; }
   const value_type& value() const& { return checked().lease_; }
   value_type value() && { return std::move(checked().lease_); }
 
-  // The lease, which must be there.
+  // The lease. There must be one.
   value_type& operator*() & { return lease_; }
   const value_type& operator*() const& { return lease_; }
   value_type operator*() && { return std::move(lease_); }
   value_type* operator->() { return &lease_; }
   const value_type* operator->() const { return &lease_; }
 
-  // The error, which must be there.
+  // The error. There must be one.
   Error& error() & { return own_error(); }
   const Error& error() const& { return *error_; }
   Error&& error() && { return std::move(own_error()); }
@@ -143,7 +144,7 @@ class Result<CheckoutLease<Worker>> {
   bool owned() const { return error_ != nullptr && error_ != &detail::kCheckoutOverloaded; }
   Error& own_error() {
     if (!owned()) error_ = new Error(*error_);
-    return const_cast<Error&>(*error_);  // it was made by new, and is nobody else's
+    return const_cast<Error&>(*error_);  // allocated by this Result, which owns it
   }
   const Result& checked() const {
     if (error_ != nullptr) throw BadResult(*error_);

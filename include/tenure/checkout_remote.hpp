@@ -1,20 +1,20 @@
 #pragma once
 
-// Checkout from another process or host. A pool of child processes is served on a socket, and whoever connects may
-// check a worker out. The lease is the connection: when it ends, in whatever way, the worker goes back to the pool, or,
-// if it owes an answer, is killed and replaced.
+// Checkout from another process or host. A CheckoutServer serves a pool of child processes on a socket, and clients
+// check workers out. The lease is the connection: when the connection ends, for any reason, the worker goes back to the
+// pool. A worker that still owes an answer is killed and replaced.
 //
 //     auto server = tenure::CheckoutServer::open(pool, {.listen = "unix:/run/python.sock"});
 //
 //     auto worker = tenure::RemoteWorker::checkout({.address = "unix:/run/python.sock"});
 //     auto answer = worker->call("2 + 3", std::chrono::seconds(1));
 //
-// An address is unix:PATH or tcp:HOST:PORT. A TCP address that is not of this host alone wants TLS and a token, on both
+// An address is unix:PATH or tcp:HOST:PORT. A TCP address other than the loopback requires TLS and a token on both
 // sides.
 //
-// A host that is gone without a word, by a cut cable say, is noticed within twelve seconds on both ends, whether or not
-// something is under way. A process that is frozen is not: its host answers for it. A call to a server that is frozen
-// ends by its timeout, and a client that is frozen loses its lease by ServeOptions::max_idle or max_hold.
+// Both ends notice within twelve seconds when the other host disappears silently (a cut cable, say), whether or not a
+// request is outstanding. They cannot notice a frozen process this way, because its kernel still answers. A call to a
+// frozen server ends by its timeout. A frozen client loses its lease by ServeOptions::max_idle or max_hold.
 
 #include <chrono>
 #include <cstddef>
@@ -29,37 +29,37 @@
 namespace tenure {
 
 struct ServeOptions {
-  std::string listen{};           // a TCP port of 0 is chosen by the system; see CheckoutServer::address()
-  std::string token{};            // which clients must know; empty: none is asked for
+  std::string listen{};           // with TCP port 0 the system chooses one; see CheckoutServer::address()
+  std::string token{};            // clients must send it; empty: no token needed
   std::string token_file{};       // its first line is the token
-  std::string tls_certificate{};  // files, PEM; with these, TCP connections are TLS
+  std::string tls_certificate{};  // PEM files; if set, TCP connections use TLS
   std::string tls_key{};
   std::size_t frame_bytes_max = std::size_t{16} << 20;
-  std::size_t connections_max = 1024;     // of clients, who have said who they are; further ones are told `busy`
-  std::chrono::milliseconds max_hold{0};  // a lease that lasts longer is ended; zero: as long as it likes
-  std::chrono::milliseconds max_idle{0};  // one whose client asks nothing for so long is ended; zero: none
-  std::chrono::milliseconds hello_timeout{5'000};  // for a newcomer to say who it is; for a client, what it wants
-  // Connections that have not said who they are. They take no client's room: where there are so many, the oldest of the
-  // host that has the most of them is closed for the next.
+  std::size_t connections_max = 1024;     // authenticated clients; further ones get Errc::busy
+  std::chrono::milliseconds max_hold{0};  // ends leases that last longer; zero: no limit
+  std::chrono::milliseconds max_idle{0};  // ends leases whose client sends no request for this long; zero: no limit
+  std::chrono::milliseconds hello_timeout{5'000};  // for a newcomer to authenticate, then for its first request
+  // The limit for newcomers: connections that have not authenticated yet. They do not count as clients. At the limit,
+  // the server closes one newcomer for each new connection: the oldest of the host that has the most.
   std::size_t newcomers_max = 256;
-  // Token file, certificate and key are read again for each newcomer, so that they can be replaced. Told, by any
-  // thread, when one of them is of no use then and the one that was read before stays in use.
+  // The server reads the token file, certificate and key again for each new connection, so you can replace them while
+  // it runs. If a file is unusable, the server keeps the previous contents and calls this, on any thread.
   std::function<void(std::string_view)> on_warning{};
 };
 
-// Serves until it is destroyed: leases that are out are then ended. The pool must outlive it.
+// Serves a pool until it is destroyed; its leases then end. The pool must outlive it. Thread-safe.
 class CheckoutServer {
  public:
-  // Errc::invalid: options that make no sense, or an address that wants TLS and a token. Errc::unavailable: it cannot
-  // listen there; Errc::refused: certificate or key are of no use.
+  // Starts serving. Errc::invalid: invalid options, or an address that requires TLS and a token. Errc::unavailable: the
+  // server cannot listen on the address. Errc::refused: the certificate or the key is unusable.
   static Result<std::unique_ptr<CheckoutServer>> open(CheckoutRef<ProcessWorker> pool, ServeOptions options);
   ~CheckoutServer();
   CheckoutServer(const CheckoutServer&) = delete;
   CheckoutServer& operator=(const CheckoutServer&) = delete;
 
-  // As a client names it.
+  // The address for clients to use.
   std::string address() const;
-  std::size_t connections() const;  // of clients
+  std::size_t connections() const;  // authenticated clients
 
  private:
   class Body;
@@ -77,29 +77,32 @@ struct RemoteOptions {
   std::chrono::milliseconds connect_timeout{10'000};
 };
 
-// A worker that is somewhere else. Move-only; one thread at a time. Letting it go is the checkin.
+// A lease on a worker of a served pool. Not thread-safe: use it from one thread at a time. Move-only. Destroying it is
+// the checkin.
 class RemoteWorker {
  public:
   using Timeout = std::chrono::nanoseconds;
   static constexpr Timeout kDefaultTimeout = std::chrono::seconds(30);
 
-  // Errc::overloaded, Errc::timed_out and Errc::pool_down as of a checkout; Errc::unavailable: nobody serves there;
-  // Errc::refused: the token or the certificate is not right; Errc::invalid: the address is none, or wants TLS and a
-  // token.
+  // Connects and checks a worker out. Errc::overloaded, Errc::timed_out and Errc::pool_down: see
+  // CheckoutRef::checkout(). Errc::unavailable: no server at the address. Errc::busy: the server has too many clients.
+  // Errc::refused: wrong token or untrusted certificate. Errc::invalid: malformed address, or one that requires TLS and
+  // a token.
   static Result<RemoteWorker> checkout(const RemoteOptions& options, Timeout timeout = std::chrono::seconds(5),
                                        bool force_enqueue = false);
   RemoteWorker(RemoteWorker&&) noexcept;
   RemoteWorker& operator=(RemoteWorker&&) noexcept;
   ~RemoteWorker();
 
-  // As ProcessWorker's. After an error other than Errc::job_failed and Errc::invalid the worker is gone.
+  // The same as ProcessWorker's. After any error except Errc::job_failed, Errc::invalid and Errc::busy the worker is
+  // gone.
   Result<std::string> call(std::string_view request, Timeout timeout = kDefaultTimeout);
   Status call_streaming(std::string_view request, const std::function<void(std::string_view)>& take,
                         Timeout timeout = kDefaultTimeout);
   Status send(std::string_view request, bool more = false, Timeout timeout = kDefaultTimeout);
   Result<ProcessAnswer> receive(Timeout timeout = kDefaultTimeout);
   void checkin();
-  // On the host that serves.
+  // The worker's process id on the server's host.
   std::int64_t process_id() const;
 
  private:
@@ -109,7 +112,7 @@ class RemoteWorker {
   std::unique_ptr<Body> body_;
 };
 
-// The state and the counters of the pool that is served, as a JSON object.
+// Returns the state and the counters of the served pool as a JSON object.
 Result<std::string> remote_checkout_stats(const RemoteOptions& options);
 
 }  // namespace tenure

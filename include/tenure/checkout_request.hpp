@@ -1,22 +1,23 @@
 #pragma once
 
-// A checkout that does not block, for event loops. The one who asks is told by a callback:
+// A checkout that does not block, for event loops. A callback receives the progress of the request:
 //
-//     overloaded                  no worker, and no room in the queue: it is over
-//     enqueued ─▶ worker          a worker is offered; confirm() makes it a lease
-//                 worker          the same, without having had to wait
-//                 pool_down       the pool was closed or has given up: it is over
+//     overloaded                  no worker is available and the queue is full; the request has ended
+//     enqueued ─▶ worker          the pool offers a worker; confirm() turns the offer into a lease
+//                 worker          the same, if a worker was free at once
+//                 pool_down       the pool was closed or has given up; the request has ended
 //
-// A worker that dies after it was offered and before it was confirmed is replaced by another offer: confirm() answers
-// Errc::worker_died, the request is first in the queue again, and `enqueued` and `worker` come anew.
+// If a worker dies between the offer and its confirmation, confirm() returns Errc::worker_died, the request goes back
+// to the head of the queue, and the callback receives `enqueued` and `worker` again.
 //
-// The callback runs where the news arises: within checkout_async() itself, or on a thread that gives a worker back,
-// always without a lock; or, if an executor is given, wherever that runs what it is handed. The calls for one request
-// come one after the other. Requests wait in the same queue as threads do, and cost some memory each, no thread.
+// Without an executor the callback runs on the thread that causes the event: within checkout_async(), or on a thread
+// that gives a worker back. With an executor it runs there. No lock is held. The calls for one request never overlap.
+// Requests and blocked threads wait in one queue. A waiting request uses memory but no thread.
 //
-// A request may be destroyed at any moment, also within its callback. It is then cancelled, a worker on its way to it
-// goes back to the pool, and no call begins any more; one that is running on another thread is waited for. Confirming
-// or cancelling twice, or after the end, does nothing but say so. Thread-safe.
+// You may destroy a request at any time, also within its callback. This cancels it and returns an offered worker to the
+// pool. No further call begins; if one is running on another thread, the destructor waits for it. Confirming or
+// cancelling a second time, or after the request has ended, has no effect; confirm() then returns an error.
+// Thread-safe.
 
 #include <cstdint>
 #include <functional>
@@ -32,7 +33,7 @@ enum class CheckoutNewsKind : std::uint8_t { overloaded, enqueued, worker, pool_
 
 struct AsyncCheckoutOptions {
   bool force_enqueue = false;
-  // Runs what it is handed, once, some time; empty: at once, on the thread that has the news.
+  // Must run each function exactly once, at any time. Empty: callbacks run on the thread that causes the event.
   std::function<void(std::function<void()>)> executor{};
 };
 
@@ -52,21 +53,21 @@ Error down_reason(const PendingCheckout& pending);
 
 }  // namespace detail
 
-// What a callback is given. May be copied and kept; it does not keep the request from being cancelled.
+// The argument of the callback. It can be copied and kept. Keeping it does not keep the request alive. Thread-safe.
 template <class Worker>
 class CheckoutNews {
  public:
   CheckoutNews(CheckoutNewsKind kind, detail::PendingPtr pending) : kind_(kind), pending_(std::move(pending)) {}
 
   CheckoutNewsKind kind() const { return kind_; }
-  // As the request's own.
+  // The same as CheckoutRequest::confirm() and cancel().
   Result<CheckoutLease<Worker>> confirm() const {
     auto claim = detail::confirm(*pending_);
     if (!claim) return Failure(std::move(claim).error());
     return CheckoutLease<Worker>(*claim);
   }
   void cancel() const { detail::cancel(*pending_); }
-  // With the reason, after pool_down.
+  // After pool_down: the reason.
   Error error() const { return detail::down_reason(*pending_); }
 
  private:
@@ -93,17 +94,17 @@ class CheckoutRequest {
 
   explicit operator bool() const { return pending_ != nullptr; }
 
-  // Takes the worker that was offered. Errc::busy: none is offered yet. Errc::worker_died: see above. Errc::invalid:
-  // confirmed before. Errc::closed: cancelled, refused, or the pool is down.
+  // Takes the offered worker. Errc::busy: no worker has been offered yet. Errc::worker_died: see above. Errc::invalid:
+  // already confirmed. Errc::closed: the request was cancelled or refused, or the pool is down.
   Result<CheckoutLease<Worker>> confirm() {
     if (!pending_) return Failure(Error{Errc::closed, "confirm", "no request"});
     return CheckoutNews<Worker>(CheckoutNewsKind::worker, pending_).confirm();
   }
-  // Gives the place in the queue up, or the worker that was offered back. After confirm() it does nothing.
+  // Leaves the queue, or returns the offered worker. Has no effect after confirm().
   void cancel() {
     if (pending_) detail::cancel(*pending_);
   }
-  // As the destructor.
+  // The same as destroying the request.
   void reset() {
     if (pending_) detail::abandon(*std::exchange(pending_, nullptr));
   }

@@ -1,8 +1,16 @@
 #pragma once
 
-// How a pool gets its workers. A factory is anything that can be called with a WorkerAlarm, or with nothing, and
-// returns a worker: by value, as a std::unique_ptr, or either of these as a Result. It runs on threads of the pool's,
-// several at a time; what it throws is a failed start.
+// How a checkout pool gets its workers.
+//
+// A factory is a callable that takes a WorkerAlarm, or nothing, and returns a worker: by value, as a std::unique_ptr,
+// or as a Result of either. It must be thread-safe: the pool calls it on its own threads, several at a time. An
+// exception counts as a failed start.
+//
+//     [](const tenure::WorkerAlarm& alarm) -> tenure::Result<std::unique_ptr<Connection>> {
+//       auto connection = Connection::open("db.internal");
+//       if (connection) (*connection)->on_close([alarm] { alarm.died("closed by the server"); });
+//       return connection;
+//     }
 
 #include <cstdint>
 #include <functional>
@@ -20,16 +28,17 @@ namespace detail {
 struct CheckoutSlot;
 }
 
-// With this a worker tells its pool that it is dead: a connection that was closed by its peer, say. A copy may be kept
-// wherever the news arrives. Thread-safe; does nothing once the worker has left, or the pool is gone.
+// Reports to the pool that a worker is dead, for example because the peer closed the connection. Keep a copy where the
+// worker's errors arrive. Thread-safe. Has no effect after the worker has left or the pool is gone.
 class WorkerAlarm {
  public:
   WorkerAlarm(std::weak_ptr<CheckoutCore> core, detail::CheckoutSlot* slot, std::uint64_t number)
       : core_(std::move(core)), slot_(slot), number_(number) {}
 
-  // A free worker is replaced at once; the holder of one that is held is told, and it is replaced when it comes back.
+  // Replaces the worker: at once if it is free, otherwise at the checkin. Its holder sees alive() become false, and its
+  // on_death() callback runs.
   void died(std::string_view reason = {}) const;
-  // Nothing is wrong with it, but it is to be replaced as soon as it is free: it has served its time, say.
+  // Replaces a healthy worker as soon as it is free, for example because of its age.
   void retire(std::string_view reason = {}) const;
 
  private:
@@ -65,7 +74,7 @@ Result<WorkerPtr> as_worker(Made made) {
 
 template <class Worker, class Factory>
 AnyFactory as_factory(Factory factory) {
-  // std::function wants to copy what it holds, and a factory need not allow that.
+  // A std::function must be copyable, and a factory may be move-only.
   auto shared = std::make_shared<Factory>(std::move(factory));
   return [shared](const WorkerAlarm& alarm) -> Result<WorkerPtr> {
     if constexpr (std::is_invocable_v<Factory&, const WorkerAlarm&>) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// What can go wrong, as values. An Error is a code that programs branch on, the operation that failed, and the
-// context a person needs in order to act.
+// Errors as values. An Error has a code for programs to branch on, the operation that failed, and the context that a
+// person needs in order to act. A plain value; not thread-safe.
 //
 //     if (!ticket && ticket.error().code == tenure::Errc::key_exists) return;  // somebody else was first
 //     std::cerr << ticket.error().message() << '\n';
@@ -14,32 +14,32 @@ namespace tenure {
 
 enum class Errc : std::uint8_t {
   // The request itself.
-  invalid = 1,    // malformed, empty or over a bound; refused before anything was written
+  invalid = 1,    // malformed, empty or over a limit; nothing was written
   key_exists,     // the key already has a job
   no_such_key,    // the key has no job
-  pool_full,      // a bound of the pool is reached: of queued jobs, or of workers
-  shutting_down,  // the pool is ending
-  job_failed,     // the handler said so; its error is the context
+  pool_full,      // the pool has reached its limit of queued jobs or of workers
+  shutting_down,  // the pool is shutting down
+  job_failed,     // the handler failed; the context has its error
   // The log.
-  unavailable,   // the engine cannot be reached now; it may be tried again
+  unavailable,   // the engine cannot be reached now; a retry may succeed
   unknown,       // an append may or may not have taken effect; sending it again is safe
-  refused,       // the engine will not take it (read-only, wrong pool, no permission); trying again is futile
-  full,          // no room on the disk or in the server
+  refused,       // the engine rejects it (read-only, wrong pool, no permission); a retry will fail too
+  full,          // the disk or the server is full
   corrupt,       // the engine's data is damaged
-  version,       // written by a version that this one does not speak
-  trimmed,       // the position lies before what the log still keeps: start from the snapshot
-  lost_history,  // entries that were there are gone or different: fence, reload, rejoin
+  version,       // the data was written in a version that this program does not know
+  trimmed,       // the position was trimmed from the log: start from the snapshot
+  lost_history,  // entries are missing or have changed: fence, reload, rejoin
   closed,        // the log or the node was closed
-  timed_out,     // a deadline passed; what was sent may still happen
-  busy,          // a bound of this process is reached; try again shortly
+  timed_out,     // a deadline passed; the request may still take effect
+  busy,          // a limit of this process is reached; retry shortly
   // Checkout pools.
-  overloaded,    // no worker is free and the queue has no room
-  pool_down,     // the pool is closed, draining or has given up; the context says why
-  no_such_pool,  // no pool of that name is open in this process
-  worker_died,   // the worker died on its way to the one who asked for it
+  overloaded,    // no worker is free and the queue is full
+  pool_down,     // the pool is closed, is draining or has given up; the context says why
+  no_such_pool,  // this process has no open pool of that name
+  worker_died,   // the worker died before or while the caller used it
 };
 
-// The code's name, as written above.
+// The name of a code, as written above.
 std::string_view to_string(Errc code);
 
 struct Error {
@@ -47,7 +47,7 @@ struct Error {
   std::string operation;
   std::string context;
 
-  // "sqlite append: full (tenure.db: database or disk is full)", for people.
+  // A text for people, such as "sqlite append: full (tenure.db: database or disk is full)".
   std::string message() const;
 };
 

@@ -1,10 +1,15 @@
 #pragma once
 
-// What a worker does with the jobs it holds. Residents are started and stopped; tasks run to completion.
+// The user's code that runs jobs. A worker calls its handler to start and stop residents and to run tasks.
 //
-// The calls for one job come one after the other; those for different jobs come in parallel, on the pool's executor
-// threads, as many at a time as PoolOptions::concurrency says. So a handler must be thread-safe across jobs. It may
-// call the pool, and wait for tickets with a deadline of its own, but must not close the pool.
+//     class Poller : public tenure::Handler {
+//       tenure::Outcome start(tenure::Job& job) override { return open(job.key(), job.epoch()); }
+//       std::optional<std::string> stop(tenure::Job& job) override { return close(job.key()); }
+//     };
+//
+// Calls for one job never overlap. Calls for different jobs run in parallel on the pool's executor threads, up to
+// PoolOptions::concurrency at a time, so a handler must be thread-safe across jobs. A handler may call the pool and
+// wait for tickets, with a deadline, but must not close the pool.
 
 #include <functional>
 #include <memory>
@@ -21,36 +26,36 @@ class Handler {
  public:
   virtual ~Handler() = default;
 
-  // Starts a resident. Returning means that it runs; it lives on until stop(), in threads of the handler's own or in
-  // none at all. Where this throws, or returns a failure, the dispatcher gets the error and the key is free again;
-  // with Requeue, another try is made later.
+  // Starts a resident. When this returns, the resident counts as running until stop(), whether or not the handler keeps
+  // a thread for it. If this throws or returns a failure, the dispatcher gets the error and the key is free again. If
+  // it returns Requeue, the pool tries again later.
   virtual Outcome start(Job& job);
 
-  // Stops a resident that was started. Once this returns nothing of the job may run any more: the next holder is
-  // about to be started. What it returns is handed to the next holder, in place of the last checkpoint.
+  // Stops a running resident. When this returns, no part of the job may still run, because the pool then starts the
+  // next holder. The next holder receives the returned bytes instead of the last checkpoint.
   virtual std::optional<std::string> stop(Job& job);
 
-  // A message for a resident that runs. Messages come in the order in which the pool accepted them.
+  // Delivers a message to a running resident. Messages arrive in the order in which the pool accepted them.
   virtual void notify(Job& job, std::string_view message);
 
-  // Runs a task. A task that is asked to stop and does not want to go on returns Requeue{}.
+  // Runs a task. If the stop token trips and the task cannot finish, return Requeue{}.
   virtual Outcome run_task(Job& job);
 };
 
 using TaskFunction = std::function<Outcome(Job&)>;
 
-// A handler for tasks alone. `task` takes a Job& and returns nothing, a text, an Outcome, a Status or a Result.
+// Returns a handler for tasks only. `task` takes a Job& and returns nothing, a text, an Outcome, a Status or a Result.
 std::shared_ptr<Handler> task_handler(TaskFunction task);
 
-// A handler for residents that are one function each: it has a thread of its own from start to stop, and should
-// return soon after job.stop_token() has tripped. What it returns then is handed to the next holder. If it returns
-// without having been asked to, the job has finished by itself; if it throws, it has failed.
+// Returns a handler that runs each resident as one function on its own thread. The function should return soon after
+// job.stop_token() trips; the next holder receives its return value. If it returns without a stop request, the job has
+// finished by itself. If it throws, the job has failed.
 using RunFunction = std::function<std::string(Job&)>;
 std::shared_ptr<Handler> run_handler(RunFunction run);
 
 namespace detail {
 
-// Wraps functions that return nothing, so that a plain lambda is a task.
+// Wraps functions that return nothing, so that a plain lambda can be a task.
 template <class Function>
 TaskFunction as_task(Function function) {
   if constexpr (std::is_void_v<std::invoke_result_t<Function&, Job&>>) {

@@ -1,10 +1,9 @@
 #pragma once
 
-// A job as its holder sees it. Handlers are given one, and may copy it and keep the copy: it is a handle, and the
-// last copy frees what lies behind it.
+// A job, as its handler sees it. A Job is a handle: a handler may copy it and keep the copy.
 //
-// The epoch is the number of this hold. It is larger than that of every earlier hold of the key, so whoever writes
-// to a database writes the epoch too, and lets the database refuse a smaller one:
+// The epoch is the number of this hold, and is larger than that of every earlier hold of the key. Write the epoch with
+// your data, and let the database reject a smaller one:
 //
 //     UPDATE tenants SET state = ?, epoch = ?2 WHERE id = ? AND epoch <= ?2
 //
@@ -32,25 +31,25 @@ class Job {
   // The worker that holds the key.
   const std::string& worker() const;
   JobKind kind() const;
-  // From 1; requeued and moved jobs keep their number.
+  // Counts from 1. Requeueing or moving a job does not change it.
   std::uint32_t attempt() const;
 
-  // What the last holder left: its last checkpoint, or what its stop handed over.
+  // The previous holder's last checkpoint, or the bytes that its stop() returned.
   const std::optional<std::string>& last_checkpoint() const;
-  // Puts bytes aside for the next holder, in place of what was put aside before. They are sent at once, but not
-  // waited for: what the log has not got when this process dies is lost. Refused over kCheckpointBytesMax.
+  // Saves bytes for the next holder, replacing earlier ones. This sends them at once but does not wait for the log: if
+  // the process dies before the log has them, they are lost. Errc::invalid for more than kCheckpointBytesMax.
   Status checkpoint(std::string bytes);
 
-  // Trips when the job has to stop: it was stopped, its key moves, or the lease cannot be renewed. Callbacks that
-  // are registered with it run on a thread of the library and should be short.
+  // Trips when the job must stop: somebody stopped it, its key moves, or the lease cannot be renewed. Its callbacks run
+  // on a thread of the library and should be short.
   std::stop_token stop_token() const;
   bool stop_requested() const;
-  // Why; nothing while no stop was asked for, or where the lease was lost.
+  // Why the job must stop. Empty if no stop was requested, or if the lease was lost.
   std::optional<StopReason> stop_reason() const;
 
-  // For residents: the job has ended by itself, and its key is free. What is said after the job's end is ignored.
+  // For residents: ends the job and frees its key. Ignored after the job has ended.
   void finish(std::string result = {});
-  // For residents that were started: the job has failed by itself, and is tried again by the pool's rules.
+  // For started residents: reports a failure. The pool retries the job by its rules. Ignored after the job has ended.
   void fail(std::string error);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// The words that callbacks and listings use for what a job is, where it stands, and why it is asked to stop.
+// The enumerations that jobs, tickets and listings use: kinds, states, stop reasons and assignments.
 
 #include <cstdint>
 #include <string_view>
@@ -8,38 +8,38 @@
 namespace tenure {
 
 enum class JobKind : std::uint8_t {
-  resident,  // is started on its holder and runs until it is stopped
-  task,      // runs to completion and is gone; tasks of one key run one after the other
+  resident,  // started on its holder; runs until it is stopped
+  task,      // runs to completion; tasks of one key run one after the other
 };
 
 enum class JobState : std::uint8_t {
   idle,         // the key has delayed tasks only
-  queued,       // wants a holder
-  starting,     // granted; the handler has not said yet that it runs
+  queued,       // waiting for a holder
+  starting,     // granted; the handler has not confirmed the start yet
   running,      //
-  stopping,     // the holder was asked to stop it for good
-  moving,       // the holder was asked to stop it so that the key can be granted anew
-  waiting,      // wants a holder later
-  dead,         // out of attempts; only residents stay with their key
-  quarantined,  // killed too many holders; only residents stay with their key
+  stopping,     // the holder is stopping it for good
+  moving,       // the holder is stopping it so that the key can move
+  waiting,      // waiting for its delay or its next attempt
+  dead,         // out of attempts; a dead resident keeps its key
+  quarantined,  // killed too many holders; a quarantined resident keeps its key
 };
 
-// What has become of a ticket: accepted or refused first, then the steps of the job it stands for.
+// The state of a ticket: accepted or refused, then the steps of its job.
 enum class TicketState : std::uint8_t { accepted, refused, started, done, failed, stopped };
 
-// Why a holder is asked to stop a job.
+// Why a holder must stop a job.
 enum class StopReason : std::uint8_t {
   stop,           // somebody stopped it for good
-  move,           // another worker is to hold the key
-  start_timeout,  // it took longer to start than a pending job may
-  shutdown,       // the pool is ending
+  move,           // the key moves to another worker
+  start_timeout,  // the start took longer than pending_job_ttl
+  shutdown,       // the pool is shutting down
 };
 
-// How the worker of a key is found. Rendezvous moves the fewest keys when workers come and go.
+// How the pool chooses a worker for each key. Rendezvous moves the fewest keys when workers join or leave.
 enum class Assignment : std::uint8_t {
   rendezvous = 1,
   jump = 2,    // jump consistent hash over the workers sorted by age
-  chosen = 3,  // by the user's own function
+  chosen = 3,  // PoolOptions::choose
 };
 
 std::string_view to_string(JobKind kind);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the listings of a pool give: plain values, as of one position of the log.
+// The results of a pool's listings: plain values, as of one position of the log. Not thread-safe.
 
 #include <chrono>
 #include <cstdint>
@@ -18,35 +18,36 @@ struct WorkerInfo {
   std::uint32_t pid = 0;
   std::uint32_t weight = 0;
   bool draining = false;
-  std::uint64_t keys = 0;   // that it holds
-  std::uint32_t tasks = 0;  // of those
+  std::uint64_t keys = 0;   // keys it holds
+  std::uint32_t tasks = 0;  // the part of `keys` held for a task
   std::chrono::milliseconds lease{0};
   std::chrono::milliseconds age{0};
 };
 
-// The job at the head of a key.
+// A key, and the first of its jobs.
 struct KeyInfo {
   std::string key{};
   JobKind kind = JobKind::resident;
   JobState state = JobState::queued;
   std::string worker{};     // the holder, or empty
-  std::uint64_t epoch = 0;  // of the present or last tenure; zero before the first
+  std::uint64_t epoch = 0;  // the present or last tenure's; zero before the first
   std::uint32_t attempt = 0;
-  std::chrono::milliseconds in_state{0};  // since the state last changed
+  std::chrono::milliseconds in_state{0};  // time since the last change of state
 };
 
 struct KeyQuery {
-  std::uint64_t from = 0;  // where to go on: KeyPage::next, or zero
+  std::uint64_t from = 0;  // KeyPage::next of the previous page; zero for the first
   std::size_t limit = 100;
-  std::string prefix{};             // only keys that begin with it
-  std::string worker{};             // only those it holds; any if empty
-  std::optional<JobState> state{};  // only those
+  std::string prefix{};             // only keys with this prefix
+  std::string worker{};             // only keys held by this worker; empty: all
+  std::optional<JobState> state{};  // only keys in this state
 };
 
-// Keys come in no particular order. Between two pages keys may come and go; one that stays is given exactly once.
+// One page of keys, in no particular order. Keys may be added and removed between two pages; a key that exists
+// throughout appears exactly once.
 struct KeyPage {
   std::vector<KeyInfo> keys{};
-  std::optional<std::uint64_t> next{};  // nothing at the end
+  std::optional<std::uint64_t> next{};  // empty on the last page
 };
 
 struct Holder {
@@ -54,13 +55,13 @@ struct Holder {
   std::uint64_t epoch = 0;
 };
 
-// A job that has used up its attempts, or was quarantined, and waits for a person.
+// A dead letter: a job that is out of attempts or quarantined. A person retries or drops it.
 struct DeadJob {
   std::uint64_t id = 0;
   std::string key{};
   JobKind kind = JobKind::task;
   bool quarantined = false;
-  std::uint64_t epoch = 0;  // of its last tenure
+  std::uint64_t epoch = 0;  // the epoch of its last tenure
   std::string error{};
   std::string payload{};
   std::chrono::milliseconds age{0};

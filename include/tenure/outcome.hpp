@@ -1,12 +1,12 @@
 #pragma once
 
-// What a handler says when it is through. Each of these may be returned or thrown; whatever else a handler throws
-// counts as a failure with that exception's text.
+// The result of a handler. A handler may return or throw each of these. Any other exception counts as a failure with
+// the exception's text.
 //
 //     return "sent";                             // done, with a result for the dispatcher
-//     return tenure::Requeue{5s, "rate limit"};  // another try in five seconds; does not count as an attempt
-//     throw tenure::NoRetry{"no such address"};  // to the dead letters at once
-//     throw std::runtime_error("timeout");       // another attempt by the pool's rules, if any is left
+//     return tenure::Requeue{5s, "rate limit"};  // run it again in five seconds; does not count as an attempt
+//     throw tenure::NoRetry{"no such address"};  // make it a dead letter at once
+//     throw std::runtime_error("timeout");       // failed; the pool retries it if any attempts are left
 
 #include <chrono>
 #include <string>
@@ -24,7 +24,7 @@ struct NoRetry {
   std::string error{};
 };
 
-// A value; not thread-safe.
+// A plain value. Not thread-safe.
 class Outcome {
  public:
   enum class Kind : std::uint8_t { done, failed, requeue, no_retry };
@@ -44,7 +44,7 @@ class Outcome {
   }
   // NOLINTEND(google-explicit-constructor)
 
-  // Failed: another attempt by the pool's rules.
+  // A failure. The pool retries the job by its rules.
   static Outcome failed(std::string error) {
     Outcome outcome;
     outcome.kind_ = Kind::failed;

@@ -1,12 +1,12 @@
 #pragma once
 
-// A value, or the Error that is there in its place. As small a class as does: C++20 has no std::expected.
+// A value, or an Error. A minimal std::expected, which C++20 does not have.
 //
 //     tenure::Result<tenure::Ticket> ticket = pool.dispatch("tenant-1", payload);
 //     if (!ticket) return report(ticket.error());
 //     ticket->wait_started(5s);
 //
-// Not thread-safe; each thread has its own.
+// Not thread-safe.
 
 #include <concepts>
 #include <optional>
@@ -19,7 +19,7 @@
 
 namespace tenure {
 
-// What value() throws where there is none.
+// Thrown by value() if there is no value.
 class BadResult : public std::runtime_error {
  public:
   explicit BadResult(Error error) : std::runtime_error(error.message()), error_(std::move(error)) {}
@@ -29,7 +29,7 @@ class BadResult : public std::runtime_error {
   Error error_;
 };
 
-// An error on its way into a Result.
+// An error to construct a failed Result from.
 class Failure {
  public:
   explicit Failure(Error error) : error_(std::move(error)) {}
@@ -59,8 +59,8 @@ class Result {
   bool has_value() const { return state_.index() == 0; }
   explicit operator bool() const { return has_value(); }
 
-  // The value; throws BadResult where there is none. What is taken from a temporary is the caller's own, so that
-  // `for (auto& key : pool.keys().value().keys)` is sound.
+  // The value; throws BadResult if there is none. A temporary Result returns its value by value, so that
+  // `for (auto& key : pool.keys().value().keys)` is safe.
   T& value() & { return checked(*this); }
   const T& value() const& { return checked(*this); }
   T value() && { return std::move(checked(*this)); }
@@ -69,14 +69,14 @@ class Result {
     return has_value() ? **this : static_cast<T>(std::forward<U>(other));
   }
 
-  // The value, which must be there.
+  // The value. There must be one.
   T& operator*() & { return *std::get_if<0>(&state_); }
   const T& operator*() const& { return *std::get_if<0>(&state_); }
   T operator*() && { return std::move(*std::get_if<0>(&state_)); }
   T* operator->() { return std::get_if<0>(&state_); }
   const T* operator->() const { return std::get_if<0>(&state_); }
 
-  // The error, which must be there.
+  // The error. There must be one.
   Error& error() & { return *std::get_if<1>(&state_); }
   const Error& error() const& { return *std::get_if<1>(&state_); }
   Error&& error() && { return std::move(*std::get_if<1>(&state_)); }
@@ -91,7 +91,7 @@ class Result {
   std::variant<T, Error> state_;
 };
 
-// Done, or why not.
+// Success, or an Error.
 template <>
 class Result<void> {
  public:

@@ -1,6 +1,6 @@
 #pragma once
 
-// Everything: worker pools in which every key has exactly one live holder. See tenure/pool.hpp.
+// Includes the public library: worker pools in which every key has exactly one live holder. Start at tenure/pool.hpp.
 
 #include <tenure/assignment.hpp>
 #include <tenure/checkout.hpp>

@@ -1,21 +1,23 @@
 #pragma once
 
-// What a dispatcher holds in order to learn what became of its request. A ticket is a handle: it may be copied, and
-// thrown away by those who do not care.
+// A ticket reports the progress of a request to its dispatcher. It is a handle: copy it, or drop it if you do not
+// need the result.
 //
 //     accepted ─▶ started ─▶ done | failed | stopped
 //     refused
 //
-// Each step can be waited for, with a timeout, or be given a callback. A step that will not come any more, because
-// the request was refused or the job ended otherwise, answers with the error. A timeout says nothing about the job:
-// what was sent may still happen, and one can wait again.
+//     tenure::Ticket ticket = pool.dispatch_task("tenant-1", "hello").value();
+//     ticket.on_done([](tenure::Result<std::string> result) { … });  // or wait for it: ticket.wait_done(5s)
 //
-// Of a notify() and of what is asked about dead letters there is nothing to hear after acceptance: it is the last
-// step, and the other waits answer with it.
+// You can wait for each step with a timeout, or register a callback. If a step can no longer happen, because the
+// request was refused or the job has ended another way, the wait or the callback gets the error. A timeout does not
+// cancel the request: it may still take effect, and you can wait again.
 //
-// Thread-safe. Callbacks run one after the other on a thread of the pool's that does nothing else, with no lock
-// held; one that blocks holds up the others. Each runs exactly once: with Errc::closed at the latest when the pool
-// is closed. A ticket may outlive its pool.
+// For notify(), retry_dead() and drop_dead() acceptance is the last step, and all waits return with it.
+//
+// Thread-safe. The pool runs callbacks one at a time on a dedicated thread, with no lock held; a callback that blocks
+// delays the others. Each callback runs exactly once, at the latest with Errc::closed when the pool closes. A ticket
+// may outlive its pool.
 
 #include <chrono>
 #include <cstdint>
@@ -38,16 +40,16 @@ class Ticket {
 
   Status wait_accepted(Timeout timeout) const;
   Status wait_started(Timeout timeout) const;
-  // A task's result. A resident is done when it was stopped, and then the text is empty, or ended by itself.
+  // Returns the result of the job. A resident is done when it was stopped (with an empty result) or finished by itself.
   Result<std::string> wait_done(Timeout timeout) const;
 
   void on_accepted(std::function<void(Status)> call) const;
   void on_started(std::function<void(Status)> call) const;
   void on_done(std::function<void(Result<std::string>)> call) const;
 
-  // Where it stands now; nothing while the log has not answered.
+  // The present state. Empty until the log has answered.
   std::optional<TicketState> state() const;
-  // Who holds the job, and under which epoch, as far as this ticket has heard; empty and zero before it has.
+  // The job's holder and epoch, as far as the ticket knows them; empty and zero before that.
   std::string worker() const;
   std::uint64_t epoch() const;
 

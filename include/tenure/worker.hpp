@@ -1,8 +1,8 @@
 #pragma once
 
-// A worker of this process, as the one who added it sees it. A handle: it may be copied and thrown away, and the
-// worker stays until it is removed or its pool is closed. Thread-safe; a handle may outlive its pool, and then says
-// Errc::closed.
+// A handle to a worker of this process, as Pool::add_worker() returns it. Dropping the handle does not remove the
+// worker: it stays until remove() or until its pool is closed. Thread-safe. A handle may outlive its pool; its calls
+// then fail with Errc::closed.
 
 #include <chrono>
 #include <memory>
@@ -20,10 +20,10 @@ class Worker {
 
   const std::string& id() const { return id_; }
 
-  // Hands over what it holds and leaves; waits for it. Its jobs have the pool's worker_shutdown_ttl to stop.
+  // Hands over the worker's keys, and waits until it has left. Its jobs have the pool's worker_shutdown_ttl to stop.
   Status remove(std::chrono::nanoseconds timeout = std::chrono::minutes(3));
 
-  // Keys that this worker serves are held by it as long as it lives, wherever they were before.
+  // Keys that this worker serves move to it, and stay with it for as long as it lives.
   Status serve(const std::vector<std::string>& keys);
   Status stop_serving(const std::vector<std::string>& keys);
 
