@@ -24,6 +24,10 @@ constexpr int kWalPagesLimit = 5120;  // 40 MiB: it is overdue, whatever it cost
 constexpr int kWalPagesRetry = 256;   // 2 MiB: where a reader has kept it from that, it is tried again after this
 constexpr int kWalRestMax = 128;      // 1 MiB: what the writer moves without being held up for long
 
+// A passive checkpoint of what can be moved now: how many of the WAL's pages are. A failure leaves the WAL longer and
+// is tried again with the next.
+int checkpoint(Connection& connection);
+
 // due() and moved() may be called from any thread.
 class Checkpointer {
  public:

@@ -77,6 +77,8 @@ Result<Connection> Connection::open(const std::string& path, Mode mode) {
   if (code != SQLITE_OK) return Failure(last_error(db, "open", path));
   sqlite3_extended_result_codes(db, 0);
   sqlite3_busy_timeout(db, kBusyTimeoutMs);
+  int persist = 1;
+  sqlite3_file_control(db, "main", SQLITE_FCNTL_PERSIST_WAL, &persist);
   if (const Status set = connection.exec(kSettings); !set) return Failure(set.error());
   return connection;
 }

@@ -52,6 +52,7 @@ class Connection {
   enum class Mode : std::uint8_t { existing, create };
 
   // Opens the file and sets what every connection of ours needs. A file that cannot be written is opened read-only.
+  // SQLite must not delete the WAL when it closes: by then it may be that of another database of the name.
   static Result<Connection> open(const std::string& path, Mode mode);
 
   Result<Statement> prepare(std::string_view sql);

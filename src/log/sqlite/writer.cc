@@ -34,9 +34,9 @@ Status outcome(const Result<bool>& finished) {
 }  // namespace
 
 Writer::Writer(Connection connection, EntryWriter entries, Connection checkpoints, Connection syncs, WakeFile& wake,
-               RecentCommits& recent, StillThere still_there)
+               RecentCommits& recent, Prove prove)
     : path_(connection.path()),
-      still_there_(std::move(still_there)),
+      prove_(std::move(prove)),
       wake_(wake),
       recent_(recent),
       turn_(wake),
@@ -132,6 +132,7 @@ Writer::Belongings Writer::take_all_of(const CallbackThread& callbacks) {
 
 void Writer::serve() {
   run_promptly();
+  let_bus_errors_through();
   for (;;) {
     {
       std::unique_lock lock(mutex_);
@@ -319,7 +320,7 @@ void Writer::answer_chore(const Result<bool>& finished) {
 }
 
 Status Writer::prepare_transaction() {
-  if (Status there = still_there_(); !there) return there;
+  if (Status there = prove_(connection_); !there) return there;
   const Sync wanted = sync_wanted_.load();
   if (wanted == sync_set_) return {};
   if (Status set = connection_.set_synchronous(static_cast<int>(wanted)); !set) return set;

@@ -35,8 +35,9 @@ class Writer {
  public:
   using Callbacks = std::shared_ptr<CallbackThread>;
   using ChoreDone = std::function<void(Status)>;
-  // Whether the path still leads to the file that was opened; asked under the write turn.
-  using StillThere = std::function<Status()>;
+  // Whether newcomers would be given the files that were opened (proof.h); asked under the write turn, with the
+  // writer's connection.
+  using Prove = std::function<Status(Connection&)>;
 
   // What may wait in a lane. Above it an append fails with Errc::unavailable. Each lane has its own bound, so that a
   // flood of data does not take the beats' room.
@@ -45,7 +46,7 @@ class Writer {
 
   // The connections: the one to write with, and those of the checkpointer.
   Writer(Connection connection, EntryWriter entries, Connection checkpoints, Connection syncs, WakeFile& wake,
-         RecentCommits& recent, StillThere still_there);
+         RecentCommits& recent, Prove prove);
   ~Writer();
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
@@ -111,7 +112,7 @@ class Writer {
   void bound_wal();
 
   const std::string path_;
-  const StillThere still_there_;
+  const Prove prove_;
   WakeFile& wake_;
   RecentCommits& recent_;
   WriteTurn turn_;
