@@ -54,6 +54,16 @@ void Checkpointer::finish(Connection& connection) {
   moved_.store(0, std::memory_order_relaxed);
 }
 
+bool Checkpointer::empty(Connection& connection) {
+  std::lock_guard alone(running_);
+  sqlite3* const db = connection.raw();
+  sqlite3_busy_timeout(db, 0);
+  const int code = sqlite3_wal_checkpoint_v2(db, "main", SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+  sqlite3_busy_timeout(db, Connection::kBusyTimeoutMs);
+  moved_.store(0, std::memory_order_relaxed);
+  return code == SQLITE_OK;
+}
+
 void Checkpointer::serve() {
   let_bus_errors_through();
   bool has_read = false;

@@ -2,6 +2,8 @@
 
 #include <pthread.h>
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "base/assert.h"
@@ -11,6 +13,11 @@
 #include "log/sqlite/snapshot.h"
 
 namespace tenure::sqlite {
+namespace {
+
+constexpr double kLooksAtOnce = 8;
+
+}  // namespace
 
 Result<ReaderFile> ReaderFile::open(std::shared_ptr<PoolFile> file) {
   auto connection = file->connect();
@@ -126,14 +133,20 @@ Status Reader::follow_path() {
   return {};
 }
 
-// False where there is something else to do first.
+// A few looks may follow each other at once, as many as a job needs in a pool that does little else. False where there
+// is something else to do first.
 bool Reader::keep_gap(std::unique_lock<std::mutex>& lock) {
   const Nanos gap = now_ ? now_->file->wake().gap() : Nanos::zero();
-  if (gap > Nanos::zero() && snapshot_dones_.empty()) {
-    const Nanos rest = looked_at_ + gap - BootClock().now();
-    if (work_.wait_for(lock, rest, [this] { return stopping_ || !snapshot_dones_.empty(); })) return false;
+  if (gap > Nanos::zero()) {
+    const Instant now = BootClock().now();
+    looks_left_ = std::min(kLooksAtOnce, looks_left_ + std::chrono::duration<double>(now - looked_at_) / gap);
+    looked_at_ = now;
+    if (looks_left_ < 1 && snapshot_dones_.empty()) {
+      work_.wait_for(lock, gap, [this] { return stopping_ || !snapshot_dones_.empty(); });
+      return false;  // the time that has passed is counted with the next attempt
+    }
+    looks_left_ = std::max(0.0, looks_left_ - 1);
   }
-  looked_at_ = BootClock().now();
   return true;
 }
 

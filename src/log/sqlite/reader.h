@@ -61,8 +61,9 @@ class Reader {
   // Used by the thread, which replaces it under mutex_; others use its wake file under mutex_. None while what the path
   // leads to cannot be opened.
   std::unique_ptr<ReaderFile> now_;
-  bool polling_ = false;  // owned by the thread: a wait ran out, and the file itself has to be looked at
-  Instant looked_at_;     // owned by the thread
+  bool polling_ = false;   // owned by the thread: a wait ran out, and the file itself has to be looked at
+  Instant looked_at_;      // owned by the thread
+  double looks_left_ = 0;  // owned by the thread: those that need not keep the gap
   // All below is guarded by mutex_.
   Cursor read_after_;
   Log::ReadDone read_done_;  // set while a read is outstanding

@@ -30,7 +30,7 @@ struct WakeWords {
   std::atomic<std::uint64_t> self;
   std::atomic<std::uint64_t> database;
   std::atomic<std::uint64_t> wal;
-  std::atomic<std::uint64_t> crowd;  // about how many readers a commit wakes
+  std::atomic<std::uint64_t> crowd;  // about how many readers a commit wakes, times kCrowdOne
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && sizeof(WakeWords) == 48);
 
@@ -79,8 +79,8 @@ class WakeFile {
   void wait(std::uint32_t seen) const;
   // After a commit, and to interrupt waiters of this process.
   void announce();
-  // How long a reader should leave between two looks. Where hundreds wait, each commit wakes all of them, and they
-  // would have no time for anything else.
+  // How long a reader should leave between two looks, in the long run. Where hundreds wait, each commit wakes all of
+  // them, and they would have no time for anything else.
   Nanos gap() const;
 
   // Whether the path still leads to this file; it does not after the pool was removed.

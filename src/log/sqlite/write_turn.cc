@@ -18,6 +18,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Nanos kLookAgain = 20ms;
+// In a queue that moves the releases wake somebody, and hundreds that look often would take the time of those.
+constexpr Nanos kLookAgainInQueue = 50ms;
 // How long one who has just written waits for the one it woke to take its turn. A wake-up takes some 50 µs.
 constexpr Nanos kPassMax = 5ms;
 
@@ -30,8 +32,9 @@ WriteTurn::~WriteTurn() {
 Status WriteTurn::acquire(TurnPatience patience) {
   ASSERT(!held_);
   let_pass();
-  const Instant last = clock_.now() + patience.total;
-  Instant deadline = clock_.now() + patience.stuck;
+  const Instant began = clock_.now();
+  const Instant last = began + patience.total;
+  Instant deadline = began + patience.stuck;
   std::optional<std::uint32_t> turns;  // whoever has it now, it was not taken since
   for (;;) {
     if (interrupted_.load(std::memory_order_acquire)) return fail(Errc::closed, "sqlite write turn");
@@ -52,7 +55,8 @@ Status WriteTurn::acquire(TurnPatience patience) {
     }
     if (now >= deadline || now >= last) return Failure(blocked(words, now < deadline));
     if (const Status there = wake_.renew(); !there) return there;
-    if (!taken) futex_wait(words.releases, seen, std::min({deadline - now, last - now, kLookAgain}));
+    const Nanos look_again = now - began >= kLookAgainInQueue ? kLookAgainInQueue : kLookAgain;
+    if (!taken) futex_wait(words.releases, seen, std::min({deadline - now, last - now, look_again}));
   }
   WakeWords& words = held_->words();
   words.holder_pid.store(static_cast<std::uint32_t>(getpid()), std::memory_order_relaxed);

@@ -20,12 +20,12 @@
 #include "base/front_queue.h"
 #include "log/callback_thread.h"
 #include "log/log.h"
-#include "log/sqlite/checkpointer.h"
 #include "log/sqlite/chore.h"
 #include "log/sqlite/connection.h"
 #include "log/sqlite/entries.h"
 #include "log/sqlite/recent_commits.h"
 #include "log/sqlite/settings.h"
+#include "log/sqlite/wal_bound.h"
 #include "log/sqlite/write_turn.h"
 
 namespace tenure::sqlite {
@@ -94,8 +94,10 @@ class Writer {
   void serve();
   bool idle() const;
   std::size_t waiting() const;
+  bool wait_for_work(std::unique_lock<std::mutex>& lock);
   void gather(std::unique_lock<std::mutex>& lock);
   void take_turn();
+  void use_quiet_turn();
   void fail_waiting(const Error& error);
 
   void take_batch();
@@ -109,7 +111,6 @@ class Writer {
   void answer_chore(const Result<bool>& finished);
 
   Status prepare_transaction();
-  void bound_wal();
 
   const std::string path_;
   const Prove prove_;
@@ -122,13 +123,11 @@ class Writer {
   Connection connection_;
   EntryWriter entries_;
   std::optional<Sync> sync_set_;
-  int wal_pages_ = 0;
-  int checkpoint_due_ = kWalPagesStep;  // once the WAL has this many pages
   std::vector<CallbackThread::Appended> answers_;
   std::size_t last_batch_ = 0;  // the entries of the last commit,
   Nanos last_commit_{0};        // and how long its COMMIT took
 
-  Checkpointer checkpointer_;
+  WalBound wal_;
 
   std::mutex mutex_;
   std::condition_variable work_;
