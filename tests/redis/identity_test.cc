@@ -2,13 +2,11 @@
 // older copy, under members that wait, beat, or are busy. Afterwards there is one log: either the member's beats are
 // refused, or newcomers get the log that the member is in.
 
-#include <algorithm>
 #include <array>
 #include <atomic>
-#include <mutex>
-#include <thread>
 #include <vector>
 
+#include "log_conformance/member.h"
 #include "redis/place.h"
 
 namespace tenure::conformance {
@@ -18,8 +16,6 @@ using namespace std::chrono_literals;
 
 constexpr const char* kHeadKey = "tenure:{default}:snapshot";
 
-// What a member does while its keys are tampered with.
-enum class Life : std::uint8_t { idle, beating, busy };
 enum class Key : std::uint8_t { meta, head, chunks, stream, meta_and_head };
 enum class Deed : std::uint8_t { removed, renamed_away, older_copy, other_type };
 
@@ -32,10 +28,8 @@ struct Case {
 std::string name_of(const testing::TestParamInfo<Case>& info) {
   static constexpr std::array<const char*, 5> kKeys{"meta", "head", "chunks", "stream", "meta_and_head"};
   static constexpr std::array<const char*, 4> kDeeds{"removed", "renamed_away", "older_copy", "other_type"};
-  static constexpr std::array<const char*, 3> kLives{"idle", "beating", "busy"};
   return std::string(kKeys[static_cast<std::size_t>(info.param.key)]) + "_" +
-         kDeeds[static_cast<std::size_t>(info.param.deed)] + "_under_" +
-         kLives[static_cast<std::size_t>(info.param.life)];
+         kDeeds[static_cast<std::size_t>(info.param.deed)] + "_under_" + name_of(info.param.life);
 }
 
 std::vector<Case> all_cases() {
@@ -46,72 +40,6 @@ std::vector<Case> all_cases() {
     }
   }
   return cases;
-}
-
-// A member: reads on for ever, and appends as its life says. A beat counts as confirmed once it was read.
-class Member {
- public:
-  Member(std::unique_ptr<Log> log, Cursor after, Life life) : log_(std::move(log)), life_(life) {
-    read_on(after);
-    if (life_ != Life::idle) beats_ = std::thread([this] { beat_on(); });
-  }
-  ~Member() {
-    stopping_ = true;
-    if (beats_.joinable()) beats_.join();
-    log_->close();
-  }
-  Member(const Member&) = delete;
-  Member& operator=(const Member&) = delete;
-
-  Log& log() { return *log_; }
-  bool lost() const { return lost_; }
-  bool has_read(const Bytes& data) {
-    const std::lock_guard lock(mutex_);
-    return std::find(read_.begin(), read_.end(), data) != read_.end();
-  }
-
- private:
-  void read_on(Cursor after) {
-    log_->read(after, [this](Result<std::vector<Entry>> run) {
-      if (!run) {
-        lost_ = lost_ || run.error().code == Errc::lost_history || run.error().code == Errc::trimmed ||
-                run.error().code == Errc::refused;
-        return;
-      }
-      {
-        const std::lock_guard lock(mutex_);
-        for (const Entry& entry : *run) read_.push_back(entry.data);
-      }
-      read_on(Cursor::at(run->back()));
-    });
-  }
-
-  void beat_on() {
-    for (int i = 0; !stopping_ && !lost_; ++i) {
-      const auto beat = append(*log_, "beat " + std::to_string(i), Lane::beat);
-      if (!beat && beat.error().code == Errc::lost_history) lost_ = true;
-      for (int j = 0; life_ == Life::busy && j < 20; ++j) (void)append(*log_, Bytes(100, 'x'));
-      std::this_thread::sleep_for(20ms);
-    }
-  }
-
-  const std::unique_ptr<Log> log_;
-  const Life life_;
-  std::atomic<bool> lost_ = false;
-  std::atomic<bool> stopping_ = false;
-  std::mutex mutex_;
-  std::vector<Bytes> read_;
-  std::thread beats_;
-};
-
-template <class Condition>
-bool soon(std::chrono::milliseconds span, const Condition& condition) {
-  const auto deadline = std::chrono::steady_clock::now() + span;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(5ms);
-  }
-  return true;
 }
 
 class RedisIdentity : public testing::TestWithParam<Case> {

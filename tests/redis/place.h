@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "log/open.h"
+#include "log_conformance/member.h"
 #include "log_conformance/waiting.h"
 #include "redis/server.h"
 
@@ -43,19 +44,6 @@ inline Result<Position> insist_append(Log& log, const Bytes& data) {
 
 inline Result<std::vector<Entry>> insist_read(Log& log, Cursor after) {
   return insist([&] { return read(log, after); });
-}
-
-// Appends, and reads up to what was appended.
-inline Entry put(Log& log, const Bytes& data, Cursor after = {}) {
-  const auto position = append(log, data);
-  EXPECT_TRUE(position) << position.error().message();
-  for (;;) {
-    const auto run = read(log, after);
-    EXPECT_TRUE(run) << run.error().message();
-    if (!run || !position) return {};
-    if (run->back().position >= *position) return run->back();
-    after = Cursor::at(run->back());
-  }
 }
 
 constexpr const char* kMetaKey = "tenure:{default}:meta";

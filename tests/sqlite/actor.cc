@@ -5,6 +5,9 @@
 //                                   fails; then lifts the limit and appends once more. "ERRC COUNT" for the entries
 //                                   that fitted, then "again ERRC" for the last one
 //   sqlite_actor open-as UID URL    opens the log as another user: "ERRC MESSAGE"
+//   sqlite_actor join URL           opens the log, loads its snapshot, and appends "by the newcomer": ERRC; where that
+//   is
+//                                   ok, then "read DATA" for each entry behind the snapshot, until killed
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -25,7 +28,7 @@ namespace {
 std::string_view name_of(Errc code) { return code == Errc{} ? "ok" : to_string(code); }
 
 int hold_turn(const std::string& path) {
-  const auto wake = sqlite::WakeFile::open(sqlite::WakeFile::path_for(path), false);
+  const auto wake = sqlite::WakeFile::open(path, false);
   if (!wake) return 1;
   sqlite::WriteTurn turn(**wake);
   if (!turn.acquire()) return 1;
@@ -64,9 +67,32 @@ int open_as(uid_t user, const std::string& url) {
   return 0;
 }
 
+int join(const std::string& url) {
+  const auto log = open_log(url, {});
+  Errc code = code_of(log);
+  Cursor cursor;
+  if (log) {
+    const auto snapshot = load_snapshot(**log);
+    code = code_of(snapshot);
+    if (snapshot) {
+      cursor = snapshot->cursor;
+      code = code_of(append(**log, "by the newcomer"));
+    }
+  }
+  std::cout << name_of(code) << std::endl;
+  while (code == Errc{}) {
+    const auto run = read(**log, cursor);
+    if (!run) break;
+    for (const Entry& entry : *run) std::cout << "read " << entry.data << std::endl;
+    cursor = Cursor::at(run->back());
+  }
+  return 0;
+}
+
 int act(int count, char** words) {
   const std::string what = count > 2 ? words[1] : "";
   if (what == "hold-turn") return hold_turn(words[2]);
+  if (what == "join") return join(words[2]);
   if (what == "fill" && count == 4) return fill(words[2], static_cast<rlim_t>(std::atoll(words[3])));
   if (what == "open-as" && count == 4) return open_as(static_cast<uid_t>(std::atoi(words[2])), words[3]);
   return 2;

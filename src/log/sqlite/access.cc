@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Nanos kReopenPatience = 100ms;
+constexpr TurnPatience kReopenPatience{.stuck = 100ms, .total = 100ms};
 
 Failure lost() {
   return fail(Errc::lost_history, "sqlite log", "history was lost, and this handle has not loaded a snapshot since");
@@ -73,7 +73,7 @@ void Access::close() {
   callbacks_->close();
   if (options_.read_only) return;
   std::lock_guard lock(mutex_);
-  file_->writer().forget(*callbacks_);
+  if (file_) file_->writer().forget(*callbacks_);
 }
 
 void Access::lose() {
@@ -85,14 +85,20 @@ Result<std::shared_ptr<PoolFile>> Access::reopen() const {
   return PoolFile::open(settings_, options_, kReopenPatience);
 }
 
-void Access::move_to(std::shared_ptr<PoolFile> file) {
+void Access::let_go() {
+  std::shared_ptr<PoolFile> file;
   {
     std::lock_guard lock(mutex_);
     file_.swap(file);
     lost_ = true;
   }
-  // No append reaches the old writer any more. The file may end here, and its threads with it: outside the lock.
-  if (!options_.read_only) file->writer().leave(*callbacks_);
+  // No append reaches the writer any more. The file may end here, and its threads with it: outside the lock.
+  if (file && !options_.read_only) file->writer().leave(*callbacks_);
+}
+
+void Access::move_to(std::shared_ptr<PoolFile> file) {
+  std::lock_guard lock(mutex_);
+  file_ = std::move(file);
 }
 
 void Access::begin_anew() {

@@ -4,9 +4,9 @@
 // writer does.
 //
 // A handle keeps its file until load_snapshot() finds that the path leads elsewhere. Then the reader's thread, which
-// alone decides this, opens what is there now, reads from it, and hands it over here; everything that the handle still
-// had with the old file's writer is answered, so that nothing of the handle stays behind and close() has one writer to
-// deal with. The old file goes with the last handle that lets go of it.
+// alone decides this, lets go of the file, opens what is there now, reads from it, and hands it over here. Everything
+// that the handle still had with the old file's writer is answered, so that nothing of the handle stays behind. The old
+// file goes with the last handle that lets go of it.
 
 #include <cstdint>
 #include <functional>
@@ -40,6 +40,9 @@ class Access {
 
   // For the reader. From lose() to begin_anew() appends and chores are answered with Errc::lost_history.
   void lose();
+  // As lose(), and the file is closed if no other handle has it. To be called before reopen(): SQLite gives what a
+  // process has open of a database to all who open it again there, also where it was replaced by another file.
+  void let_go();
   // What the path leads to now, created if there is nothing. Does not wait for long, so that close() need not either:
   // Errc::unavailable where another process is at it.
   Result<std::shared_ptr<PoolFile>> reopen() const;
@@ -56,7 +59,7 @@ class Access {
 
   mutable std::mutex mutex_;
   // All below is guarded by mutex_.
-  std::shared_ptr<PoolFile> file_;
+  std::shared_ptr<PoolFile> file_;  // none between let_go() and move_to()
   History history_ = 0;
   bool lost_ = false;
 };

@@ -4,16 +4,10 @@
 
 #include <utility>
 
+#include "log/sqlite/bus_guard.h"
+
 namespace tenure::sqlite {
 namespace {
-
-// A passive checkpoint of what can be moved now: how many of the WAL's pages are. A failure leaves the WAL longer and
-// is tried again with the next.
-int checkpoint(Connection& connection) {
-  int moved = 0;
-  const int code = sqlite3_wal_checkpoint_v2(connection.raw(), "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, &moved);
-  return code == SQLITE_OK ? moved : 0;
-}
 
 // A failure is not told here. It is told to the checkpoint that lets the WAL start over, by the sync of its own
 // descriptor: Linux tells each of them once.
@@ -24,6 +18,12 @@ void sync_database(Connection& connection) {
 }
 
 }  // namespace
+
+int checkpoint(Connection& connection) {
+  int moved = 0;
+  const int code = sqlite3_wal_checkpoint_v2(connection.raw(), "main", SQLITE_CHECKPOINT_PASSIVE, nullptr, &moved);
+  return code == SQLITE_OK ? moved : 0;
+}
 
 Checkpointer::Checkpointer(Connection connection, Connection syncs)
     : connection_(std::move(connection)), syncs_(std::move(syncs)), thread_([this] { serve(); }) {
@@ -54,7 +54,18 @@ void Checkpointer::finish(Connection& connection) {
   moved_.store(0, std::memory_order_relaxed);
 }
 
+bool Checkpointer::empty(Connection& connection) {
+  std::lock_guard alone(running_);
+  sqlite3* const db = connection.raw();
+  sqlite3_busy_timeout(db, 0);
+  const int code = sqlite3_wal_checkpoint_v2(db, "main", SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+  sqlite3_busy_timeout(db, Connection::kBusyTimeoutMs);
+  moved_.store(0, std::memory_order_relaxed);
+  return code == SQLITE_OK;
+}
+
 void Checkpointer::serve() {
+  let_bus_errors_through();
   bool has_read = false;
   std::unique_lock lock(mutex_);
   for (;;) {

@@ -5,7 +5,7 @@
 //
 // Under a writer that never pauses it never reaches the WAL's end, which alone lets the WAL start over. So above
 // kWalPagesMax checkpoints follow each other until little is left, and that the writer moves itself, between two
-// commits (Writer::bound_wal). SQLite syncs the database only with a checkpoint that reaches the end, here the
+// commits (wal_bound.h). SQLite syncs the database only with a checkpoint that reaches the end, here the
 // writer's: to leave it little to sync as well, the database is synced after each of those before.
 
 #include <atomic>
@@ -24,6 +24,10 @@ constexpr int kWalPagesLimit = 5120;  // 40 MiB: it is overdue, whatever it cost
 constexpr int kWalPagesRetry = 256;   // 2 MiB: where a reader has kept it from that, it is tried again after this
 constexpr int kWalRestMax = 128;      // 1 MiB: what the writer moves without being held up for long
 
+// A passive checkpoint of what can be moved now: how many of the WAL's pages are. A failure leaves the WAL longer and
+// is tried again with the next.
+int checkpoint(Connection& connection);
+
 // due() and moved() may be called from any thread.
 class Checkpointer {
  public:
@@ -37,6 +41,9 @@ class Checkpointer {
   void due(Then then);
   // A checkpoint on the caller's thread and connection, after the one that may be under way: two at a time are refused.
   void finish(Connection& connection);
+  // As finish(), and the WAL becomes an empty file. False where another connection stands in the way: it is not waited
+  // for, since appends would wait too.
+  bool empty(Connection& connection);
   // The pages of the WAL that the thread's last checkpoint has found moved. A hint: the WAL may have started over
   // since.
   int moved() const { return moved_.load(std::memory_order_relaxed); }

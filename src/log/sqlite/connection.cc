@@ -7,10 +7,6 @@
 namespace tenure::sqlite {
 namespace {
 
-// How long SQLite itself retries a lock. Writers of ours queue elsewhere (write_turn.h), so this is met only behind
-// a foreign program, or while another process recovers the WAL or closes it for good.
-constexpr int kBusyTimeoutMs = 1000;
-
 // Checkpoints are ours (checkpointer.h). The WAL file keeps its size up to this, since overwriting is cheaper to
 // sync than extending; what a long read made it grow beyond is given back.
 constexpr const char* kSettings =
@@ -77,6 +73,8 @@ Result<Connection> Connection::open(const std::string& path, Mode mode) {
   if (code != SQLITE_OK) return Failure(last_error(db, "open", path));
   sqlite3_extended_result_codes(db, 0);
   sqlite3_busy_timeout(db, kBusyTimeoutMs);
+  int persist = 1;
+  sqlite3_file_control(db, "main", SQLITE_FCNTL_PERSIST_WAL, &persist);
   if (const Status set = connection.exec(kSettings); !set) return Failure(set.error());
   return connection;
 }

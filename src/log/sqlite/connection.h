@@ -50,8 +50,12 @@ class Statement {
 class Connection {
  public:
   enum class Mode : std::uint8_t { existing, create };
+  // How long SQLite itself retries a lock. Writers of ours queue elsewhere (write_turn.h), so this is met only behind a
+  // foreign program, or while another process recovers the WAL or closes it for good.
+  static constexpr int kBusyTimeoutMs = 1000;
 
   // Opens the file and sets what every connection of ours needs. A file that cannot be written is opened read-only.
+  // SQLite must not delete the WAL when it closes: by then it may be that of another database of the name.
   static Result<Connection> open(const std::string& path, Mode mode);
 
   Result<Statement> prepare(std::string_view sql);

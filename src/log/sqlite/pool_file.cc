@@ -1,13 +1,17 @@
 #include "log/sqlite/pool_file.h"
 
-#include <sys/stat.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <map>
 #include <mutex>
 
+#include "log/sqlite/bus_guard.h"
+#include "log/sqlite/checkpointer.h"
 #include "log/sqlite/errors.h"
 #include "log/sqlite/log_clock.h"
 #include "log/sqlite/schema.h"
+#include "log/sqlite/side_files.h"
 
 namespace tenure::sqlite {
 namespace {
@@ -24,15 +28,13 @@ struct Registry {
   }
 };
 
-// How often an opener finds that the wake file it has locked was just removed together with a pool.
-constexpr int kOpenAttemptsMax = 8;
-
 }  // namespace
 
-Result<std::shared_ptr<PoolFile>> PoolFile::open(const Settings& settings, const LogOptions& options, Nanos patience) {
+Result<std::shared_ptr<PoolFile>> PoolFile::open(const Settings& settings, const LogOptions& options,
+                                                 TurnPatience patience) {
   if (options.read_only) return open_for_reading(settings, options);
   Registry& registry = Registry::instance();
-  const std::unique_lock lock(registry.mutex, patience);
+  const std::unique_lock lock(registry.mutex, patience.stuck);
   if (!lock) return fail(Errc::unavailable, "sqlite open", settings.path + ": this process is opening another file");
   std::erase_if(registry.files, [](const auto& named) { return named.second.expired(); });
   std::weak_ptr<PoolFile>& known = registry.files[settings.path];
@@ -51,43 +53,52 @@ Result<std::shared_ptr<PoolFile>> PoolFile::open(const Settings& settings, const
 }
 
 Result<std::shared_ptr<PoolFile>> PoolFile::open_for_reading(const Settings& settings, const LogOptions& options) {
-  const auto identity = identity_of(settings.path);
-  if (!identity) {
+  const std::string& path = settings.path;
+  const auto facts = facts_of(path);
+  if (!facts) {
     return fail(Errc::refused, "sqlite open",
-                settings.path + ": no pool is here, and a read-only opener does not create one: start a worker first");
+                path + ": no pool is here, and a read-only opener does not create one: start a worker first");
   }
-  auto connection = Connection::open(settings.path, Connection::Mode::existing);
+  let_bus_errors_through();
+  auto connection = Connection::open(path, Connection::Mode::existing);
   if (!connection) return Failure(connection.error());
   const Result<std::uint32_t> shards = check_schema(*connection, options);
   if (!shards) return Failure(shards.error());
-  auto wake = WakeFile::open(WakeFile::path_for(settings.path), true);
+  auto wake = WakeFile::open(path, true);
   if (!wake) return Failure(wake.error());
-  return std::shared_ptr<PoolFile>(new PoolFile(settings.path, options.pool, *shards, std::move(*wake), *identity));
+  std::shared_ptr<PoolFile> file(
+      new PoolFile(path, options.pool, *shards, std::move(*wake), Proof::of(path, *connection)));
+  file->kept_ = std::move(*connection);
+  return file;
 }
 
 Result<std::shared_ptr<PoolFile>> PoolFile::open_for_writing(const Settings& settings, const LogOptions& options,
-                                                             Nanos patience) {
-  for (int attempt = 0; attempt < kOpenAttemptsMax; ++attempt) {
-    auto wake = WakeFile::open(WakeFile::path_for(settings.path), false);
-    if (!wake) return Failure(wake.error());
-    // Under the write turn nobody else creates, upgrades or removes the pool.
-    WriteTurn turn(**wake);
-    if (const Status taken = turn.acquire(patience); !taken) return Failure(taken.error());
-    if (!(*wake)->current()) continue;
-
-    auto connection = Connection::open(settings.path, Connection::Mode::create);
-    if (!connection) return Failure(connection.error());
-    const Result<std::uint32_t> shards = create_or_check_schema(*connection, options);
-    if (!shards) return Failure(shards.error());
-    const auto identity = identity_of(settings.path);
-    if (!identity) return fail(Errc::unavailable, "sqlite open", settings.path + ": it was removed while opening");
-    std::shared_ptr<PoolFile> file(new PoolFile(settings.path, options.pool, *shards, std::move(*wake), *identity));
-    const Status started = file->start_writer(std::move(*connection));
-    turn.release();
-    if (!started) return Failure(started.error());
-    return file;
+                                                             TurnPatience patience) {
+  const std::string& path = settings.path;
+  let_bus_errors_through();
+  if (facts_of(path) && faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) return not_writable(path);
+  auto wake = WakeFile::open(path, false);
+  if (!wake) return Failure(wake.error());
+  // Under the write turn nobody else creates, upgrades or removes the pool.
+  WriteTurn turn(**wake);
+  if (const Status taken = turn.acquire(patience); !taken) return Failure(taken.error());
+  if (const Status settled = settle_files(settings, *(*wake)->map()); !settled) return Failure(settled.error());
+  auto connection = Connection::open(path, Connection::Mode::create);
+  if (!connection) return Failure(connection.error());
+  const Result<std::uint32_t> shards = create_or_check_schema(*connection, options);
+  if (!shards) return Failure(shards.error());
+  share_files(path);
+  std::shared_ptr<PoolFile> file(
+      new PoolFile(path, options.pool, *shards, std::move(*wake), Proof::of(path, *connection)));
+  // Another handle of this process may still have files open that were replaced: SQLite gives all of them the same.
+  if (const Status there = file->still_there(); !there) {
+    return fail(Errc::unavailable, "sqlite open", there.error().context + ", and is still in use by this process");
   }
-  return fail(Errc::unavailable, "sqlite open", settings.path + ": the pool is being removed again and again");
+  note_files(file->proof_, *file->wake_->map());
+  const Status started = file->start_writer(std::move(*connection));
+  turn.release();
+  if (!started) return Failure(started.error());
+  return file;
 }
 
 Status PoolFile::start_writer(Connection connection) {
@@ -99,20 +110,26 @@ Status PoolFile::start_writer(Connection connection) {
   if (!checkpoints) return Failure(checkpoints.error());
   auto syncs = connect();
   if (!syncs) return Failure(syncs.error());
-  writer_ = std::make_unique<Writer>(std::move(connection), std::move(*entries), std::move(*checkpoints),
-                                     std::move(*syncs), *wake_, recent_, [this] { return still_there(); });
+  writer_ =
+      std::make_unique<Writer>(std::move(connection), std::move(*entries), std::move(*checkpoints), std::move(*syncs),
+                               *wake_, recent_, [this](Connection& writing) { return prove_for_writing(writing); });
   return {};
 }
 
-Status PoolFile::still_there() const {
-  if (identity_of(path_) == identity_) return {};
-  return fail(Errc::lost_history, "sqlite log", path_ + ": the file was removed or replaced");
+// With the write turn held. A wake file that was made anew does not know yet what belongs together.
+Status PoolFile::prove_for_writing(Connection& connection) {
+  const auto map = wake_->map();
+  if (Status there = still_there(); !there) {
+    if (are_noted(proof_, *map) && proof_.can_save_wal(connection)) checkpoint(connection);
+    return there;
+  }
+  if (!has_noted(*map)) note_files(proof_, *map);
+  return {};
 }
 
-std::optional<PoolFile::Identity> PoolFile::identity_of(const std::string& path) {
-  struct stat found{};
-  if (stat(path.c_str(), &found) != 0) return std::nullopt;
-  return Identity{found.st_dev, found.st_ino};
+Status PoolFile::has(const Connection& connection) const {
+  if (proof_.holds_for(connection)) return {};
+  return fail(Errc::unavailable, "sqlite open", path_ + ": the files beside it are being replaced; it is tried again");
 }
 
 }  // namespace tenure::sqlite

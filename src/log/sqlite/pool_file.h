@@ -1,10 +1,8 @@
 #pragma once
 
-// A pool's file as this process has it open: its place on the disk, the wake file beside it, and the one writer.
+// A pool's file as this process has it open: its place on the disk, the files beside it, and the one writer.
 //
 // Fork is not supported: SQLite's connections and the threads here do not survive it. Start programs with exec.
-
-#include <sys/types.h>
 
 #include <memory>
 #include <optional>
@@ -12,6 +10,7 @@
 
 #include "log/open.h"
 #include "log/sqlite/connection.h"
+#include "log/sqlite/proof.h"
 #include "log/sqlite/recent_commits.h"
 #include "log/sqlite/settings.h"
 #include "log/sqlite/wake_file.h"
@@ -24,13 +23,15 @@ class PoolFile {
  public:
   // Waits for other openers and writers as long as `patience` says, then fails with Errc::unavailable.
   static Result<std::shared_ptr<PoolFile>> open(const Settings& settings, const LogOptions& options,
-                                                Nanos patience = WriteTurn::kPatience);
+                                                TurnPatience patience = WriteTurn::kPatience);
 
   // A connection for a reader.
   Result<Connection> connect() const { return Connection::open(path_, Connection::Mode::existing); }
 
-  // Errc::lost_history once the path leads to another file, or to none.
-  Status still_there() const;
+  // Errc::lost_history once a newcomer would be given other files than these (proof.h).
+  Status still_there() const { return proof_.check(); }
+  // The same for a connection that was opened just now.
+  Status has(const Connection& connection) const;
 
   const std::string& pool() const { return pool_; }
   std::uint32_t shards() const { return shards_; }
@@ -39,26 +40,26 @@ class PoolFile {
   const RecentCommits& recent() const { return recent_; }
 
  private:
-  struct Identity {
-    dev_t device = 0;
-    ino_t inode = 0;
-    friend bool operator==(const Identity&, const Identity&) = default;
-  };
-  static std::optional<Identity> identity_of(const std::string& path);
   static Result<std::shared_ptr<PoolFile>> open_for_reading(const Settings& settings, const LogOptions& options);
   static Result<std::shared_ptr<PoolFile>> open_for_writing(const Settings& settings, const LogOptions& options,
-                                                            Nanos patience);
+                                                            TurnPatience patience);
 
-  PoolFile(std::string path, std::string pool, std::uint32_t shards, std::unique_ptr<WakeFile> wake, Identity identity)
-      : path_(std::move(path)), pool_(std::move(pool)), shards_(shards), identity_(identity), wake_(std::move(wake)) {}
+  PoolFile(std::string path, std::string pool, std::uint32_t shards, std::unique_ptr<WakeFile> wake, Proof proof)
+      : path_(std::move(path)),
+        pool_(std::move(pool)),
+        shards_(shards),
+        proof_(std::move(proof)),
+        wake_(std::move(wake)) {}
   Status start_writer(Connection connection);
+  Status prove_for_writing(Connection& connection);
 
   const std::string path_;
   const std::string pool_;
   const std::uint32_t shards_;
-  const Identity identity_;
+  const Proof proof_;
   const std::unique_ptr<WakeFile> wake_;
   RecentCommits recent_;
+  std::optional<Connection> kept_;  // of one without a writer: with it the files stay open that the proof is about
   std::unique_ptr<Writer> writer_;  // after wake_ and recent_, which it uses
 };
 

@@ -2,19 +2,30 @@
 
 #include <pthread.h>
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "base/assert.h"
+#include "base/clock.h"
 #include "base/prompt_thread.h"
+#include "log/sqlite/bus_guard.h"
 #include "log/sqlite/snapshot.h"
 
 namespace tenure::sqlite {
+namespace {
+
+constexpr double kLooksAtOnce = 8;
+
+}  // namespace
 
 Result<ReaderFile> ReaderFile::open(std::shared_ptr<PoolFile> file) {
   auto connection = file->connect();
   if (!connection) return Failure(connection.error());
   auto entries = EntryReader::prepare(*connection);
   if (!entries) return Failure(entries.error());
+  // Preparing has read from the database, so that by now all files are open.
+  if (const Status same = file->has(*connection); !same) return Failure(same.error());
   return ReaderFile{std::move(file), std::move(*connection), std::move(*entries)};
 }
 
@@ -69,12 +80,13 @@ void Reader::interrupt_wait() {
 
 void Reader::serve() {
   run_promptly();
+  let_bus_errors_through();
   std::unique_lock lock(mutex_);
   for (;;) {
     work_.wait(lock, [this] { return stopping_ || read_done_ || !snapshot_dones_.empty(); });
     if (stopping_) return;
     // A read that waits in a history that was lost is told so before the handle begins anew.
-    if (snapshot_dones_.empty() || (read_done_ && !now_->file->still_there()))
+    if (snapshot_dones_.empty() || (read_done_ && (!now_ || !now_->file->still_there())))
       serve_read(lock);
     else
       serve_snapshot(lock);
@@ -97,10 +109,17 @@ Result<Snapshot> Reader::load_newest() {
   return snapshot;
 }
 
-// Moves the handle to what the path leads to now. A failure leaves it with the old file, and the next load_snapshot()
+// Moves the handle to what the path leads to now. A failure leaves it without a file, and the next load_snapshot()
 // tries again.
 Status Reader::follow_path() {
-  if (now_->file->still_there()) return {};
+  if (now_ && now_->file->still_there()) return {};
+  std::unique_ptr<ReaderFile> before;
+  {
+    std::lock_guard lock(mutex_);
+    before.swap(now_);
+  }
+  access_->let_go();
+  before.reset();
   auto file = access_->reopen();
   if (!file) return Failure(file.error());
   auto opened = ReaderFile::open(*file);
@@ -114,11 +133,29 @@ Status Reader::follow_path() {
   return {};
 }
 
+// A few looks may follow each other at once, as many as a job needs in a pool that does little else. False where there
+// is something else to do first.
+bool Reader::keep_gap(std::unique_lock<std::mutex>& lock) {
+  const Nanos gap = now_ ? now_->file->wake().gap() : Nanos::zero();
+  if (gap > Nanos::zero()) {
+    const Instant now = BootClock().now();
+    looks_left_ = std::min(kLooksAtOnce, looks_left_ + std::chrono::duration<double>(now - looked_at_) / gap);
+    looked_at_ = now;
+    if (looks_left_ < 1 && snapshot_dones_.empty()) {
+      work_.wait_for(lock, gap, [this] { return stopping_ || !snapshot_dones_.empty(); });
+      return false;  // the time that has passed is counted with the next attempt
+    }
+    looks_left_ = std::max(0.0, looks_left_ - 1);
+  }
+  return true;
+}
+
 void Reader::serve_read(std::unique_lock<std::mutex>& lock) {
+  if (!keep_gap(lock)) return;
   const Cursor after = read_after_;
   lock.unlock();
   // Taken before the look: a commit after it changes the word, and the wait below does not begin.
-  const std::uint32_t seen = now_->file->wake().commits();
+  const std::uint32_t seen = now_ ? now_->file->wake().commits() : 0;
   Result<std::vector<Entry>> run = look(after, seen);
   if (!run && run.error().code == Errc::lost_history) access_->lose();
   lock.lock();
@@ -130,6 +167,8 @@ void Reader::serve_read(std::unique_lock<std::mutex>& lock) {
     lock.unlock();
     now_->file->wake().wait(seen);
     polling_ = now_->file->wake().commits() == seen;
+    // One that is gone wakes nobody. Where another cannot be made, the polls go on.
+    if (polling_) (void)now_->file->wake().renew();
     lock.lock();
     waiting_ = false;
     return;
@@ -145,6 +184,7 @@ void Reader::serve_read(std::unique_lock<std::mutex>& lock) {
 // Memory knows of no commit that was not announced, nor of what a program that is none of ours has done to the file.
 // Both are found by the slow poll.
 Result<std::vector<Entry>> Reader::look(const Cursor& after, std::uint32_t commits) {
+  if (!now_) return fail(Errc::lost_history, "sqlite log", "history was lost, and no snapshot was loaded since");
   if (const Status there = now_->file->still_there(); !there) return Failure(there.error());
   if (!std::exchange(polling_, false)) {
     if (auto recent = now_->file->recent().after(after, commits)) return *std::move(recent);

@@ -51,15 +51,19 @@ class Reader {
   Result<Snapshot> load_newest();
   Status follow_path();
   void interrupt_wait();
+  bool keep_gap(std::unique_lock<std::mutex>& lock);
 
   const std::shared_ptr<Access> access_;
 
   std::once_flag closing_;
   std::mutex mutex_;
   std::condition_variable work_;
-  // Used by the thread, which replaces it under mutex_; others use its wake file under mutex_.
+  // Used by the thread, which replaces it under mutex_; others use its wake file under mutex_. None while what the path
+  // leads to cannot be opened.
   std::unique_ptr<ReaderFile> now_;
-  bool polling_ = false;  // owned by the thread: a wait ran out, and the file itself has to be looked at
+  bool polling_ = false;   // owned by the thread: a wait ran out, and the file itself has to be looked at
+  Instant looked_at_;      // owned by the thread
+  double looks_left_ = 0;  // owned by the thread: those that need not keep the gap
   // All below is guarded by mutex_.
   Cursor read_after_;
   Log::ReadDone read_done_;  // set while a read is outstanding

@@ -7,7 +7,9 @@ namespace {
 
 // The WAL takes whole pages, each with two writes. Twice SQLite's own size halves them where many entries share a
 // commit, and costs nothing that can be measured where an entry comes alone; twice that gains little more.
-constexpr const char* kPageSize = "PRAGMA page_size=8192";
+//
+// Pages that a trim has freed are given back to the disk in steps (vacuum.h).
+constexpr const char* kPageSize = "PRAGMA page_size=8192; PRAGMA auto_vacuum=INCREMENTAL";
 
 constexpr const char* kTables =
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID;"
@@ -63,6 +65,12 @@ Result<std::string> owner_of(Connection& connection) {
 
 }  // namespace
 
+Failure not_writable(const std::string& path) {
+  return fail(
+      Errc::refused, "sqlite open",
+      path + ": the file is not writable for this user: let its owner add group=NAME to the URL, or open read-only");
+}
+
 Status check_owner(const std::string& path, const std::string& pool, std::uint32_t shards, const LogOptions& options) {
   if (pool != options.pool) {
     return fail(Errc::refused, "sqlite open",
@@ -76,11 +84,7 @@ Status check_owner(const std::string& path, const std::string& pool, std::uint32
 Result<std::uint32_t> create_or_check_schema(Connection& connection, const LogOptions& options) {
   const auto empty = is_empty(connection);
   if (!empty) return Failure(empty.error());
-  if (connection.read_only()) {
-    return fail(
-        Errc::refused, "sqlite open",
-        connection.path() + ": the file is not writable for this user: change its permissions or open read-only");
-  }
+  if (connection.read_only()) return not_writable(connection.path());
   if (!*empty) {
     Result<std::uint32_t> shards = check_schema(connection, options);
     if (!shards) return shards;

@@ -29,6 +29,9 @@ Result<std::uint32_t> create_or_check_schema(Connection& connection, const LogOp
 // As above, for an opener that must not write.
 Result<std::uint32_t> check_schema(Connection& connection, const LogOptions& options);
 
+// What an opener is told that would have to write, and may not.
+Failure not_writable(const std::string& path);
+
 // Whether a file of this pool and so many shards is what the opener wants.
 Status check_owner(const std::string& path, const std::string& pool, std::uint32_t shards, const LogOptions& options);
 

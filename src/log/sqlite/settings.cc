@@ -1,7 +1,11 @@
 #include "log/sqlite/settings.h"
 
+#include <grp.h>
+
+#include <cerrno>
 #include <filesystem>
 #include <system_error>
+#include <vector>
 
 #include "log/sqlite/errors.h"
 
@@ -21,11 +25,31 @@ Result<Sync> parse_sync(std::string_view value) {
   return invalid(value, "not known to sync: write sync=full, sync=normal or sync=off");
 }
 
+Result<gid_t> parse_group(std::string_view value) {
+  const std::string name(value);
+  constexpr std::size_t kGroupBytesMax = 1U << 20;  // a group may have many members
+  struct group entry{};
+  struct group* found = nullptr;
+  for (std::size_t bytes = 1024; bytes <= kGroupBytesMax; bytes *= 4) {
+    std::vector<char> buffer(bytes);
+    if (getgrnam_r(name.c_str(), &entry, buffer.data(), buffer.size(), &found) == ERANGE) continue;
+    if (found != nullptr) return found->gr_gid;
+    break;
+  }
+  return invalid(value, "this host has no group of that name: write group=NAME of one, or leave it out");
+}
+
 Status parse_option(std::string_view option, Settings& settings) {
   const std::size_t equals = option.find('=');
   const std::string_view name = option.substr(0, equals);
-  if (name != "sync" || equals == std::string_view::npos) {
-    return invalid(name, "no option of this engine: it has only sync=full|normal|off");
+  if ((name != "sync" && name != "group") || equals == std::string_view::npos) {
+    return invalid(name, "no option of this engine: it has sync=full|normal|off and group=NAME");
+  }
+  if (name == "group") {
+    const auto group = parse_group(option.substr(equals + 1));
+    if (!group) return Failure(group.error());
+    settings.group = *group;
+    return {};
   }
   const auto sync = parse_sync(option.substr(equals + 1));
   if (!sync) return Failure(sync.error());

@@ -1,8 +1,11 @@
 #pragma once
 
-// What a `sqlite:` URL says: PATH[?sync=full|normal|off].
+// What a `sqlite:` URL says: PATH[?sync=full|normal|off][&group=NAME].
+
+#include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +23,7 @@ enum class Sync : std::uint8_t {
 struct Settings {
   std::string path;  // absolute, with symbolic links resolved: the same file has the same path
   Sync sync = Sync::full;
+  std::optional<gid_t> group;  // who may use the pool beside its owner
 };
 
 // The file of a shard but the first lies beside that of the first, as PATH-shard-N.

@@ -70,7 +70,19 @@ Status split_row(Connection& connection, std::int64_t before) {
 
 }  // namespace
 
+// The entries are gone; what of the file cannot be given back now is with the next trim.
 Result<bool> Trim::step(Connection& connection) {
+  if (dropped_) {
+    const Result<bool> shrunk = vacuum_.step(connection);
+    return !shrunk || *shrunk;
+  }
+  const Result<bool> finished = drop(connection);
+  if (!finished) return finished;
+  dropped_ = *finished;
+  return false;
+}
+
+Result<bool> Trim::drop(Connection& connection) const {
   Cut cut;
   const Status trimmed = transact(connection, [&]() -> Status {
     const auto snapshot = connection.query_integer(kSnapshotPosition);

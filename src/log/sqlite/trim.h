@@ -1,9 +1,11 @@
 #pragma once
 
-// Drops entries from the front of the log, but none at or after the one that the stored snapshot stands on.
+// Drops entries from the front of the log, but none at or after the one that the stored snapshot stands on. Then the
+// file shrinks by what they took (vacuum.h).
 
 #include "log/log.h"
 #include "log/sqlite/chore.h"
+#include "log/sqlite/vacuum.h"
 
 namespace tenure::sqlite {
 
@@ -15,7 +17,11 @@ class Trim final : public Chore {
   bool drops_entries() const override { return true; }
 
  private:
+  Result<bool> drop(Connection& connection) const;
+
   const Position before_;
+  bool dropped_ = false;
+  Vacuum vacuum_;
 };
 
 }  // namespace tenure::sqlite

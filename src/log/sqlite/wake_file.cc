@@ -7,9 +7,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <utility>
 
 #include "log/sqlite/errors.h"
 
@@ -23,15 +25,45 @@ constexpr Nanos kPollSpan = 500ms;
 // Where the words cannot be written, a wait cannot be interrupted without a race; it is kept short instead.
 constexpr Nanos kPollSpanReadOnly = 50ms;
 
+// A look takes a reader some 80 µs, more on a busy machine. With these, a thousand readers take a fifth of a processor
+// together, and fewer take less.
+constexpr std::uint64_t kCrowdMin = 16;
+constexpr std::uint64_t kCrowdMax = 1024;
+constexpr std::uint64_t kCrowdOne = 1024;  // of the number in the file: it falls by a thousandth with each commit
+constexpr Nanos kGapEach = 500us;
+constexpr Nanos kGapMax = 200ms;
+
 // The file is written, not just extended: touching a page that finds no room on the disk would be a SIGBUS.
-Status fill(int descriptor, const std::string& path) {
-  struct stat found{};
-  if (fstat(descriptor, &found) != 0) return Failure(system_error(errno, "open", path));
-  if (found.st_size >= static_cast<off_t>(sizeof(WakeWords))) return {};
+Status fill(int descriptor, std::int64_t bytes, const std::string& path) {
+  if (bytes >= static_cast<std::int64_t>(sizeof(WakeWords))) return {};
   static constexpr std::array<char, sizeof(WakeWords)> kZeroes{};
-  const ssize_t written = pwrite(descriptor, kZeroes.data(), kZeroes.size(), 0);
-  if (written == static_cast<ssize_t>(kZeroes.size())) return {};
+  const auto missing = sizeof(WakeWords) - static_cast<std::size_t>(bytes);
+  const ssize_t written = pwrite(descriptor, kZeroes.data(), missing, static_cast<off_t>(bytes));
+  if (written == static_cast<ssize_t>(missing)) return {};
   return Failure(system_error(written < 0 ? errno : ENOSPC, "open", path));
+}
+
+// A file that was open to others may be open in others: whoever can read it can lock it, and stop the pool. It makes
+// room for another one.
+int open_own(const std::string& path, const Rights& rights) {
+  constexpr int kAttemptsMax = 8;
+  for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
+    const int made = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL, 0600);
+    if (made >= 0) {
+      rights.give_to(made);
+      return made;
+    }
+    if (errno != EEXIST) return -1;
+    const int found = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+    if (found < 0 && errno == ENOENT) continue;
+    if (found < 0) return -1;
+    const auto facts = facts_of(found);
+    if (!facts || !facts->ours || rights.allow(*facts)) return found;
+    ::close(found);
+    unlink(path.c_str());
+  }
+  errno = EBUSY;
+  return -1;
 }
 
 }  // namespace
@@ -48,51 +80,106 @@ void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t seen, Nano
   syscall(SYS_futex, &word, FUTEX_WAIT, seen, &timeout, nullptr, 0);
 }
 
-WakeFile::WakeFile(std::string path, int descriptor, WakeWords* words, bool writable)
-    : path_(std::move(path)),
-      descriptor_(descriptor),
-      words_(words),
-      writable_(writable),
-      poll_span_(writable ? kPollSpan : kPollSpanReadOnly) {}
-
-WakeFile::~WakeFile() {
-  munmap(words_, sizeof(WakeWords));
-  ::close(descriptor_);
+WakeMap::WakeMap(int descriptor, FileId id, void* memory, bool writable)
+    : descriptor_(descriptor), id_(id), words_(static_cast<WakeWords*>(memory)), writable_(writable) {
+  guard_.emplace(memory, sizeof(WakeWords), harmed_);
 }
 
-Result<std::unique_ptr<WakeFile>> WakeFile::open(const std::string& path, bool read_only) {
+WakeMap::~WakeMap() {
+  guard_.reset();
+  munmap(words_, sizeof(WakeWords));
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+bool WakeMap::is_at(const std::string& path) const {
+  if (descriptor_ < 0) return true;
+  const auto found = facts_of(path);
+  return found && found->id == id_ && found->bytes >= static_cast<std::int64_t>(sizeof(WakeWords)) &&
+         !harmed_.load(std::memory_order_acquire);
+}
+
+WakeFile::WakeFile(std::string database, bool read_only)
+    : database_(std::move(database)), path_(path_for(database_)), read_only_(read_only) {}
+
+Result<std::unique_ptr<WakeFile>> WakeFile::open(const std::string& database, bool read_only) {
+  std::unique_ptr<WakeFile> file(new WakeFile(database, read_only));
+  auto map = file->open_map();
+  if (!map) return Failure(map.error());
+  file->map_ = *std::move(map);
+  return file;
+}
+
+Result<std::shared_ptr<WakeMap>> WakeFile::open_map() const {
   bool writable = true;
-  int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC | (read_only ? 0 : O_CREAT), 0666);
-  if (descriptor < 0 && read_only && (errno == EACCES || errno == EROFS)) {
+  int descriptor = read_only_ ? ::open(path_.c_str(), O_RDWR | O_CLOEXEC) : open_own(path_, Rights::beside(database_));
+  if (descriptor < 0 && read_only_ && (errno == EACCES || errno == EROFS)) {
     writable = false;
-    descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   }
-  if (descriptor < 0) return Failure(system_error(errno, "open", path));
-  const Status filled = writable ? fill(descriptor, path) : Status();
-  if (!filled) {
-    ::close(descriptor);
-    return Failure(filled.error());
+  const bool does_without = read_only_ && descriptor < 0 && (errno == EACCES || errno == ENOENT);
+  if (descriptor < 0 && !does_without) return Failure(system_error(errno, "open", path_));
+  FileId id;
+  if (!does_without) {
+    const auto facts = facts_of(descriptor);
+    if (facts) id = facts->id;
+    const Status filled = facts && writable ? fill(descriptor, facts->bytes, path_) : Status();
+    if (!filled) {
+      ::close(descriptor);
+      return Failure(filled.error());
+    }
   }
   const int protection = PROT_READ | (writable ? PROT_WRITE : 0);
-  void* mapped = mmap(nullptr, sizeof(WakeWords), protection, MAP_SHARED, descriptor, 0);
+  void* mapped = does_without ? mmap(nullptr, sizeof(WakeWords), protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                              : mmap(nullptr, sizeof(WakeWords), protection, MAP_SHARED, descriptor, 0);
   if (mapped == MAP_FAILED) {
     const int error_number = errno;
-    ::close(descriptor);
-    return Failure(system_error(error_number, "open", path));
+    if (descriptor >= 0) ::close(descriptor);
+    return Failure(system_error(error_number, "open", path_));
   }
-  return std::unique_ptr<WakeFile>(new WakeFile(path, descriptor, static_cast<WakeWords*>(mapped), writable));
+  return std::make_shared<WakeMap>(descriptor, id, mapped, writable && !does_without);
+}
+
+std::shared_ptr<WakeMap> WakeFile::map() const {
+  const std::lock_guard lock(mutex_);
+  return map_;
+}
+
+void WakeFile::wait(std::uint32_t seen) const {
+  const auto now = map();
+  futex_wait(now->words().commits, seen, now->writable() ? kPollSpan : kPollSpanReadOnly);
 }
 
 void WakeFile::announce() {
-  if (writable_) words_->commits.fetch_add(1, std::memory_order_release);
-  futex_wake(words_->commits, INT_MAX);
+  const auto now = map();
+  WakeWords& words = now->words();
+  if (now->writable()) words.commits.fetch_add(1, std::memory_order_release);
+  const auto woken = static_cast<std::uint64_t>(futex_wake(words.commits, INT_MAX));
+  if (!now->writable()) return;
+  // Readers that keep to their gap are not among those that are woken, so that the number falls slowly.
+  const std::uint64_t before = words.crowd.load(std::memory_order_relaxed);
+  const std::uint64_t fallen = before - (before + kCrowdOne - 1) / kCrowdOne;
+  words.crowd.store(std::max(woken * kCrowdOne, fallen), std::memory_order_relaxed);
 }
 
-bool WakeFile::current() const {
-  struct stat opened{};
-  struct stat found{};
-  return fstat(descriptor_, &opened) == 0 && stat(path_.c_str(), &found) == 0 && opened.st_ino == found.st_ino &&
-         opened.st_dev == found.st_dev;
+Nanos WakeFile::gap() const {
+  const std::uint64_t crowd = map()->words().crowd.load(std::memory_order_relaxed) / kCrowdOne;
+  if (crowd < kCrowdMin) return Nanos::zero();
+  return std::min(kGapMax, kGapEach * static_cast<int>(std::min(crowd, kCrowdMax)));
+}
+
+Status WakeFile::renew() {
+  if (current()) return {};
+  auto other = open_map();
+  if (!other) return Failure(other.error());
+  std::shared_ptr<WakeMap> before;
+  {
+    const std::lock_guard lock(mutex_);
+    before = std::exchange(map_, *std::move(other));
+  }
+  // Who waits on the old words looks again, and then waits on the new ones.
+  if (before->writable()) before->words().commits.fetch_add(1, std::memory_order_release);
+  futex_wake(before->words().commits, INT_MAX);
+  return {};
 }
 
 }  // namespace tenure::sqlite

@@ -3,63 +3,102 @@
 // A small mapped file beside the database (`PATH-wake`) through which the processes of a pool wake one another: a few
 // words, waited on with futexes. Nothing in it is data: zeroes are a valid start, and a wake-up lost with the process
 // that owed it costs a waiter its slow poll and no more.
+//
+// Where somebody removes, replaces or truncates the file, it is made anew under its users, who lose nothing by it.
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
 #include "base/result.h"
+#include "log/sqlite/bus_guard.h"
+#include "log/sqlite/file_id.h"
 
 namespace tenure::sqlite {
 
-// The layout of the file. Each word wraps; only a change of it means something.
+// The layout of the file. Each of the first four words wraps; only a change of it means something.
 struct WakeWords {
   std::atomic<std::uint32_t> commits;     // bumped after each commit; readers wait on it
   std::atomic<std::uint32_t> releases;    // bumped when the write turn is given back; writers wait on it
   std::atomic<std::uint32_t> turns;       // bumped when the write turn is taken
   std::atomic<std::uint32_t> holder_pid;  // who has the write turn, for people; zero when nobody has
+  // Which files lay here when the pool was last opened (side_files.h). Read and written with the write turn held.
+  std::atomic<std::uint64_t> self;
+  std::atomic<std::uint64_t> database;
+  std::atomic<std::uint64_t> wal;
+  std::atomic<std::uint64_t> crowd;  // about how many readers a commit wakes, times kCrowdOne
 };
-static_assert(std::atomic<std::uint32_t>::is_always_lock_free && sizeof(WakeWords) == 16);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free && sizeof(WakeWords) == 48);
 
 // Wakes at most `count` waiters in any process and says how many there were.
 int futex_wake(std::atomic<std::uint32_t>& word, int count);
 // Returns when woken, at once if the word is not `seen`, after `span`, or for no reason: callers look again.
 void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t seen, Nanos span);
 
-// Thread-safe: all of it is atomics and system calls.
+// The file as it is mapped now. Thread-safe: all of it is atomics and system calls.
+class WakeMap {
+ public:
+  WakeMap(int descriptor, FileId id, void* memory, bool writable);
+  ~WakeMap();
+  WakeMap(const WakeMap&) = delete;
+  WakeMap& operator=(const WakeMap&) = delete;
+
+  WakeWords& words() const { return *words_; }
+  int descriptor() const { return descriptor_; }  // -1 where this user may not open the file
+  bool writable() const { return writable_; }
+  const FileId& id() const { return id_; }
+  // Whether the path leads to this file, and all of it is there.
+  bool is_at(const std::string& path) const;
+
+ private:
+  const int descriptor_;
+  const FileId id_;
+  WakeWords* const words_;
+  const bool writable_;
+  std::atomic<bool> harmed_ = false;
+  std::optional<BusGuard> guard_;
+};
+
+// Thread-safe.
 class WakeFile {
  public:
   static std::string path_for(const std::string& database) { return database + "-wake"; }
 
-  // Opens the file, creating it if need be. With `read_only` it is not created and may be unwritable.
-  static Result<std::unique_ptr<WakeFile>> open(const std::string& path, bool read_only);
-  ~WakeFile();
-  WakeFile(const WakeFile&) = delete;
-  WakeFile& operator=(const WakeFile&) = delete;
+  // Opens the file beside the database, creating it if need be, open to whoever may write the database. With
+  // `read_only` it is not created, and may be unwritable or even unreadable; waits are short then.
+  static Result<std::unique_ptr<WakeFile>> open(const std::string& database, bool read_only);
+
+  std::shared_ptr<WakeMap> map() const;
 
   // A value to take before looking for entries, and to wait on when there were none.
-  std::uint32_t commits() const { return words_->commits.load(std::memory_order_acquire); }
-  void wait(std::uint32_t seen) const { futex_wait(words_->commits, seen, poll_span_); }
+  std::uint32_t commits() const { return map()->words().commits.load(std::memory_order_acquire); }
+  void wait(std::uint32_t seen) const;
   // After a commit, and to interrupt waiters of this process.
   void announce();
+  // How long a reader should leave between two looks, in the long run. Where hundreds wait, each commit wakes all of
+  // them, and they would have no time for anything else.
+  Nanos gap() const;
 
   // Whether the path still leads to this file; it does not after the pool was removed.
-  bool current() const;
+  bool current() const { return map()->is_at(path_); }
+  // Opens or makes what belongs there, unless it is there already.
+  Status renew();
 
-  WakeWords& words() { return *words_; }
-  int descriptor() const { return descriptor_; }
   const std::string& path() const { return path_; }
 
  private:
-  WakeFile(std::string path, int descriptor, WakeWords* words, bool writable);
+  WakeFile(std::string database, bool read_only);
+  Result<std::shared_ptr<WakeMap>> open_map() const;
 
+  const std::string database_;
   const std::string path_;
-  const int descriptor_;
-  WakeWords* const words_;
-  const bool writable_;
-  const Nanos poll_span_;
+  const bool read_only_;
+  mutable std::mutex mutex_;
+  std::shared_ptr<WakeMap> map_;  // guarded by mutex_
 };
 
 }  // namespace tenure::sqlite

@@ -2,6 +2,7 @@
 
 #include "base/assert.h"
 #include "base/bytes.h"
+#include "log/sqlite/shm_watch.h"
 
 namespace tenure::sqlite {
 namespace {
@@ -27,6 +28,7 @@ thread_local Gathered gathered;
 // A WAL: SQLite's handle, behind which lies the one of the system's VFS.
 struct WalFile {
   sqlite3_file handle;
+  FileId id;
 
   sqlite3_file* real() { return reinterpret_cast<sqlite3_file*>(this + 1); }
 };
@@ -111,16 +113,29 @@ constexpr sqlite3_io_methods kWalMethods = {
     .xUnfetch = nullptr,
 };
 
+WalFile* wal_of(sqlite3* db) {
+  sqlite3_file* file = nullptr;
+  sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, static_cast<void*>(&file));
+  return file != nullptr && file->pMethods == &kWalMethods ? reinterpret_cast<WalFile*>(file) : nullptr;
+}
+
 sqlite3_vfs* system_vfs = nullptr;
 
-// Whatever is no WAL gets the system's own handle, and is seen here no more.
+// Whatever is no WAL gets the system's own handle.
 int open_file(sqlite3_vfs* /*vfs*/, const char* name, sqlite3_file* file, int flags, int* flags_out) {
-  if ((flags & SQLITE_OPEN_WAL) == 0) return system_vfs->xOpen(system_vfs, name, file, flags, flags_out);
+  if ((flags & SQLITE_OPEN_WAL) == 0) {
+    const int code = system_vfs->xOpen(system_vfs, name, file, flags, flags_out);
+    if (code == SQLITE_OK && (flags & SQLITE_OPEN_MAIN_DB) != 0) watch_shm(file, name);
+    return code;
+  }
   auto* const wal = reinterpret_cast<WalFile*>(file);
   wal->handle.pMethods = nullptr;
   wal->real()->pMethods = nullptr;
   const int code = system_vfs->xOpen(system_vfs, name, wal->real(), flags, flags_out);
-  if (wal->real()->pMethods != nullptr) wal->handle.pMethods = &kWalMethods;
+  if (wal->real()->pMethods == nullptr) return code;
+  wal->handle.pMethods = &kWalMethods;
+  const auto facts = facts_of(name);
+  wal->id = facts ? facts->id : FileId{};
   return code;
 }
 
@@ -150,6 +165,18 @@ bool syncs_behind_frames(sqlite3* db) {
   sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, static_cast<void*>(&file));
   if (file == nullptr || file->pMethods == nullptr) return false;
   return (file->pMethods->xDeviceCharacteristics(file) & SQLITE_IOCAP_POWERSAFE_OVERWRITE) != 0;
+}
+
+FileId wal_id_of(sqlite3* db) {
+  WalFile* const wal = wal_of(db);
+  return wal == nullptr ? FileId{} : wal->id;
+}
+
+std::int64_t wal_bytes_of(sqlite3* db) {
+  WalFile* const wal = wal_of(db);
+  sqlite3_int64 bytes = 0;
+  if (wal == nullptr || wal->real()->pMethods->xFileSize(wal->real(), &bytes) != SQLITE_OK) return 0;
+  return bytes;
 }
 
 void begin_gathering() {

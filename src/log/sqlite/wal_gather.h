@@ -7,6 +7,8 @@
 
 #include <sqlite3.h>
 
+#include "log/sqlite/file_id.h"
+
 namespace tenure::sqlite {
 
 // The name of the VFS, for sqlite3_open_v2; null where there is none, and SQLite's own is to be used.
@@ -16,6 +18,10 @@ const char* gathering_vfs();
 // of which it believes that a loss of power harms no bytes beside those that were being written, which is what it
 // believes of all unless told otherwise. On others it syncs within a frame and leaves the end of it unsynced.
 bool syncs_behind_frames(sqlite3* db);
+
+// Which file the connection has open as its WAL; zeroes where there is none.
+FileId wal_id_of(sqlite3* db);
+std::int64_t wal_bytes_of(sqlite3* db);
 
 // From begin_gathering() on, what the calling thread writes to a WAL is gathered: within one transaction whose commit
 // syncs the WAL, since without the sync others would be shown frames that are not in the file. A write that fails fails

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <optional>
 #include <string>
 
 #include "base/assert.h"
@@ -17,6 +18,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Nanos kLookAgain = 20ms;
+// In a queue that moves the releases wake somebody, and hundreds that look often would take the time of those.
+constexpr Nanos kLookAgainInQueue = 50ms;
 // How long one who has just written waits for the one it woke to take its turn. A wake-up takes some 50 µs.
 constexpr Nanos kPassMax = 5ms;
 
@@ -26,21 +29,36 @@ WriteTurn::~WriteTurn() {
   if (held_) release();
 }
 
-Status WriteTurn::acquire(Nanos patience) {
+Status WriteTurn::acquire(TurnPatience patience) {
   ASSERT(!held_);
   let_pass();
-  WakeWords& words = wake_.words();
-  const Instant deadline = clock_.now() + patience;
+  const Instant began = clock_.now();
+  const Instant last = began + patience.total;
+  Instant deadline = began + patience.stuck;
+  std::optional<std::uint32_t> turns;  // whoever has it now, it was not taken since
   for (;;) {
     if (interrupted_.load(std::memory_order_acquire)) return fail(Errc::closed, "sqlite write turn");
+    const std::shared_ptr<WakeMap> map = wake_.map();
+    WakeWords& words = map->words();
     const std::uint32_t seen = words.releases.load(std::memory_order_acquire);
-    if (flock(wake_.descriptor(), LOCK_EX | LOCK_NB) == 0) break;
-    if (errno != EWOULDBLOCK && errno != EINTR) return Failure(system_error(errno, "lock", wake_.path()));
+    const bool taken = flock(map->descriptor(), LOCK_EX | LOCK_NB) == 0;
+    if (!taken && errno != EWOULDBLOCK && errno != EINTR) return Failure(system_error(errno, "lock", wake_.path()));
+    if (taken && map->is_at(wake_.path())) {
+      held_ = map;
+      break;
+    }
+    if (taken) flock(map->descriptor(), LOCK_UN);
     const Instant now = clock_.now();
-    if (now >= deadline) return Failure(blocked());
-    futex_wait(words.releases, seen, std::min(deadline - now, kLookAgain));
+    if (const std::uint32_t others = words.turns.load(std::memory_order_acquire); turns != others) {
+      turns = others;
+      deadline = now + patience.stuck;
+    }
+    if (now >= deadline || now >= last) return Failure(blocked(words, now < deadline));
+    if (const Status there = wake_.renew(); !there) return there;
+    const Nanos look_again = now - began >= kLookAgainInQueue ? kLookAgainInQueue : kLookAgain;
+    if (!taken) futex_wait(words.releases, seen, std::min({deadline - now, last - now, look_again}));
   }
-  held_ = true;
+  WakeWords& words = held_->words();
   words.holder_pid.store(static_cast<std::uint32_t>(getpid()), std::memory_order_relaxed);
   words.turns.fetch_add(1, std::memory_order_release);
   futex_wake(words.turns, INT_MAX);
@@ -49,39 +67,54 @@ Status WriteTurn::acquire(Nanos patience) {
 
 void WriteTurn::release() {
   ASSERT(held_);
-  held_ = false;
-  WakeWords& words = wake_.words();
+  const std::shared_ptr<WakeMap> map = std::move(held_);
+  held_ = nullptr;
+  WakeWords& words = map->words();
   turns_at_release_ = words.turns.load(std::memory_order_relaxed);
   words.holder_pid.store(0, std::memory_order_relaxed);
-  flock(wake_.descriptor(), LOCK_UN);
+  flock(map->descriptor(), LOCK_UN);
   words.releases.fetch_add(1, std::memory_order_release);
-  owes_pass_ = futex_wake(words.releases, 1) > 0;
+  if (futex_wake(words.releases, 1) > 0) owes_pass_ = map;
 }
 
 void WriteTurn::interrupt() {
   interrupted_.store(true, std::memory_order_release);
-  wake_.words().releases.fetch_add(1, std::memory_order_release);
-  futex_wake(wake_.words().releases, INT_MAX);
-  futex_wake(wake_.words().turns, INT_MAX);
+  const std::shared_ptr<WakeMap> map = wake_.map();
+  map->words().releases.fetch_add(1, std::memory_order_release);
+  futex_wake(map->words().releases, INT_MAX);
+  futex_wake(map->words().turns, INT_MAX);
 }
 
 // Without this, a writer with more to write takes the turn again long before the process it woke is running, and a
 // second writing process starves.
 void WriteTurn::let_pass() {
-  if (!owes_pass_) return;
-  owes_pass_ = false;
+  const std::shared_ptr<WakeMap> map = std::move(owes_pass_);
+  owes_pass_ = nullptr;
+  if (!map) return;
+  const WakeWords& words = map->words();
   const Instant deadline = clock_.now() + kPassMax;
-  while (wake_.words().turns.load(std::memory_order_acquire) == turns_at_release_ &&
+  while (words.turns.load(std::memory_order_acquire) == turns_at_release_ &&
          !interrupted_.load(std::memory_order_acquire)) {
     const Instant now = clock_.now();
     if (now >= deadline) return;
-    futex_wait(wake_.words().turns, turns_at_release_, deadline - now);
+    futex_wait(words.turns, turns_at_release_, deadline - now);
   }
 }
 
-Error WriteTurn::blocked() const {
-  const std::string holder = std::to_string(wake_.words().holder_pid.load(std::memory_order_relaxed));
+Error WriteTurn::blocked(const WakeWords& words, bool moves) const {
   std::string context = wake_.path();
+  if (moves) {
+    context.append(": too many processes wait for the write lock; start fewer of them at a time");
+    return {Errc::unavailable, "sqlite write turn", std::move(context)};
+  }
+  const std::uint32_t pid = words.holder_pid.load(std::memory_order_relaxed);
+  if (pid == 0) {
+    context.append(": another program has locked this file; find it (fuser ")
+        .append(wake_.path())
+        .append(") and end it");
+    return {Errc::unavailable, "sqlite write turn", std::move(context)};
+  }
+  const std::string holder = std::to_string(pid);
   context.append(": process ").append(holder).append(" has had the write lock for too long; if it is stopped, ");
   context.append("continue it (kill -CONT ").append(holder).append(") or end it");
   return {Errc::unavailable, "sqlite write turn", std::move(context)};

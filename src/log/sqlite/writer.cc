@@ -21,10 +21,8 @@ constexpr std::size_t kBatchBytesMax = 4U << 20;
 // A commit that takes less than this is not worth waiting for others.
 constexpr Nanos kGatherWorth = std::chrono::microseconds(100);
 
-int note_wal_pages(void* pages, sqlite3* /*db*/, const char* /*name*/, int count) {
-  *static_cast<int*>(pages) = count;
-  return SQLITE_OK;
-}
+// Nothing has come to be written for so long: the moment is a quiet one.
+constexpr Nanos kQuietAfter = std::chrono::milliseconds(200);
 
 Status outcome(const Result<bool>& finished) {
   if (finished) return {};
@@ -34,16 +32,15 @@ Status outcome(const Result<bool>& finished) {
 }  // namespace
 
 Writer::Writer(Connection connection, EntryWriter entries, Connection checkpoints, Connection syncs, WakeFile& wake,
-               RecentCommits& recent, StillThere still_there)
+               RecentCommits& recent, Prove prove)
     : path_(connection.path()),
-      still_there_(std::move(still_there)),
+      prove_(std::move(prove)),
       wake_(wake),
       recent_(recent),
       turn_(wake),
       connection_(std::move(connection)),
       entries_(std::move(entries)),
-      checkpointer_(std::move(checkpoints), std::move(syncs)) {
-  sqlite3_wal_hook(connection_.raw(), note_wal_pages, &wal_pages_);
+      wal_(connection_, std::move(checkpoints), std::move(syncs)) {
   thread_ = std::thread([this] { serve(); });
   pthread_setname_np(thread_.native_handle(), "tenure-writer");
 }
@@ -132,12 +129,14 @@ Writer::Belongings Writer::take_all_of(const CallbackThread& callbacks) {
 
 void Writer::serve() {
   run_promptly();
+  let_bus_errors_through();
   for (;;) {
+    bool quiet = false;
     {
       std::unique_lock lock(mutex_);
       wake_at_ = 1;
-      work_.wait(lock, [this] { return stopping_ || !idle(); });
-      gather(lock);
+      quiet = !wait_for_work(lock);
+      if (!quiet) gather(lock);
       wake_at_ = SIZE_MAX;
       if (stopping_) return;
     }
@@ -146,8 +145,21 @@ void Writer::serve() {
       fail_waiting(turn.error());
       continue;
     }
-    take_turn();
+    quiet ? use_quiet_turn() : take_turn();
   }
+}
+
+// False where there is none, and the moment does for what is better done in between.
+bool Writer::wait_for_work(std::unique_lock<std::mutex>& lock) {
+  const auto due = [this] { return stopping_ || !idle(); };
+  if (wal_.wants_quiet()) return work_.wait_for(lock, kQuietAfter, due);
+  work_.wait(lock, due);
+  return true;
+}
+
+void Writer::use_quiet_turn() {
+  wal_.empty(prepare_transaction().has_value());
+  turn_.release();
 }
 
 bool Writer::idle() const { return waiting() == 0 && errands_.empty(); }
@@ -177,7 +189,7 @@ void Writer::take_turn() {
   take_batch();
   const Result<Position> first = write_batch();
   const Result<bool> finished = step_chore();
-  bound_wal();
+  wal_.keep(sync_set_ != Sync::off);
   turn_.release();
   answer_batch(first);
   answer_chore(finished);
@@ -319,30 +331,12 @@ void Writer::answer_chore(const Result<bool>& finished) {
 }
 
 Status Writer::prepare_transaction() {
-  if (Status there = still_there_(); !there) return there;
+  if (Status there = prove_(connection_); !there) return there;
   const Sync wanted = sync_wanted_.load();
   if (wanted == sync_set_) return {};
   if (Status set = connection_.set_synchronous(static_cast<int>(wanted)); !set) return set;
   sync_set_ = wanted;
   return {};
-}
-
-void Writer::bound_wal() {
-  if (wal_pages_ < checkpoint_due_) {
-    // Either not yet, or the WAL has started over.
-    checkpoint_due_ = std::min(checkpoint_due_, (wal_pages_ / kWalPagesStep + 1) * kWalPagesStep);
-    return;
-  }
-  const bool long_enough = wal_pages_ >= kWalPagesMax;
-  const bool little_left = wal_pages_ - checkpointer_.moved() <= kWalRestMax;
-  if (long_enough && (little_left || wal_pages_ >= kWalPagesLimit)) {
-    checkpointer_.finish(connection_);
-    checkpoint_due_ = wal_pages_ + kWalPagesRetry;
-    return;
-  }
-  const bool sync = wal_pages_ >= kWalPagesSync && sync_set_ != Sync::off;
-  checkpointer_.due(sync ? Checkpointer::Then::sync : Checkpointer::Then::nothing);
-  checkpoint_due_ = wal_pages_ + (long_enough ? 1 : kWalPagesStep);
 }
 
 }  // namespace tenure::sqlite

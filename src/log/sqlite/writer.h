@@ -20,12 +20,12 @@
 #include "base/front_queue.h"
 #include "log/callback_thread.h"
 #include "log/log.h"
-#include "log/sqlite/checkpointer.h"
 #include "log/sqlite/chore.h"
 #include "log/sqlite/connection.h"
 #include "log/sqlite/entries.h"
 #include "log/sqlite/recent_commits.h"
 #include "log/sqlite/settings.h"
+#include "log/sqlite/wal_bound.h"
 #include "log/sqlite/write_turn.h"
 
 namespace tenure::sqlite {
@@ -35,8 +35,9 @@ class Writer {
  public:
   using Callbacks = std::shared_ptr<CallbackThread>;
   using ChoreDone = std::function<void(Status)>;
-  // Whether the path still leads to the file that was opened; asked under the write turn.
-  using StillThere = std::function<Status()>;
+  // Whether newcomers would be given the files that were opened (proof.h); asked under the write turn, with the
+  // writer's connection.
+  using Prove = std::function<Status(Connection&)>;
 
   // What may wait in a lane. Above it an append fails with Errc::unavailable. Each lane has its own bound, so that a
   // flood of data does not take the beats' room.
@@ -45,7 +46,7 @@ class Writer {
 
   // The connections: the one to write with, and those of the checkpointer.
   Writer(Connection connection, EntryWriter entries, Connection checkpoints, Connection syncs, WakeFile& wake,
-         RecentCommits& recent, StillThere still_there);
+         RecentCommits& recent, Prove prove);
   ~Writer();
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
@@ -93,8 +94,10 @@ class Writer {
   void serve();
   bool idle() const;
   std::size_t waiting() const;
+  bool wait_for_work(std::unique_lock<std::mutex>& lock);
   void gather(std::unique_lock<std::mutex>& lock);
   void take_turn();
+  void use_quiet_turn();
   void fail_waiting(const Error& error);
 
   void take_batch();
@@ -108,10 +111,9 @@ class Writer {
   void answer_chore(const Result<bool>& finished);
 
   Status prepare_transaction();
-  void bound_wal();
 
   const std::string path_;
-  const StillThere still_there_;
+  const Prove prove_;
   WakeFile& wake_;
   RecentCommits& recent_;
   WriteTurn turn_;
@@ -121,13 +123,11 @@ class Writer {
   Connection connection_;
   EntryWriter entries_;
   std::optional<Sync> sync_set_;
-  int wal_pages_ = 0;
-  int checkpoint_due_ = kWalPagesStep;  // once the WAL has this many pages
   std::vector<CallbackThread::Appended> answers_;
   std::size_t last_batch_ = 0;  // the entries of the last commit,
   Nanos last_commit_{0};        // and how long its COMMIT took
 
-  Checkpointer checkpointer_;
+  WalBound wal_;
 
   std::mutex mutex_;
   std::condition_variable work_;
