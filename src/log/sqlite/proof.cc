@@ -15,16 +15,16 @@ Proof Proof::of(const std::string& path, const Connection& connection) {
   return proof;
 }
 
-Finding Proof::look() const {
+FilesState Proof::look() const {
   const auto database = facts_of(path_);
-  if (!database || database->id != database_) return Finding::no_database;
-  if (database->bytes == 0) return Finding::emptied;
+  if (!database || database->id != database_) return FilesState::no_database;
+  if (database->bytes == 0) return FilesState::emptied;
   if (shm_) {
     const auto shm = facts_of(shm_path_);
-    if (!shm || shm->id != shm_->id() || shm->bytes < shm_->bytes() || shm_->harmed()) return Finding::no_shm;
+    if (!shm || shm->id != shm_->id() || shm->bytes < shm_->bytes() || shm_->harmed()) return FilesState::no_shm;
   }
-  if (wal_ != FileId{} && !wal_is_whole()) return Finding::no_wal;
-  return Finding::whole;
+  if (wal_ != FileId{} && !wal_is_whole()) return FilesState::no_wal;
+  return FilesState::whole;
 }
 
 // A writer that starts the WAL over says so in the index before it cuts the file, so that the index is read twice.
@@ -44,11 +44,11 @@ Status Proof::check() const {
     return fail(Errc::lost_history, "sqlite log", path + ": the file was " + what);
   };
   switch (look()) {
-    case Finding::whole: return {};
-    case Finding::no_database: return lost(path_, "removed or replaced");
-    case Finding::emptied: return lost(path_, "emptied");
-    case Finding::no_wal: return lost(wal_path_, "removed, replaced or truncated");
-    case Finding::no_shm: return lost(shm_path_, "removed, replaced or truncated");
+    case FilesState::whole: return {};
+    case FilesState::no_database: return lost(path_, "removed or replaced");
+    case FilesState::emptied: return lost(path_, "emptied");
+    case FilesState::no_wal: return lost(wal_path_, "removed, replaced or truncated");
+    case FilesState::no_shm: return lost(shm_path_, "removed, replaced or truncated");
   }
   return {};
 }

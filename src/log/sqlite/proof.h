@@ -13,7 +13,7 @@
 
 namespace tenure::sqlite {
 
-enum class Finding : std::uint8_t { whole, no_database, emptied, no_wal, no_shm };
+enum class FilesState : std::uint8_t { whole, no_database, emptied, no_wal, no_shm };
 
 // Thread-safe.
 class Proof {
@@ -22,7 +22,7 @@ class Proof {
   static Proof of(const std::string& path, const Connection& connection);
 
   // To be asked by one who has a connection open.
-  Finding look() const;
+  FilesState look() const;
   // Errc::lost_history unless all is as it was.
   Status check() const;
   // Whether another connection of the process has the same files open.
