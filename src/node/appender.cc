@@ -69,9 +69,18 @@ void Appender::gathered(Gathered& last, std::size_t before, Milestones milestone
   schedule();
 }
 
-Status Appender::has_room() const {
-  if (waiting_bytes_ < kUnsentBytesMax) return {};
-  return fail(Errc::busy, "append", "too much is waiting to be sent; try again shortly");
+bool Appender::has_room() {
+  const bool room = waiting_bytes_ < kUnsentBytesMax;
+  room_wanted_ = room_wanted_ || !room;
+  return room;
+}
+
+// In a turn of its own: whoever hears of it offers more, which must not happen in the middle of sending, or of an
+// entry.
+void Appender::tell_room() {
+  if (!room_wanted_ || waiting_bytes_ >= kUnsentBytesMax) return;
+  room_wanted_ = false;
+  loop_.post(token_.guard([this] { events_.append_has_room(); }));
 }
 
 // The log may lose what was appended before anybody has read it. Batches are sent one after another and lie in the log
@@ -108,6 +117,7 @@ void Appender::send_next() {
   empty_batch(sender_, ++sequence_, clock_.wall_ms()).SerializeToString(&batch_);
   take_first(own_);
   take_first(requests_);
+  tell_room();
   under_way_ = true;
   in_doubt_ = false;
   first_sent_ = loop_.now();

@@ -44,6 +44,8 @@ class AppenderEvents {
   virtual void append_delayed(const Error&) {}
   // It takes records again.
   virtual void append_resumed() {}
+  // Less than kUnsentBytesMax waits to be sent again, after has_room() was false.
+  virtual void append_has_room() {}
 };
 
 // Called on the loop, with the record's batch: at the moment it is handed to the log for the first time, and once
@@ -81,8 +83,9 @@ class Appender {
   // gathered instead.
   void send_meanwhile();
 
-  // For users' records, to be asked before offering one: Errc::busy while kUnsentBytesMax wait to be sent.
-  Status has_room() const;
+  // To be asked before offering users' records: false while kUnsentBytesMax wait to be sent. Then append_has_room()
+  // says when there is room.
+  bool has_room();
 
  private:
   struct Gathered {
@@ -105,6 +108,7 @@ class Appender {
   void gathered(Gathered& last, std::size_t before, Milestones milestones);
   void take_first(Queue& queue);
   void schedule();
+  void tell_room();
   void send_next();
   void transmit();
   void look_for_answer();
@@ -129,6 +133,7 @@ class Appender {
   Queue own_;
   Queue requests_;
   std::size_t waiting_bytes_ = 0;  // in both
+  bool room_wanted_ = false;       // has_room() was false
   Bytes spare_;                    // memory of what has been sent, to gather in again
   bool scheduled_ = false;
 

@@ -81,7 +81,7 @@ Status Node::send(const SealedRequest& request, std::shared_ptr<OpenTicket> tick
 
 Status Node::send(SealedRequests& requests) {
   if (phase_ == Phase::over || failure_) return fail(Errc::closed, "append", "the node has stopped");
-  if (Status room = appender_.has_room(); !room) return room;
+  if (!appender_.has_room()) return busy();
   appender_.offer_requests(requests.records);
   // Nobody asks a node since when its eldest ticket waits, and to read the clock for each would be a tenth of this.
   tickets_.add(requests.asked, Instant{});

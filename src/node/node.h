@@ -57,8 +57,10 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Member
   Status send(const SealedRequest& request, std::shared_ptr<OpenTicket> ticket);
   // The same for several: all of them are taken, or none.
   Status send(SealedRequests& requests);
-  // Tickets of which nothing has been heard yet.
-  std::size_t unanswered() const { return tickets_.unanswered(); }
+  // False: what is sent now is refused as busy, and NodeEvents::room_for_requests() says when there is room.
+  bool has_room() { return appender_.has_room(); }
+  // How many of all tickets have been answered, or were given up.
+  std::uint64_t answered() const { return tickets_.answered(); }
   // Nobody will wait any longer.
   void give_up_tickets(const Error& error) { tickets_.give_up_all(error); }
 
@@ -117,6 +119,7 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Member
   void append_refused(const Error& error) override;
   void append_delayed(const Error& error) override { delayed(appends_delayed_, error); }
   void append_resumed() override { resumed(appends_delayed_); }
+  void append_has_room() override { events_.room_for_requests(); }
 
   // MembershipEvents.
   void fencing() override { steward_.reset(); }

@@ -30,6 +30,8 @@ class ClientEvents : public TicketEvents {
   // The log takes nothing now, or gives nothing; and it does again.
   virtual void log_delayed(const Error&) {}
   virtual void log_resumed() {}
+  // The way to the log was full when requests were to be sent, and is not any more.
+  virtual void room_for_requests() {}
   // The node or client has stopped for good; nothing of it runs any more.
   virtual void broken(const Error&) {}
 };
@@ -72,6 +74,7 @@ class NodeEventsTee final : public NodeEvents {
   void ticket_lost(std::uint64_t ticket) override { each(&NodeEvents::ticket_lost, ticket); }
   void log_delayed(const Error& error) override { each(&NodeEvents::log_delayed, error); }
   void log_resumed() override { each(&NodeEvents::log_resumed); }
+  void room_for_requests() override { each(&NodeEvents::room_for_requests); }
   void broken(const Error& error) override { each(&NodeEvents::broken, error); }
   void caught_up() override { each(&NodeEvents::caught_up); }
   void joined(std::uint64_t session) override { each(&NodeEvents::joined, session); }

@@ -36,6 +36,9 @@ struct Request {
   void encode(std::uint64_t ticket, bool say, Bytes& into) const;
 };
 
+// What a request is told that finds the way to the log full.
+inline Failure busy() { return fail(Errc::busy, "append", "too much is waiting to be sent; try again shortly"); }
+
 // A request that was found sound and has been encoded, so that nothing but its bytes is left to be sent.
 struct SealedRequest {
   std::uint64_t ticket;

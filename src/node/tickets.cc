@@ -20,7 +20,6 @@ void Tickets::add(std::uint64_t number, bool single, Instant asked, std::shared_
   ticket->markers_ = markers_;
   ticket->last_is_acceptance_ = single;
   open_[number] = std::move(ticket);
-  ++unanswered_;
 }
 
 void Tickets::add(std::vector<SealedRequests::Asked>& requests, Instant asked) {
@@ -58,7 +57,7 @@ void Tickets::tell(const Settlement& settlement) {
   const bool accepted = settlement.state == TicketState::accepted;
   const bool started = settlement.state == TicketState::started;
   if (accepted && open.answered_) return;  // said twice
-  if (!open.answered_) --unanswered_;
+  if (!open.answered_) ++answered_;
   open.answered_ = true;
   open.started_ = open.started_ || started;
   // Where the dispatcher has thrown its handles away, nobody can get one any more. To be asked before the ticket is
@@ -134,7 +133,7 @@ void Tickets::lose(std::vector<std::uint64_t> lost) {
   for (const std::uint64_t number : lost) {
     const std::shared_ptr<OpenTicket> ticket = std::move(*open_.find(number));
     open_.erase(number);
-    if (!ticket->answered_) --unanswered_;
+    if (!ticket->answered_) ++answered_;
     ticket->given_up(ticket, error);
     events_.ticket_lost(number);
   }
@@ -142,8 +141,10 @@ void Tickets::lose(std::vector<std::uint64_t> lost) {
 
 void Tickets::give_up_all(const Error& error) {
   const IdMap<std::shared_ptr<OpenTicket>> all = std::exchange(open_, {});
-  unanswered_ = 0;
-  all.each([&](std::uint64_t, const std::shared_ptr<OpenTicket>& open) { open->given_up(open, error); });
+  all.each([&](std::uint64_t, const std::shared_ptr<OpenTicket>& open) {
+    if (!open->answered_) ++answered_;
+    open->given_up(open, error);
+  });
 }
 
 }  // namespace tenure

@@ -78,8 +78,8 @@ class Tickets final : public TicketEffects {
   void add(std::vector<SealedRequests::Asked>& requests, Instant asked);
   bool empty() const { return open_.empty(); }
   bool has(std::uint64_t ticket) const { return open_.contains(ticket); }
-  // Those of which nothing has been heard yet.
-  std::size_t unanswered() const { return unanswered_; }
+  // How many of all that were added have been answered, or were given up.
+  std::uint64_t answered() const { return answered_; }
   // When the eldest of these was asked.
   std::optional<Instant> eldest_unanswered() const;
 
@@ -107,7 +107,7 @@ class Tickets final : public TicketEffects {
   Appender& appender_;
   TicketEvents& events_;
   IdMap<std::shared_ptr<OpenTicket>> open_;
-  std::size_t unanswered_ = 0;
+  std::uint64_t answered_ = 0;
   std::uint64_t markers_ = 0;
   std::uint64_t marker_passed_ = 0;
   std::map<std::uint64_t, Position> markers_ahead_;  // acknowledged, and where they lie

@@ -4,6 +4,7 @@
 #include <future>
 #include <utility>
 
+#include "pool/worker_rules.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure {
@@ -119,7 +120,7 @@ Result<TicketPtr> Shards::submit(const Request& request) {
 
 // To the first shard first, so that of two processes that want an id at once one gets it, and the other nothing.
 Status Shards::add_worker(const NodeWorker& worker, Deadline deadline) {
-  if (Status sound = PoolCore::check(worker); !sound) return sound;
+  if (Status sound = check_worker(worker); !sound) return sound;
   const auto add = [&](PoolCore& core) {
     NodeWorker part = worker;
     std::erase_if(part.serves, [&](const Bytes& key) { return &of(key) != &core; });
@@ -157,7 +158,7 @@ Status Shards::serve(const std::string& worker, const std::vector<Bytes>& add, c
   for (const Bytes& key : remove) removed[shard_of(key, count())].push_back(key);
   NodeWorker asked{.id = worker, .replaces = {}, .serves = add};
   asked.serves.insert(asked.serves.end(), remove.begin(), remove.end());
-  if (Status sound = PoolCore::check(asked); !sound) return fail(sound.error().code, "serve", sound.error().context);
+  if (Status sound = check_worker(asked); !sound) return fail(sound.error().code, "serve", sound.error().context);
   for (std::uint32_t i = 0; i < count(); ++i) {
     if (i != 0 && added[i].empty() && removed[i].empty()) continue;
     const Result<PoolCore*> core = reach(i);

@@ -24,7 +24,7 @@ class EffectsNotes final : public PoolWatcher {
   void session_ended(const At&, std::uint64_t, SessionEnd) override { heard.insert("session_ended"); }
   void settled(const At&, const Settlement&) override {
     heard.insert("settled");
-    if (unanswered) unanswered_before = unanswered();
+    if (answered) answered_before = answered();
   }
   void answer_due(const At&, const Settlement&) override { heard.insert("answer_due"); }
   void worker_added(const At&, std::uint64_t, BytesView) override { heard.insert("worker_added"); }
@@ -40,8 +40,8 @@ class EffectsNotes final : public PoolWatcher {
   void applied(const Machine& machine) override { read_at = machine.position(); }
 
   std::set<std::string> heard;
-  std::function<std::size_t()> unanswered;
-  std::size_t unanswered_before = 0;
+  std::function<std::uint64_t()> answered;
+  std::uint64_t answered_before = 1;
   Position read_at = 0;
 };
 
@@ -138,7 +138,7 @@ TEST_F(ListeningTest, HearsEverything) {
 
 // The ticket has not been told when its listener hears of it.
 TEST_F(ListeningTest, HearsBeforeTheNodeActs) {
-  first_.unanswered = [this] { return node_->unanswered(); };
+  first_.answered = [this] { return node_->answered(); };
   const Result<std::uint64_t> ticket = node_->ask({.job = JobKind::task, .key = "k"});
   ASSERT_TRUE(ticket);
   v1::Record record;
@@ -146,8 +146,8 @@ TEST_F(ListeningTest, HearsBeforeTheNodeActs) {
   record.mutable_dispatch()->set_key("k");
   record.mutable_dispatch()->set_kind(v1::TASK);
   apply(record);
-  EXPECT_EQ(first_.unanswered_before, 1U);
-  EXPECT_EQ(node_->unanswered(), 0U);
+  EXPECT_EQ(first_.answered_before, 0U);
+  EXPECT_EQ(node_->answered(), 1U);
 }
 
 }  // namespace

@@ -47,33 +47,36 @@ Result<std::uint64_t> Client::ask(const Request& request) {
 }
 
 Status Client::send(const SealedRequest& request, std::shared_ptr<OpenTicket> ticket) {
-  if (Status room = appender_.has_room(); !room) return room;
-  tickets_.add(request.ticket, request.single, loop_.now(), std::move(ticket));
-  appender_.offer_request(request.record, {nullptr, [this, number = request.ticket](Position at) {
-                                             if (replica_) return;
-                                             // All may have been said before this copy.
-                                             if (!cursor_ && appender_.resent()) return fold();
-                                             if (!cursor_) follow({at, 0});
-                                             if (*cursor_ == Cursor{at, 0}) tickets_.meet(number);
-                                           }});
-  if (fold_wanted_) fold();
-  if (!impatience_.armed()) watch_patience();
+  if (!appender_.has_room()) return busy();
+  take_in(request, std::move(ticket));
   return {};
 }
 
 Status Client::send(SealedRequests& requests) {
-  std::size_t sent = 0;
+  if (!appender_.has_room()) return busy();
   std::size_t bytes = 0;
-  Status room;
   for (SealedRequests::Asked& asked : requests.asked) {
-    room = send({asked.number, asked.single, BytesView(requests.records).substr(bytes, asked.bytes)}, asked.ticket);
-    if (!room) break;
-    ++sent;
+    const BytesView record = BytesView(requests.records).substr(bytes, asked.bytes);
+    take_in({.ticket = asked.number, .single = asked.single, .record = record}, std::move(asked.ticket));
     bytes += asked.bytes;
   }
-  requests.records.erase(0, bytes);
-  requests.asked.erase(requests.asked.begin(), requests.asked.begin() + static_cast<std::ptrdiff_t>(sent));
-  return room;
+  return {};
+}
+
+void Client::take_in(const SealedRequest& request, std::shared_ptr<OpenTicket> ticket) {
+  tickets_.add(request.ticket, request.single, loop_.now(), std::move(ticket));
+  const auto appended = [this, number = request.ticket](Position at) { request_appended(number, at); };
+  appender_.offer_request(request.record, {.sent = nullptr, .appended = appended});
+  if (fold_wanted_) fold();
+  if (!impatience_.armed()) watch_patience();
+}
+
+void Client::request_appended(std::uint64_t ticket, Position at) {
+  if (replica_) return;
+  // All may have been said before this copy.
+  if (!cursor_ && appender_.resent()) return fold();
+  if (!cursor_) follow({at, 0});
+  if (*cursor_ == Cursor{at, 0}) tickets_.meet(ticket);
 }
 
 std::uint64_t Client::inquire(v1::Ask ask, std::function<void(v1::Told)> told) {

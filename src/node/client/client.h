@@ -51,19 +51,23 @@ class Client final : private ReplicaEvents, private AppenderEvents {
   Result<std::uint64_t> ask(const Request& request);
   // The same for a request that comes sealed and asks for its outcome to be said: `ticket` is told, too.
   Status send(const SealedRequest& request, std::shared_ptr<OpenTicket> ticket);
-  // The same for several, of which those that are not taken stay.
+  // The same for several: all of them are taken, or none.
   Status send(SealedRequests& requests);
   // Asks the members. `told` is called once, or never: where nobody answers, or what they say is not followed.
   std::uint64_t inquire(v1::Ask ask, std::function<void(v1::Told)> told);
   // Nobody waits for the answer any longer.
   void forget(std::uint64_t question) { questions_.erase(question); }
-  // Tickets of which nothing has been heard yet.
-  std::size_t unanswered() const { return tickets_.unanswered(); }
+  // False: what is sent now is refused as busy, and ClientEvents::room_for_requests() says when there is room.
+  bool has_room() { return appender_.has_room(); }
+  // How many of all tickets have been answered, or were given up.
+  std::uint64_t answered() const { return tickets_.answered(); }
   // Nobody will wait any longer.
   void give_up_tickets(const Error& error) { tickets_.give_up_all(error); }
   bool folding() const { return replica_ != nullptr; }
 
  private:
+  void take_in(const SealedRequest& request, std::shared_ptr<OpenTicket> ticket);
+  void request_appended(std::uint64_t ticket, Position at);
   void follow(const Cursor& from);
   void read();
   void take(const Result<std::vector<Entry>>& entries);
@@ -83,6 +87,7 @@ class Client final : private ReplicaEvents, private AppenderEvents {
   void append_refused(const Error& error) override { events_.broken(error); }
   void append_delayed(const Error& error) override { events_.log_delayed(error); }
   void append_resumed() override { events_.log_resumed(); }
+  void append_has_room() override { events_.room_for_requests(); }
 
   Log& log_;
   Loop& loop_;

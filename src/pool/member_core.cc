@@ -1,0 +1,191 @@
+#include "pool/member_core.h"
+
+#include <utility>
+
+#include "base/assert.h"
+#include "node/keys/listing.h"
+#include "pool/worker_rules.h"
+#include "tenure/v1/record.pb.h"
+
+namespace tenure {
+
+MemberCore::MemberCore(Parts parts, std::unique_ptr<KnownDeath> deaths, Host* host)
+    : PoolCore(std::move(parts)),
+      shutdown_seen_(std::exchange(options_.shutdown_seen, nullptr)),
+      own_deaths_(std::move(deaths)),
+      heart_loop_("tenure-heart") {
+  life_->core = this;
+  sender_.set_way(way_to_node());
+  loop_.run([&] {
+    const NodeWorld world{.log = *log_,
+                          .loop = loop_,
+                          .heart_loop = heart_loop_,
+                          .clock = clock_,
+                          .entropy = entropy_,
+                          .host = host,
+                          .known_death = options_.known_death == nullptr ? own_deaths_.get() : options_.known_death};
+    node_ = std::make_unique<Node>(world, options_.node, events_);
+    for (PoolWatcher* watcher : listeners_.pool) node_->listen(*watcher);
+    node_->start();
+  });
+}
+
+MemberCore::~MemberCore() {
+  {
+    std::lock_guard lock(life_->mutex);
+    life_->core = nullptr;
+  }
+  stop([this] { node_.reset(); });
+  heart_loop_.run([] {});
+}
+
+RequestSender::Way MemberCore::way_to_node() {
+  return {
+      .has_room = [this] { return !node_ || node_->has_room(); },
+      .send = [this](SealedRequests& requests) -> Status {
+        Status sent = node_ ? node_->send(requests) : fail(Errc::closed, "append", "the pool was closed");
+        if (!sent && saw_shutdown_) return fail(Errc::shutting_down, "append", "the pool was shut down");
+        return sent;
+      },
+  };
+}
+
+void MemberCore::on_loop(std::function<void(Node&)> what) {
+  loop_.post([this, what = std::move(what)] {
+    if (node_) what(*node_);
+  });
+}
+
+void MemberCore::host_lost() {
+  on_loop([](Node& node) { node.host_lost(); });
+}
+
+void MemberCore::order_shutdown() {
+  on_loop([](Node& node) { node.shut_down(); });
+}
+
+void MemberCore::leave_at_shutdown() {
+  on_loop([](Node& node) { node.leave_at_shutdown(); });
+}
+
+HoldReports& MemberCore::reports() {
+  ASSERT(node_ != nullptr);
+  return node_->reports();
+}
+
+Status MemberCore::still_running(const char* operation) const {
+  const std::optional<Error> why = failure();
+  return why ? Status(ended_because(*why, operation)) : Status();
+}
+
+Status MemberCore::check_own(const std::string& worker, const char* operation) const {
+  if (Status running = still_running(operation); !running) return running;
+  if (has_worker(worker)) return {};
+  return fail(Errc::invalid, operation, "no worker '" + worker + "' here");
+}
+
+Status MemberCore::add_worker(NodeWorker worker, Deadline deadline) {
+  if (Status sound = check_worker(worker); !sound) return sound;
+  const std::string id = worker.id;
+  {
+    std::lock_guard lock(mutex_);
+    if (failure_) return ended_because(*failure_, "add worker");
+    if (!workers_.emplace(id, HeardWorker{}).second) {
+      return fail(Errc::key_exists, "add worker", "this process has a worker '" + id + "' already");
+    }
+  }
+  on_loop([worker = std::move(worker)](Node& node) { node.add_worker(worker); });
+  const bool in_time = wait(deadline, [&] { return failure_ || workers_.at(id).added; });
+  std::lock_guard lock(mutex_);
+  if (failure_) return ended_because(*failure_, "add worker");
+  if (in_time) return {};
+  const std::optional<Errc> refused = workers_.at(id).refused;
+  workers_.erase(id);
+  on_loop([id](Node& node) { node.remove_worker(id); });
+  if (refused) return fail(*refused, "add worker", "another living worker has the id '" + id + "'");
+  if (delay_) return ended_because(*delay_, "add worker");
+  return fail(Errc::timed_out, "add worker", "the pool has not taken '" + id + "' in time");
+}
+
+bool MemberCore::has_worker(const std::string& id) const {
+  std::lock_guard lock(mutex_);
+  return workers_.contains(id);
+}
+
+Status MemberCore::remove_worker(const std::string& id, Deadline deadline) {
+  if (Status own = check_own(id, "remove worker"); !own) return own;
+  on_loop([id](Node& node) { node.remove_worker(id); });
+  if (wait(deadline, [&] { return failure_ || !workers_.contains(id); })) return {};
+  return fail(Errc::timed_out, "remove worker", "'" + id + "' still holds keys; it leaves once it has none");
+}
+
+Status MemberCore::serve(const std::string& worker, std::vector<Bytes> add, std::vector<Bytes> remove) {
+  if (Status sound = check_served(add, remove); !sound) return sound;
+  if (Status own = check_own(worker, "serve"); !own) return own;
+  on_loop([worker, add = std::move(add), remove = std::move(remove)](Node& node) { node.serve(worker, add, remove); });
+  return {};
+}
+
+Status MemberCore::drain(const std::string& worker) {
+  if (Status sound = check_drained(worker); !sound) return sound;
+  if (Status running = still_running("drain"); !running) return running;
+  on_loop([worker](Node& node) { node.drain(worker); });
+  return {};
+}
+
+std::vector<std::string> MemberCore::workers() const {
+  std::lock_guard lock(mutex_);
+  std::vector<std::string> ids;
+  for (const auto& [id, worker] : workers_) {
+    if (worker.added) ids.push_back(id);
+  }
+  return ids;
+}
+
+Status MemberCore::look(const std::function<void(const Machine&)>& what, Deadline deadline) {
+  if (!wait(deadline, [this] { return caught_up_ || failure_; })) {
+    return fail(Errc::timed_out, "look", "the log has not been read to its end yet");
+  }
+  if (Status running = still_running("look"); !running) return running;
+  loop_.run([&] { what(node_->machine()); });
+  return {};
+}
+
+Result<v1::Told> MemberCore::inquire(const v1::Ask& ask, Deadline deadline) {
+  v1::Told told;
+  const auto look_up = [&](const Machine& machine) { told = tell(machine, node_->observer(), ask); };
+  if (Status looked = look(look_up, deadline); !looked) return Failure(looked.error());
+  return told;
+}
+
+Status MemberCore::close(Deadline deadline) {
+  if (over()) return {};
+  // A node without workers would be gone before what was submitted is in the log.
+  wait_answered(deadline);
+  on_loop([](Node& node) { node.close(); });
+  if (wait(deadline, [this] { return failure_.has_value(); })) return {};
+  return fail(Errc::timed_out, "close", "some jobs have not stopped yet");
+}
+
+Status MemberCore::expect_end() {
+  if (!over()) on_loop([](Node& node) { node.expect_end(); });
+  return {};
+}
+
+Status MemberCore::shut_down(Deadline deadline) {
+  if (const std::optional<Error> why = failure()) return shut_down_after(*why);
+  // The order to shut down must lie behind what this process has submitted.
+  wait_answered(deadline);
+  on_loop([this](Node& node) {
+    shutting_down_ = true;
+    node.shut_down();
+  });
+  if (!wait(deadline, [this] { return failure_.has_value(); })) {
+    return fail(Errc::timed_out, "shut down", "some jobs are still under way; the pool ends once they are done");
+  }
+  const Error why = *failure();
+  if (why.code == Errc::shutting_down) return {};
+  return ended_because(why, "shut down");
+}
+
+}  // namespace tenure

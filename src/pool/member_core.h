@@ -1,0 +1,81 @@
+#pragma once
+
+// A core with a node: it follows the log, and may have workers.
+
+#include <map>
+
+#include "node/node.h"
+#include "pool/pool_core.h"
+
+namespace tenure {
+
+// Thread-safe, like every PoolCore.
+class MemberCore final : public PoolCore {
+ public:
+  // Of the parts that open() has made. `deaths` is null where they are given, or cannot be known.
+  MemberCore(Parts parts, std::unique_ptr<KnownDeath> deaths, Host* host);
+  ~MemberCore() override;
+
+  Status add_worker(NodeWorker worker, Deadline deadline) override;
+  bool has_worker(const std::string& id) const override;
+  Status remove_worker(const std::string& id, Deadline deadline) override;
+  Status serve(const std::string& worker, std::vector<Bytes> add, std::vector<Bytes> remove) override;
+  Status drain(const std::string& worker) override;
+  std::vector<std::string> workers() const override;
+  Status look(const std::function<void(const Machine&)>& what, Deadline deadline) override;
+  Result<v1::Told> inquire(const v1::Ask& ask, Deadline deadline) override;
+  Status close(Deadline deadline) override;
+  Status shut_down(Deadline deadline) override;
+  Status expect_end() override;
+  void order_shutdown() override;
+  void leave_at_shutdown() override;
+  void host_lost() override;
+  HoldReports& reports() override;
+
+ private:
+  struct HeardWorker {
+    bool added = false;
+    std::optional<Errc> refused;  // why, the last time
+  };
+  // How a task on another thread finds the core again, or learns that it is gone.
+  struct Life {
+    std::mutex mutex;
+    MemberCore* core;  // guarded by mutex; null once it is gone
+  };
+
+  Status still_running(const char* operation) const;
+  Status check_own(const std::string& worker, const char* operation) const;
+  void on_loop(std::function<void(Node&)> what);
+  RequestSender::Way way_to_node();
+
+  std::optional<std::uint64_t> answered() const override;
+  void give_up_tickets(const Error& error) override;
+
+  // NodeEvents.
+  void caught_up() override;
+  void worker_added(BytesView worker) override;
+  void worker_refused(BytesView worker, Errc why) override;
+  void worker_removed(BytesView worker) override;
+  void applied(const Machine& machine) override;
+  void closed() override;
+  void pool_gone() override;
+  bool finds_out_the_end() override;
+
+  const std::shared_ptr<Life> life_ = std::make_shared<Life>();
+  const std::function<void()> shutdown_seen_;  // may be null
+  const std::unique_ptr<KnownDeath> own_deaths_;
+
+  // Guarded by mutex_: what has been heard from the node.
+  bool caught_up_ = false;
+  std::map<std::string, HeardWorker> workers_;
+
+  // Owned by the loop.
+  bool shutting_down_ = false;  // this process asked for it
+  bool has_members_ = false;    // as of the last entry
+  bool saw_shutdown_ = false;   // the pool was ending as of the last entry, or has ended since
+
+  ThreadLoop heart_loop_;
+  std::unique_ptr<Node> node_;  // owned by the loop
+};
+
+}  // namespace tenure

@@ -1,0 +1,88 @@
+// What a core hears from its node, on the loop.
+
+#include <utility>
+
+#include "log/open.h"
+#include "pool/member_core.h"
+
+namespace tenure {
+
+std::optional<std::uint64_t> MemberCore::answered() const {
+  return node_ ? std::optional(node_->answered()) : std::nullopt;
+}
+
+void MemberCore::give_up_tickets(const Error& error) {
+  if (node_) node_->give_up_tickets(error);
+}
+
+// The first time, or again after history was lost: the last member removes the log, and one who merely looks on may
+// find it gone before having read how it ended.
+void MemberCore::caught_up() {
+  const Machine& machine = node_->machine();
+  const bool empty = machine.sessions().all.empty() && machine.keys() == 0;
+  const bool ended = saw_shutdown_ ? !machine.shutting_down() : shutting_down_ && empty;
+  bool looks_on = false;
+  hear([&] {
+    caught_up_ = true;
+    looks_on = workers_.empty();
+  });
+  if (ended && looks_on) end({Errc::shutting_down, "wait", "the pool was shut down"});
+}
+
+void MemberCore::worker_added(BytesView worker) {
+  hear([&] {
+    const auto found = workers_.find(std::string(worker));
+    if (found != workers_.end()) found->second.added = true;
+  });
+}
+
+void MemberCore::worker_refused(BytesView worker, Errc why) {
+  hear([&] {
+    const auto found = workers_.find(std::string(worker));
+    if (found != workers_.end()) found->second.refused = why;
+  });
+}
+
+void MemberCore::worker_removed(BytesView worker) {
+  hear([&] { workers_.erase(std::string(worker)); });
+}
+
+void MemberCore::applied(const Machine& machine) {
+  has_members_ = !machine.sessions().all.empty();
+  // A state that is empty again is what the last member leaves behind.
+  const bool seen =
+      std::exchange(saw_shutdown_, machine.shutting_down() || (saw_shutdown_ && !has_members_ && machine.keys() == 0));
+  if (saw_shutdown_ && !seen && shutdown_seen_) shutdown_seen_();
+}
+
+void MemberCore::closed() {
+  // The state itself may be gone by now, if another was the last to leave.
+  if (saw_shutdown_ || node_->machine().shutting_down()) {
+    end({Errc::shutting_down, "wait", "the pool was shut down"});
+  } else {
+    end({Errc::closed, "wait", "the pool was closed"});
+  }
+}
+
+// The last member to leave removes the data. Where there was no member, the process that asked for the end does.
+void MemberCore::pool_gone() {
+  end({Errc::shutting_down, "wait", "the pool was shut down"});
+  if (shutting_down_ && !has_members_) node_->remove_log([] {});
+  on_loop([](Node& node) { node.close(); });  // it would find its log gone, and make another
+}
+
+// On the callbacks' thread, since to open a log takes its time. A log that is opened for reading is not made anew.
+bool MemberCore::finds_out_the_end() {
+  const Shard shard{options_.shard.index, options_.shard.index == 0 ? 0 : shards()};
+  LogOptions wanted{.pool = options_.pool, .read_only = true, .shard = shard};
+  callbacks_->post([life = life_, url = options_.url, wanted = std::move(wanted)] {
+    const auto log = open_log(url, wanted);
+    const bool gone = !log && log.error().code == Errc::refused;
+    std::lock_guard lock(life->mutex);
+    if (life->core == nullptr) return;
+    life->core->on_loop([core = life->core, gone](Node& node) { gone ? core->events_.pool_gone() : node.reload(); });
+  });
+  return true;
+}
+
+}  // namespace tenure
