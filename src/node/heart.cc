@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/mutant.h"
-#include "machine/rules.h"
 #include "node/batch_head.h"
 
 namespace tenure {
@@ -26,8 +25,9 @@ Heart::Heart(Log& log, Loop& loop, const Clock& clock, Entropy& entropy, LeaseHo
       beat_timer_(loop),
       watchdog_(loop) {}
 
-void Heart::begin(std::uint64_t session, Nanos lease, Instant sent) {
+void Heart::begin(std::uint64_t session, Nanos lease, Instant sent, std::uint32_t speaks) {
   session_ = session;
+  speaks_ = speaks;
   sender_ = entropy_.id();
   sequence_ = 0;
   times_ = LeaseTimes::of(lease);
@@ -57,7 +57,7 @@ void Heart::beat() {
   v1::Beat& record = *batch.add_records()->mutable_beat();
   record.set_session(session_);
   record.set_number(++number_);
-  record.set_speaks(kMachineVersion);
+  record.set_speaks(speaks_);
   record.set_digest_position(std::exchange(digest_position_, 0));
   record.set_digest(digest_);
   record.set_read(read_.load(std::memory_order_relaxed));

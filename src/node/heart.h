@@ -20,6 +20,7 @@
 #include "base/entropy.h"
 #include "base/loop.h"
 #include "log/log.h"
+#include "machine/rules.h"
 #include "node/lease_holder.h"
 #include "node/token.h"
 
@@ -49,7 +50,7 @@ class Heart {
   Heart(Log& log, Loop& loop, const Clock& clock, Entropy& entropy, LeaseHolder* holder, HeartEvents& events);
 
   // The session's join was first sent at `sent`: it counts as the first beat once it is confirmed.
-  void begin(std::uint64_t session, Nanos lease, Instant sent);
+  void begin(std::uint64_t session, Nanos lease, Instant sent, std::uint32_t speaks = kMachineVersion);
   // This beat of the session has come back through the log. The join is number zero.
   void confirmed(std::uint64_t session, std::uint64_t number);
   // A deliberate bug, for the simulator.
@@ -83,6 +84,7 @@ class Heart {
   HeartEvents& events_;
 
   std::uint64_t session_ = 0;
+  std::uint32_t speaks_ = 0;  // the newest machine version that the node applies
   std::uint64_t sender_ = 0;
   std::uint64_t sequence_ = 0;
   LeaseTimes times_;

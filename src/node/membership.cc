@@ -72,7 +72,7 @@ void Membership::join() {
   join.set_host(options_.host);
   join.set_pid(options_.pid);
   join.set_lease_ms(static_cast<std::uint32_t>(to_ms(options_.lease)));
-  join.set_speaks(kMachineVersion);
+  join.set_speaks(machine().speaks());
   join.set_epoch_floor(epoch_seen_);
   encode_config(options_.config, *join.mutable_configure());
   appender_.offer(record, {.sent = [this, session = session_](Instant sent) { join_sent(session, sent); },
@@ -80,7 +80,9 @@ void Membership::join() {
 }
 
 void Membership::join_sent(std::uint64_t session, Instant sent) {
-  heart_.post([session, lease = options_.lease, sent](Heart& heart) { heart.begin(session, lease, sent); });
+  heart_.post([session, lease = options_.lease, speaks = machine().speaks(), sent](Heart& heart) {
+    heart.begin(session, lease, sent, speaks);
+  });
 }
 
 // Some entry has to follow, so that a join that was lost or refused is noticed.

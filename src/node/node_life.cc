@@ -84,7 +84,7 @@ void Node::not_taken() {
     return start_over();
   }
   break_down({Errc::refused, "join",
-              machine().version() > kMachineVersion
+              machine().version() > machine().speaks()
                   ? "the pool speaks machine version " + std::to_string(machine().version()) + ": use a newer program"
                   : "the pool did not take this node (lease out of range, or too many members)"});
 }

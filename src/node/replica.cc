@@ -24,7 +24,7 @@ Replica::Replica(Log& log, Loop& loop, Entropy& entropy, ReplicaOptions options,
       options_(options),
       effects_(effects),
       events_(events),
-      machine_(std::make_unique<Machine>()),
+      machine_(std::make_unique<Machine>(options.speaks)),
       backoff_(kRetryBase, kRetryCap, entropy),
       retry_(loop),
       rule_(options.snapshot_bytes_min),
@@ -74,7 +74,7 @@ void Replica::loaded(Result<Snapshot> snapshot) {
     if (snapshot.error().code == Errc::unavailable) return retry(snapshot.error(), &Replica::load);
     return events_.broken(snapshot.error());
   }
-  auto machine = std::make_unique<Machine>();
+  auto machine = std::make_unique<Machine>(options_.speaks);
   if (!snapshot->chunks.empty()) {
     if (Status restored = machine->restore(snapshot->chunks); !restored) return events_.broken(restored.error());
   }
@@ -178,11 +178,11 @@ bool Replica::apply(const Entry& entry, const v1::Batch* batch) {
   weighed_.push_back({entry.position, entry.data.size()});
   bytes_since_ += entry.data.size();
   bytes_applied_ += entry.data.size();
-  if (machine_->version() > kMachineVersion) {
+  if (machine_->version() > machine_->speaks()) {
     outdate();
     events_.broken({Errc::version, "follow log",
                     "the pool has switched to machine version " + std::to_string(machine_->version()) +
-                        ", this program speaks " + std::to_string(kMachineVersion) + ": use a newer one"});
+                        ", this program speaks " + std::to_string(machine_->speaks()) + ": use a newer one"});
     return false;
   }
   if (std::exchange(trim_due_, false) && rank_ == 0) trim();

@@ -45,6 +45,7 @@ class ReplicaEvents {
 struct ReplicaOptions {
   bool snapshots = true;                        // whether this replica may write any
   std::uint64_t snapshot_bytes_min = 4U << 20;  // less of a log than this is not worth a snapshot
+  std::uint32_t speaks = kMachineVersion;       // the newest machine version; the simulator has older programs, too
 };
 
 // Belongs to the node's loop.

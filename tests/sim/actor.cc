@@ -89,6 +89,7 @@ void Actor::closed() {
 }
 
 void Actor::broken(const Error& error) {
+  if (is_too_old(error, options_.node.replica.speaks, stage_.onlooker)) return on_too_old();
   stage_.recorder.add(process(), NodeBroke{process().number(), error.message()});
   if (on_broken) on_broken();
 }

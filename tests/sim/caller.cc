@@ -28,4 +28,9 @@ void Caller::write_settled(Recorder& recorder, const Settlement& settlement) con
   recorder.add(process_, Answered{process_.number(), settlement.ticket, step_of(settlement.state), settlement.code});
 }
 
+// A member that joins is refused, by those who have switched already; all others read of the switch.
+bool Caller::is_too_old(const Error& error, std::uint32_t speaks, const Onlooker& onlooker) {
+  return (error.code == Errc::version || error.code == Errc::refused) && onlooker.newest_version() > speaks;
+}
+
 }  // namespace tenure::sim

@@ -10,12 +10,15 @@
 #include "sim/history.h"
 #include "sim/process.h"
 #include "sim/recorder.h"
+#include "tenure/error.hpp"
 
 namespace tenure {
 struct Settlement;
 }
 
 namespace tenure::sim {
+
+class Onlooker;
 
 struct Request {
   Ask ask;
@@ -44,9 +47,13 @@ class Caller {
 
   std::function<void()> on_closed;
   std::function<void()> on_broken;
+  // The pool has switched to a machine version that its program does not apply.
+  std::function<void()> on_too_old;
 
  protected:
   void write_settled(Recorder& recorder, const Settlement& settlement) const;
+  // `error` is what a program is told that applies machine versions up to `speaks` where the pool needs a newer one.
+  static bool is_too_old(const Error& error, std::uint32_t speaks, const Onlooker& onlooker);
 
  private:
   Process& process_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "machine/rules.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure::sim {
@@ -27,7 +28,7 @@ Step step_of(TicketState state) {
 }
 
 Onlooker::Onlooker(LogServer& server, Recorder& recorder)
-    : server_(server), recorder_(recorder), machine_(std::make_unique<Machine>()) {
+    : server_(server), recorder_(recorder), machine_(std::make_unique<Machine>(kRehearsedVersion)) {
   server_.observe([this](const LogServer::Stored& stored,
                          LogServer::LogNumber log) { server_.is_ghost(log) ? take_ghost(stored, log) : take(stored); },
                   [this](Position kept) { rebuild(kept); }, [this] { replaced(); });
@@ -41,18 +42,20 @@ void Onlooker::take_ghost(const LogServer::Stored& stored, LogServer::LogNumber 
   ghost_ = silent_ = true;
   machine.apply({stored.entry.position, stored.entry.time_ms, stored.entry.data}, *this);
   ghost_ = silent_ = false;
+  newest_version_ = std::max(newest_version_, machine.version());
   known_[stored.entry.position].push_back({stored.order, machine.digest()});
 }
 
 void Onlooker::replaced() {
   recorder_.add(LogLost{.kept = 0, .replaced = true});
-  ghosts_[server_.current() - 1] = std::exchange(machine_, std::make_unique<Machine>());
+  ghosts_[server_.current() - 1] = std::exchange(machine_, std::make_unique<Machine>(kRehearsedVersion));
   graves_.clear();
 }
 
 void Onlooker::take(const LogServer::Stored& stored) {
   if (!silent_) write_blobs(stored);
   machine_->apply({stored.entry.position, stored.entry.time_ms, stored.entry.data}, *this);
+  newest_version_ = std::max(newest_version_, machine_->version());
   if (silent_) return;
   known_[stored.entry.position].push_back({stored.order, machine_->digest()});
   if (stored.order % kSampleEvery == 0) recorder_.add(Digest{kOnlooker, stored.order, machine_->digest()});
@@ -74,7 +77,7 @@ void Onlooker::write_blobs(const LogServer::Stored& stored) {
 
 void Onlooker::rebuild(Position kept) {
   recorder_.add(LogLost{.kept = kept});
-  machine_ = std::make_unique<Machine>();
+  machine_ = std::make_unique<Machine>(kRehearsedVersion);
   graves_.clear();
   silent_ = true;
   for (const LogServer::Stored& stored : server_.history()) take(stored);

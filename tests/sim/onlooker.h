@@ -28,6 +28,8 @@ class Onlooker final : private Effects {
   const Machine& machine() const { return *machine_; }
   // A process has applied the entry, read from the log at this position with these bytes, and has this digest.
   void applied(ProcessNumber process, Position position, std::uint64_t digest);
+  // The newest machine version that any log of the run has switched to.
+  std::uint32_t newest_version() const { return newest_version_; }
   // The ticket of a buried job, by its number in the machine.
   std::uint64_t buried_ticket(std::uint64_t dead_id) const { return graves_.at(dead_id); }
 
@@ -56,6 +58,7 @@ class Onlooker final : private Effects {
   bool silent_ = false;                                              // applying again what was written down before
   bool ghost_ = false;                                               // applying an entry of a ghost
   std::uint64_t failed_last_ = 0;
+  std::uint32_t newest_version_ = 0;
   std::map<std::uint64_t, std::uint64_t> graves_;
   struct Known {
     std::uint64_t order;

@@ -123,4 +123,23 @@ void PoolRun::throw_junk() {
   wires_.poke();
 }
 
+void PoolRun::plan_upgrade() {
+  if (plan_.upgrade_every == 0) return;
+  world_.after(versions_.between(0, 2 * plan_.upgrade_every), [this] {
+    if (healed_) return;
+    replace_program(*seats_[versions_.below(seats_.size())]);
+    plan_upgrade();
+  });
+}
+
+// The process ends in good order or is killed, and the one that follows runs the other program.
+void PoolRun::replace_program(Seat& seat) {
+  seat.speaks = versions_.chance(0.85) ? kRehearsedVersion : kMachineVersion;
+  if (seat.process == nullptr) return;
+  ++outcome_.upgrades;
+  if (seat.leaving || versions_.chance(0.3)) return seat.process->crash();
+  seat.leaving = true;
+  seat.caller->leave();
+}
+
 }  // namespace tenure::sim

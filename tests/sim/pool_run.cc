@@ -27,6 +27,7 @@ PoolRun::PoolRun(const Plan& plan)
       onlooker_(server_, recorder_),
       work_(plan.work),
       dice_(world_.fork("run")),
+      versions_(world_.fork("versions")),
       stage_{world_, wires_, onlooker_, recorder_, store_, work_} {
   wires_.options().beats_prove = !MUTANT(beats_unproven);
   for (std::uint32_t i = 0; i < plan.nodes; ++i)
@@ -57,7 +58,7 @@ void PoolRun::add_seat(std::string name, Seat::Kind kind) {
 }
 
 std::shared_ptr<Caller> PoolRun::make_caller(Seat& seat) {
-  if (seat.kind == Seat::Kind::visitor) return std::make_shared<Visitor>(stage_, *seat.process, seat.link);
+  if (seat.kind == Seat::Kind::visitor) return std::make_shared<Visitor>(stage_, *seat.process, seat.link, seat.speaks);
   Actor::Options options;
   options.node.name = seat.name;
   options.node.host = seat.name;
@@ -70,6 +71,7 @@ std::shared_ptr<Caller> PoolRun::make_caller(Seat& seat) {
   options.node.config.backoff_base_ms = 100;
   options.node.config.backoff_cap_ms = 1000;
   options.node.replica.snapshot_bytes_min = plan_.snapshot_bytes_min;
+  options.node.replica.speaks = seat.speaks;
   options.node.look_every = plan_.look_every;
   for (std::uint32_t i = 0; seat.kind == Seat::Kind::worker && i < plan_.workers_per_node; ++i) {
     options.workers.push_back({.id = seat.name + "." + std::to_string(i), .replaces = {}, .serves = {}});
@@ -95,6 +97,11 @@ void PoolRun::start(Seat& seat) {
     seat.process->crash();
   };
   seat.caller->on_broken = [&seat] { seat.process->crash(); };
+  // The operator reads why, and installs the newer program.
+  seat.caller->on_too_old = [&seat] {
+    seat.speaks = kRehearsedVersion;
+    seat.process->crash();
+  };
   seat.caller->start();
 }
 
@@ -114,6 +121,7 @@ Outcome PoolRun::run() {
   for (const auto& seat : seats_) started_again(*seat, dice_.between(0, kSecond));
   for (std::uint32_t i = 0; i < plan_.clients; ++i) plan_request(i);
   for (std::size_t kind = 0; kind < kFaults; ++kind) plan_fault(static_cast<Fault>(kind));
+  plan_upgrade();
   const auto never = [] { return false; };
   run_until(plan_.busy, never);
 
@@ -138,6 +146,7 @@ Outcome PoolRun::run() {
   outcome_.events = world_.events();
   outcome_.grants = onlooker_.machine().stats().grants;
   outcome_.wire_faults = wires_.faults();
+  outcome_.switched = onlooker_.newest_version() > kMachineVersion ? 1 : 0;
   return outcome_;
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "machine/rules.h"
 #include "sim/caller.h"
 #include "sim/checker.h"
 #include "sim/sim_clock.h"
@@ -27,7 +28,9 @@ struct Outcome {
   std::uint64_t tickets = 0;
   std::array<std::uint64_t, kFaults> faults{};
   std::uint64_t wire_faults = 0;
-  Time recovered_in = 0;  // from when all healed to when every resident job ran
+  std::uint64_t upgrades = 0;
+  std::uint64_t switched = 0;  // whether the pool has switched to the newer version
+  Time recovered_in = 0;       // from when all healed to when every resident job ran
   Time recovery_allowed = 1;
 };
 
@@ -50,6 +53,7 @@ class PoolRun {
     Process* process = nullptr;
     Caller* caller = nullptr;  // owned by the process
     bool leaving = false;
+    std::uint32_t speaks = kMachineVersion;  // the machine version of the program that is installed there
     std::uint32_t lives = 0;
   };
 
@@ -74,6 +78,8 @@ class PoolRun {
   void cut(Seat& seat, bool to_server, bool to_host, Time span);
   void fail_over();
   void throw_junk();
+  void plan_upgrade();
+  void replace_program(Seat& seat);
   Time short_or_past_lease();
 
   // pool_work.cc
@@ -91,6 +97,7 @@ class PoolRun {
   Store store_;
   Work work_;  // the plan's until all heals, then a calm one
   Dice dice_;
+  Dice versions_;
   Stage stage_;
   std::vector<std::unique_ptr<Seat>> seats_;  // workers first, then clients
   bool healed_ = false;

@@ -4,14 +4,15 @@
 
 namespace tenure::sim {
 
-Visitor::Visitor(const Stage& stage, Process& process, Link& link)
+Visitor::Visitor(const Stage& stage, Process& process, Link& link, std::uint32_t speaks)
     : Caller(process),
       stage_(stage),
+      speaks_(speaks),
       loop_(process.add_loop("client")),
       entropy_(stage.world.fork(process.name() + "/entropy")),
       log_(stage.wires.connect(process, link)) {
   ClientEvents& events = *this;
-  client_ = std::make_unique<Client>(*log_, loop_, process.clock(), entropy_, events);
+  client_ = std::make_unique<Client>(*log_, loop_, process.clock(), entropy_, events, std::chrono::seconds(1), speaks);
 }
 
 Visitor::~Visitor() {
@@ -33,6 +34,7 @@ void Visitor::ticket_lost(std::uint64_t ticket) {
 }
 
 void Visitor::broken(const Error& error) {
+  if (is_too_old(error, speaks_, stage_.onlooker)) return on_too_old();
   stage_.recorder.add(process(), NodeBroke{process().number(), error.message()});
   if (on_broken) on_broken();
 }

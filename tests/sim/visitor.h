@@ -12,7 +12,8 @@ namespace tenure::sim {
 
 class Visitor final : public Caller, private ClientEvents {
  public:
-  Visitor(const Stage& stage, Process& process, Link& link);
+  // `speaks`: the machine version of its program.
+  Visitor(const Stage& stage, Process& process, Link& link, std::uint32_t speaks);
   ~Visitor() override;
 
   void start() override {}
@@ -24,6 +25,7 @@ class Visitor final : public Caller, private ClientEvents {
   void broken(const Error& error) override;
 
   Stage stage_;
+  std::uint32_t speaks_;
   SimLoop& loop_;
   Dice entropy_;
   std::unique_ptr<Log> log_;

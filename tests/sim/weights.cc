@@ -83,7 +83,8 @@ bool Plan::calm() const {
   const bool wires_calm = wires.request_lost + wires.answer_lost + wires.held + wires.duplicated + wires.split_reads +
                               wires.snapshot_commit_fails + wires.snapshot_load_fails ==
                           0;
-  return wires_calm && work.poison == 0 && std::all_of(every.begin(), every.end(), [](Time span) { return span == 0; });
+  return wires_calm && work.poison == 0 && upgrade_every == 0 &&
+         std::all_of(every.begin(), every.end(), [](Time span) { return span == 0; });
 }
 
 Plan plan_for(std::uint64_t seed) {
@@ -93,6 +94,8 @@ Plan plan_for(std::uint64_t seed) {
   choose_pool(plan, dice);
   choose_wires(plan, dice);
   choose_work(plan, dice);
+  Dice versions(seed, "versions");
+  if (versions.chance(0.2)) plan.upgrade_every = versions.magnitude(kSecond, 10 * kSecond);
 
   const std::uint64_t style = dice.below(20);
   if (style == 0) return plan;  // no fault at all

@@ -75,6 +75,10 @@ struct Plan {
   ServerOptions server;
   WireOptions wires;
   Work work;
+  // A rolling upgrade: programs that speak one machine version are replaced by programs that speak the next, one by
+  // one, and now and then by the older ones again. The mean span between two replacements; zero: all speak the older
+  // one.
+  Time upgrade_every = 0;
   std::array<Time, kFaults> every{};  // the mean span between two of a kind; zero: never
 
   Time interval(Fault fault) const { return every[static_cast<std::size_t>(fault)]; }

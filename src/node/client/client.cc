@@ -22,12 +22,14 @@ TicketState ticket_state(v1::Answer::State state) {
 
 }  // namespace
 
-Client::Client(Log& log, Loop& loop, const Clock& clock, Entropy& entropy, ClientEvents& events, Nanos patience)
+Client::Client(Log& log, Loop& loop, const Clock& clock, Entropy& entropy, ClientEvents& events, Nanos patience,
+               std::uint32_t speaks)
     : log_(log),
       loop_(loop),
       entropy_(entropy),
       events_(events),
       patience_(patience),
+      speaks_(speaks),
       appender_(log, loop, clock, entropy, *this),
       tickets_(appender_, events),
       impatience_(loop),
@@ -194,6 +196,7 @@ void Client::fold() {
   cursor_.reset();
   ReplicaOptions options;
   options.snapshots = false;
+  options.speaks = speaks_;
   replica_ = std::make_unique<Replica>(log_, loop_, entropy_, options, effects_, static_cast<ReplicaEvents&>(*this));
   replica_->start();
 }

@@ -41,7 +41,7 @@ class Told;
 class Client final : private ReplicaEvents, private AppenderEvents {
  public:
   Client(Log& log, Loop& loop, const Clock& clock, Entropy& entropy, ClientEvents& events,
-         Nanos patience = std::chrono::seconds(1));
+         Nanos patience = std::chrono::seconds(1), std::uint32_t speaks = kMachineVersion);
   ~Client() override;
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
@@ -94,6 +94,7 @@ class Client final : private ReplicaEvents, private AppenderEvents {
   Entropy& entropy_;
   ClientEvents& events_;
   Nanos patience_;
+  std::uint32_t speaks_;  // the newest machine version that it applies
   Appender appender_;
   Decoder decoder_;
   Tickets tickets_;

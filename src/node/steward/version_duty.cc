@@ -2,13 +2,12 @@
 
 #include <algorithm>
 
-#include "machine/limits.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure {
 
 void VersionDuty::serve(const Machine& machine) {
-  std::uint32_t spoken = kMachineVersion;
+  std::uint32_t spoken = machine.speaks();
   for (const auto& [id, session] : machine.sessions().all) spoken = std::min(spoken, session.speaks);
   if (spoken <= machine.version() || spoken <= switching_to_) return;
   switching_to_ = spoken;
