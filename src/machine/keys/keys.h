@@ -75,7 +75,6 @@ class Keys {
   TicketView view_of(JobId job) const;
 
   KeysState& state_;
-  Context& context_;
   Slots slots_;
   Suspects suspects_;
   Queues queues_;
