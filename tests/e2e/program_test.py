@@ -622,7 +622,7 @@ class BadInput(ProgramTest):
                               restore_signals=False)  # a write beyond the limit is an error, and no signal
         self.assertEqual(done.returncode, 8, done)
         self.assertEqual(json.loads(done.stdout)["error"]["code"], "full")
-        self.assertIn("make room", done.stderr)
+        self.assertIn("free some", done.stderr)
         self.assertEqual(self.ask("dispatch", "small")["state"], "accepted")
         self.assertEqual({job["key"] for job in self.ask("jobs")["jobs"]}, {"first", "small"})
 
