@@ -161,7 +161,8 @@ void Tail::take_entries(Value entries) {
     link = next->link;
     run.push_back(std::move(next->entry));
   }
-  if (run.empty()) return finish(fail(Errc::unavailable, "redis read", settings_.shown + ": an answer that is none"));
+  if (run.empty())
+    return finish(fail(Errc::unavailable, "redis read", settings_.shown + ": the answer has no entries"));
   if (wait_replicas_ == 0) return hand_over(std::move(run), link);
   wait_for_replicas(std::make_shared<std::vector<Entry>>(std::move(run)), link);
 }
