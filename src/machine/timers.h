@@ -1,7 +1,7 @@
 #pragma once
 
-// What is to happen at a moment of log time. Ordered by (due, stamp): a total order that every node shares, and
-// that a restored node has again.
+// Events at a moment of log time, ordered by (due, stamp). This total order is the same on every node, and on a node
+// that was restored.
 
 #include <cstdint>
 #include <set>
@@ -11,16 +11,16 @@ namespace tenure {
 
 enum class TimerKind : std::uint8_t {
   start_timeout,  // a job has been starting for too long
-  retry,          // a waiting job wants a holder again
-  delay,          // a delayed task joins its key's list
+  retry,          // a waiting job can get a holder again
+  delay,          // a delayed task becomes due
   solo,           // a job on its last chance has run long enough to count as harmless
 };
 
 struct MachineTimer {
   std::int64_t due_ms;
-  std::uint64_t stamp;  // must still be that of the slot (of the job, for a delay)
+  std::uint64_t stamp;  // must equal the stamp of the slot (of the job, for a delay)
   TimerKind kind;
-  std::uint32_t id;  // a SlotId, or for a delay a JobId
+  std::uint32_t id;  // a SlotId; for a delay a JobId
 
   friend bool operator<(const MachineTimer& a, const MachineTimer& b) {
     return std::tie(a.due_ms, a.stamp) < std::tie(b.due_ms, b.stamp);

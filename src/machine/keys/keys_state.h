@@ -14,19 +14,19 @@
 
 namespace tenure {
 
-// A key that waits in a worker's queue. Void once the slot's stamp has moved on.
+// A key that waits in a worker's queue. Void if the slot's stamp has changed.
 struct QueueItem {
   SlotId slot;
   std::uint64_t stamp;
 };
 
-// The keys that are to be granted to a worker, and those that are to be taken from it.
+// The keys to be granted to a worker, and the keys to be taken from it.
 struct WorkerQueues {
   std::deque<QueueItem> residents;
   std::deque<QueueItem> tasks;
   std::deque<QueueItem> last_chances;
   std::deque<QueueItem> moves;
-  bool dirty = false;  // something changed in this record; never set between records
+  bool dirty = false;  // something changed in this record; never true between records
 };
 
 struct KeysState {
@@ -39,7 +39,7 @@ struct KeysState {
   std::deque<PastTenure> past;                                  // the last ones, oldest first
   std::uint32_t queued = 0;                                     // jobs that were never held
 
-  // Derived from the above.
+  // Derived from the fields above.
   std::vector<WorkerIx> open;      // open workers, eldest first
   std::vector<Place> open_places;  // their places
   std::uint64_t bytes = 0;         // of keys, payloads, checkpoints, messages and past tenures

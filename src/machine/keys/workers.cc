@@ -31,7 +31,7 @@ void Workers::on(const v1::AddWorker& record) {
   const WorkerIx replaced = record.replaces().empty() ? kNone : state_.workers.find(record.replaces());
   const WorkerIx ix = add(record);
   PoolWorker& worker = state_.workers[ix];
-  bool inherits = false;  // the keys of an open worker; those of a draining one go to others by now
+  bool inherits = false;  // true if it gets the keys of an open worker; those of a draining one have gone to others
   if (replaced != kNone) {
     const PoolWorker& old = state_.workers[replaced];
     inherits = old.open() && old.place.weight == worker.place.weight;
@@ -58,8 +58,8 @@ Errc Workers::judge(const v1::AddWorker& record) const {
   return Errc{};
 }
 
-// The place follows from the name, so that a worker that comes back gets its keys back. A worker that replaces another
-// gets the place which that one has or last had. It may replace its own former life.
+// The name determines the place, so a worker that comes back gets its keys back. A worker that replaces another gets
+// that one's current or last place. It may replace its own former life.
 WorkerIx Workers::add(const v1::AddWorker& record) {
   const std::uint64_t seed =
       record.replaces().empty() ? hash_bytes(record.worker()) : state_.workers.seed_of(record.replaces());
@@ -75,7 +75,7 @@ WorkerIx Workers::add(const v1::AddWorker& record) {
   return ix;
 }
 
-// No two open workers stand at one place.
+// No two open workers have the same place.
 void Workers::settle_place(WorkerIx ix) {
   PoolWorker& worker = state_.workers[ix];
   const auto taken = [&](WorkerIx other) {
@@ -121,7 +121,7 @@ void Workers::session_ended(std::uint64_t session, SessionEnd how) {
   }
 }
 
-// What it held waits for its next holder at once: in one pass, since it may have been half a million keys.
+// Its keys wait for their next holder at once. One pass, because there may be half a million.
 void Workers::remove(WorkerIx ix, TenureEnd why, std::uint32_t on_trial) {
   state_.workers[ix].draining = true;
   placement_.refresh_open();
@@ -138,7 +138,7 @@ void Workers::remove(WorkerIx ix, TenureEnd why, std::uint32_t on_trial) {
   state_.workers.remove(ix);
   const bool dirty = state_.queues[ix].dirty;
   state_.queues[ix] = {};
-  state_.queues[ix].dirty = dirty;  // Queues still has it on its list
+  state_.queues[ix].dirty = dirty;  // Queues still has it in its list
   placement_.refresh_open();
 }
 
