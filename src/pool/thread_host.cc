@@ -12,10 +12,10 @@
 namespace tenure {
 namespace {
 
-// Jobs that are handed over together, at most: of an entry that grants many, the first run while the rest is applied.
+// At most this many jobs are passed on together. So the first jobs of a large entry run while the rest is applied.
 constexpr std::size_t kPortion = 256;
 
-// A thread that is stuck in a handler may hold any lock, so this takes none.
+// A thread that is stuck in a handler may hold any lock, so this function takes none.
 [[noreturn]] void end_process(const std::string& pool, const std::string& why) {
   warn_at_once("tenure: pool '" + pool + "': " + why + "; ending the process so that no key has two holders");
   ::_exit(kLeaseLostExit);
@@ -57,7 +57,7 @@ bool ThreadHost::add_handler(const std::string& worker, std::shared_ptr<Handler>
 }
 
 void ThreadHost::remove_handler(const std::string& worker) {
-  std::shared_ptr<Handler> handler;  // destroyed outside the lock
+  std::shared_ptr<Handler> handler;  // destroyed without the lock
   std::lock_guard lock(mutex_);
   const auto found = handlers_.find(worker);
   if (found == handlers_.end()) return;
@@ -124,14 +124,14 @@ void HostPart::start(HeldJob job) {
   });
 }
 
-// All jobs of a portion come under one lock, and with one wake-up: threads that are at work come by themselves.
+// All jobs of a portion take one lock and one wake-up. Busy threads come by themselves.
 void HostPart::hand_over() {
   if (started_.empty()) return;
   std::vector<Hold> given_back;
   std::vector<LiveJobPtr> jobs;
   jobs.reserve(started_.size());
   std::shared_ptr<Handler> handler;
-  const Bytes* worker = nullptr;  // whose handler it is
+  const Bytes* worker = nullptr;  // the worker of the last handler found
   for (HeldJob& held : started_) {
     if (worker == nullptr || held.worker != *worker) handler = host_.handler_of(held.worker);
     if (!handler) {
@@ -143,7 +143,7 @@ void HostPart::hand_over() {
     worker = &jobs.back()->held.worker;
   }
   started_.clear();
-  std::vector<LiveJobPtr> spent;  // freed outside the lock
+  std::vector<LiveJobPtr> spent;  // freed without the lock
   {
     std::lock_guard lock(host_.mutex_);
     spent.swap(host_.spent_);
@@ -207,7 +207,7 @@ void HostPart::give_back_waiting(std::uint64_t session) {
   for (const LiveJobPtr& job : waiting) reports_->released(job->held.hold);
 }
 
-// What has not been handed over yet is given back when it is.
+// Jobs that were not passed on yet are given back when they are.
 void HostPart::fence(std::uint64_t session) {
   std::vector<LiveJobPtr> tripped;
   std::vector<LiveJobPtr> given_back;
@@ -243,21 +243,21 @@ void HostPart::kill(std::uint64_t session) {
   }
   const std::string why = "the lease ran out and the handler of '" + key + "' had not stopped";
   if (host_.options_.on_lease_lost == OnLeaseLost::end_process) end_process(host_.options_.pool, why);
-  host_.log(LogLevel::error, why + "; it goes on, as the options say");
+  host_.log(LogLevel::error, why + "; it continues, as the options say");
 }
 
-// Under the lock: a job that was not begun.
+// With the lock held: a job that was not begun.
 void ThreadHost::give_back(LiveJob& job) {
   job.phase = LiveJob::Phase::ended;
   live_.erase(job.held.hold.epoch);
 }
 
-// Under the lock.
+// With the lock held.
 void ThreadHost::enqueue(const LiveJobPtr& job) {
   const Step step = next_step(*job);
   if (step == Step::none) return;
   if (job->queued) {
-    // It may wait there for a message to be handled, behind others; a stop does not wait.
+    // It may already wait there for a message to be handled, behind others. A stop does not wait.
     if (step != Step::stop || std::erase(queue_, job) == 0) return;
   }
   job->queued = true;
@@ -269,7 +269,7 @@ void ThreadHost::enqueue(const LiveJobPtr& job) {
   wake();
 }
 
-// Under the lock: one more thread, if there is something to do for it, be it to look out.
+// With the lock held. Wakes one more thread, if there is work for it, or if a lookout is needed.
 void ThreadHost::wake() {
   if (queue_.empty() || !has_room() || (alone_ && lookout_ != Lookout::none)) return;
   if (idle_ == 0 && (stopping_ || executors_ >= options_.concurrency)) return;
@@ -280,7 +280,7 @@ void ThreadHost::wake() {
   threads_.emplace_back([this, slot = running_.size() - 1] { serve(slot); });
 }
 
-// Under the lock: the calling thread will run the first job, once its own loop has been left to another.
+// With the lock held. The calling thread will run the first job after it has left its own loop to another thread.
 bool ThreadHost::invite() {
   Errands* const errands = Errands::here();
   if (errands == nullptr || queue_.empty() || stopping_ || working_ + guests_ >= options_.concurrency) return false;
@@ -289,7 +289,7 @@ bool ThreadHost::invite() {
   return true;
 }
 
-// Under the lock.
+// With the lock held.
 void ThreadHost::wake_for_stop() {
   if (idle_ > 0) return wake_.notify_one();
   if (helpers_idle_ > 0) return helper_wake_.notify_one();
@@ -299,12 +299,12 @@ void ThreadHost::wake_for_stop() {
 }
 
 void ThreadHost::trip_later(const LiveJobPtr& job) {
-  if (!job->has_token()) return;  // one that is asked for later comes tripped
+  if (!job->has_token()) return;  // a token that is requested later is created tripped
   trips_.post([job] { job->trip(); });
 }
 
-// Short tasks are told done, and nothing else, since a record each would be a third of all there is. One that is found
-// running at two looks in a row is told started.
+// Short tasks only report their end, because a record for each start would be a third of all records. A task that is
+// found running in two looks in a row is reported as started.
 void HostPart::tell_long_tasks() {
   std::vector<Hold> told;
   std::vector<const LiveJob*> running;
@@ -327,9 +327,8 @@ void HostPart::tell_long_tasks() {
 
 Status ThreadHost::checkpoint(const LiveJob& job, std::string bytes) {
   if (bytes.size() > kBlobBytesMax) {
-    return fail(
-        Errc::invalid, "checkpoint",
-        "it has " + std::to_string(bytes.size()) + " bytes; at most " + std::to_string(kBlobBytesMax) + " are allowed");
+    return fail(Errc::invalid, "checkpoint",
+                "it has " + std::to_string(bytes.size()) + " bytes; the limit is " + std::to_string(kBlobBytesMax));
   }
   job.reports.checkpoint(job.held.hold, std::move(bytes));
   return {};
