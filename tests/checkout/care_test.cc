@@ -1,4 +1,4 @@
-// What time does to workers, and what is done to the pool as a whole.
+// Effects of time on workers, and operations on the whole pool.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The queue: who may join it, in which order it is served, and how one leaves it. Growth and shrinking.
+// The queue: who may join it, in which order it is served, and how a caller leaves it. Growth and shrinking.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The asynchronous checkout: its events, confirming, cancelling, and being destroyed at any moment.
+// The asynchronous checkout: its events, confirming, cancelling, and destruction at any moment.
 
 #include <gtest/gtest.h>
 

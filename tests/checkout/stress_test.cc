@@ -1,16 +1,16 @@
-// A pool under everything at once, judged by an oracle that counts.
+// A pool under many simultaneous operations, judged by an oracle that counts.
 //
-// Threads check workers out by all ways there are, hold them for no time or for some, discard them, kill them through
-// their alarms, cancel and drop requests at random moments, while another thread suspends, resumes and resizes the pool
-// and the factory fails now and then. The oracle says:
+// Threads check workers out in all ways, hold them for no time or some time, discard them, kill them through their
+// alarms, and cancel and drop requests at random moments. Another thread suspends, resumes and resizes the pool, and
+// the factory sometimes fails. The oracle checks:
 //
 //   - a worker has at most one holder, and is never destroyed while it has one;
 //   - there are never more workers alive than the highest max_workers, and none at the end;
-//   - everybody gets an answer; nobody waits when it is over;
-//   - whoever had joined the queue when another came is served before that one.
+//   - every caller gets an answer; nobody waits at the end;
+//   - callers are served in the order in which they joined the queue.
 //
-// Runs for two seconds, or for TENURE_STRESS_SECONDS. The seed is printed, and taken from TENURE_STRESS_SEED; since
-// threads race, a seed repeats the choices and not the run.
+// Runs for two seconds, or for TENURE_STRESS_SECONDS. Prints its seed, and takes it from TENURE_STRESS_SEED. Because
+// threads race, a seed repeats the choices but not the run.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What the state keeps of a key's tenures is what one who follows the log writes down.
+// The state keeps the same history of a key as a follower of the log records.
 
 #include "cli/historian.h"
 

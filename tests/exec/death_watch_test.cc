@@ -1,5 +1,5 @@
-// Who is dead is known by a lock, and nothing else is taken for it. The lock belongs to an open file: closing it is
-// as good as dying, so that one process can play several.
+// A lock tells who is dead, and nothing else counts as a death. The lock belongs to an open file: closing the file is
+// equivalent to dying, so one process can play several.
 
 #include "exec/death_watch.h"
 

@@ -1,4 +1,4 @@
-// Frames survive the way there and back, and nothing else is taken for one.
+// Frames can be encoded and decoded, and nothing else counts as a frame.
 
 #include "exec/frame.h"
 

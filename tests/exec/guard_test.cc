@@ -1,4 +1,4 @@
-// The guard and its keepers, when one of them is killed; and what the command line shows.
+// The guard and its keepers if one of them is killed; and what the command line shows.
 
 #include "exec/guard.h"
 

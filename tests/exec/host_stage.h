@@ -1,7 +1,7 @@
 #pragma once
 
-// A ProgramHost with a real guard and real programs, and the test in place of the node: it starts jobs, renews the
-// lease, and hears the reports.
+// A ProgramHost with a real guard and real programs. The test replaces the node: it starts jobs, renews the lease, and
+// receives the reports.
 
 #include <condition_variable>
 #include <map>

@@ -1,5 +1,5 @@
-// Programs that stay: one task after the other goes through them, with the same rules for failures, stops and leases as
-// for a program that runs once.
+// Warm programs run one task after the other, with the same rules for failures, stops and leases as a program that runs
+// once.
 
 #include "exec/warm_host.h"
 

@@ -1,5 +1,5 @@
-// Whole worker processes on an embedded log: killed, frozen, and robbed of their guard. No program outlives its
-// tenure, and what can be known at once is not waited for.
+// Whole worker processes on an embedded log: killed, frozen, and without their guard. No program outlives its tenure,
+// and nobody waits for a death that can be detected at once.
 
 #include <gtest/gtest.h>
 

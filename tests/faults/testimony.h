@@ -1,7 +1,7 @@
 #pragma once
 
-// What a log says, as lines of a history for the judge (judge.cc). An entry's time is the engine's, on the handlers'
-// clock (CLOCK_BOOTTIME): the offset between the two is the smallest that any entry was read with.
+// Converts a log into lines of a history for the judge (judge.cc). The times of entries are the engine's, converted to
+// the handlers' clock (CLOCK_BOOTTIME). The offset is the smallest with which any entry was read.
 
 #include <cstdint>
 #include <map>

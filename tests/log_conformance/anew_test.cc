@@ -1,5 +1,5 @@
-// A handle whose history was lost is not lost itself: load_snapshot() begins anew with whatever the log now is. A node
-// fences, loads, and joins again on the handle it has.
+// A handle whose history was lost can still be used: load_snapshot() starts over with the log as it is now. A node
+// fences, loads, and joins again with the same handle.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Closing: prompt whatever is outstanding, and the end of all callbacks. And the cost of waiting.
+// Closing: fast with any outstanding call, and the end of all callbacks. And the cost of waiting.
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-// Snapshots, trims, and what a reader is told when its history is gone.
+// Snapshots, trims, and the errors for a reader whose history is gone.
 
 #include <gtest/gtest.h>
 

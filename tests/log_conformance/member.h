@@ -1,6 +1,6 @@
 #pragma once
 
-// A member of a pool as the log sees it, for tests in which the log's keys or files are tampered with.
+// A member of a pool as the log sees it, for tests that tamper with the log's keys or files.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Several processes on one log: writers, readers, and kill -9. For engines that reach beyond one process.
+// Several processes on one log: writers, readers, and kill -9. For engines that are not limited to one process.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The logs of a pool that is cut into shards.
+// The logs of a pool with several shards.
 
 #include "log_conformance/engine.h"
 #include "log_conformance/waiting.h"

@@ -1,4 +1,4 @@
-// What becomes of a dispatch: refused by rule, or accepted, kept in order, and never lost.
+// Dispatched jobs are refused by rule, or accepted, kept in order, and never lost.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Log time: the engine's time in steps of bounded length, so that a jump fires nothing that was not due.
+// Log time is the engine's time in bounded steps, so a jump does not fire timers that were not due.
 
 #include <gtest/gtest.h>
 

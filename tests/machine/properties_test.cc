@@ -1,5 +1,5 @@
-// What holds in every history: random ones, of mostly meaningful records. A failing run prints its seed;
-// RC_PARAMS="seed=…" repeats it.
+// Properties that hold in every history, tested with random ones of mostly meaningful records. A failing run prints its
+// seed; RC_PARAMS="seed=…" repeats it.
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,4 +1,4 @@
-// A job that kills its holder time and again is set aside; what merely ran beside it is not.
+// A job that kills its holder repeatedly is set aside. Jobs that merely ran beside it are not.
 
 #include <gtest/gtest.h>
 

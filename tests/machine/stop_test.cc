@@ -1,4 +1,4 @@
-// Stop ends whatever lies under a key, in every state it may be in, and says when it has.
+// Stop ends all jobs of a key, in every state, and reports when they have ended.
 
 #include <gtest/gtest.h>
 

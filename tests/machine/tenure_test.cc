@@ -1,4 +1,4 @@
-// A tenure: granted once, spoken for by its epoch alone, ended before the next begins, its legacy handed on.
+// A tenure is granted once, identified by its epoch alone, and ends before the next one begins, which gets its legacy.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// A pool on real loops and the embedded engines. What it promises under faults is the simulator's to judge; this
-// shows that the same code works with production's threads.
+// A pool on real loops and the embedded engines. The simulator tests its promises under faults; this test shows that
+// the same code works with production's threads.
 
 #include <gtest/gtest.h>
 

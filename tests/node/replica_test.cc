@@ -1,4 +1,4 @@
-// A replica reads on while it applies; a read that was under way when the state was given up is waited for. It writes
+// A replica reads ahead while it applies, and waits for a read in flight when the state was given up. It writes
 // snapshots when they are worth it.
 
 #include "node/replica.h"

@@ -1,4 +1,4 @@
-// What of a log may be trimmed, by what its members have read and by its weight.
+// How much of a log may be trimmed, given what its members have read and its size.
 
 #include "node/retention.h"
 

@@ -1,4 +1,4 @@
-// The table of tickets, and what the tickets are told by it.
+// The table of tickets, and what it reports to the tickets.
 
 #include "node/tickets.h"
 

@@ -1,4 +1,4 @@
-// A ticket as the node's table tells it, and as those see it who have handles.
+// A ticket as the node's table updates it, and as its handles see it.
 
 #include "pool/pending_ticket.h"
 

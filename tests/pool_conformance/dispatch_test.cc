@@ -1,4 +1,4 @@
-// Jobs of both kinds, from dispatch to their end, as the dispatcher sees them.
+// Jobs of both kinds, from dispatch to their end, from the dispatcher's view.
 
 #include <atomic>
 #include <thread>

@@ -1,4 +1,4 @@
-// How a process leaves a pool, how a pool ends, and what is left of what was under way.
+// How a process leaves a pool, how a pool ends, and what happens to jobs in flight.
 
 #include <atomic>
 #include <thread>

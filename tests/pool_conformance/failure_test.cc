@@ -1,4 +1,4 @@
-// Handlers that throw, ask for another try, or give up for good.
+// Handlers that throw, ask for a retry, or give up.
 
 #include <atomic>
 

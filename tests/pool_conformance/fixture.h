@@ -1,7 +1,7 @@
 #pragma once
 
-// What the pool's tests share: an engine of the list in log_conformance, pools on it that are quick to notice things,
-// and a notebook in which handlers write what they saw, so that tests wait for events and never for time.
+// Shared by the pool's tests: an engine from log_conformance, pools with short timeouts, and a notebook in which
+// handlers record what they saw, so that tests wait for events and never for time.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// What is different where a pool has shards, and what must not be.
+// The differences of a pool with shards, and what must stay the same.
 
 #include <future>
 #include <set>

@@ -1,4 +1,4 @@
-// Child processes as workers: what they answer, what ends them, and that nothing of them is left. The program is
+// Child processes as workers: their answers, their ends, and that nothing of them is left. The program is
 // tests/process/child.cc, which misbehaves on request.
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The policy is given made-up durations: it finds the better way, follows when conditions change, leaves slow programs
-// alone, and what it tries in vain costs little.
+// The policy gets invented durations: it finds the faster way, adapts when conditions change, does not spin for slow
+// programs, and spends little on useless trials.
 
 #include "process/spin_policy.h"
 

@@ -1,5 +1,5 @@
-// A pool of processes under random kills, judged by an oracle: whoever holds a worker is its only holder and gets its
-// own answers; there are never more programs than max_workers; and none is left at the end.
+// A pool of processes under random kills, judged by an oracle: a worker has one holder, who gets its own answers; there
+// are never more programs than max_workers; and none is left at the end.
 //
 // Runs for a second, or for TENURE_STRESS_SECONDS; TENURE_STRESS_SEED repeats the choices.
 

@@ -1,4 +1,4 @@
-// Who may come in, and by which door: ACL users, TLS, unix sockets, databases.
+// Ways to connect, and who may: ACL users, TLS, unix sockets, databases.
 
 #include <fstream>
 #include <sstream>

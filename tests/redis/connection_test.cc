@@ -1,4 +1,4 @@
-// A connection's life step by step, against servers whose every byte the test decides.
+// A connection's life step by step, with servers that send exactly the test's bytes.
 
 #include "log/redis/command.h"
 #include "redis/connection_stage.h"

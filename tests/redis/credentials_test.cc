@@ -1,4 +1,4 @@
-// Credentials that are replaced while a log is open: each connection reads them anew, and a refusal is borne for a
+// Credentials are replaced while a log is open: each connection reads them again, and a refusal is tolerated for a
 // while.
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Servers that die, freeze, run full, forget, and come back with less than they had.
+// Servers that die, freeze, are full, lose data, or come back with less of it.
 
 #include <algorithm>
 #include <csignal>

@@ -1,4 +1,4 @@
-// Servers that are none of ours, or are out of their mind: a connection to them ends, in time and without harm.
+// Servers that are not Redis, or send nonsense: a connection to them ends in time and without harm.
 
 #include "log/redis/command.h"
 #include "redis/connection_stage.h"

@@ -1,6 +1,6 @@
-// A beat proves the log (log.h, promise 7). Each key of a pool is deleted, renamed away, emptied or put back from an
+// A beat proves the log (log.h, promise 7). Each key of a pool is deleted, renamed away, emptied or replaced by an
 // older copy, under members that wait, beat, or are busy. Afterwards there is one log: either the member's beats are
-// refused, or newcomers get the log that the member is in.
+// refused, or newcomers get the member's log.
 
 #include <array>
 #include <atomic>

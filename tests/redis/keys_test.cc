@@ -1,4 +1,4 @@
-// What another program, or a person, can do to a pool's keys; and what the engine says then.
+// What other programs, or people, can do to a pool's keys, and how the engine reports it.
 
 #include "log/redis/entry_id.h"
 #include "redis/place.h"

@@ -1,5 +1,5 @@
-// What a pool takes of a server's memory does not grow with what has gone through it. TENURE_MEMORY_JOBS says how many
-// jobs; an hour of a thousand a second is
+// The memory of a pool on a server does not grow with the number of jobs that it has processed. TENURE_MEMORY_JOBS sets
+// how many jobs; an hour of a thousand a second is
 //
 //   TENURE_MEMORY_JOBS=3600000 build/release/tests/pool_conformance/redis_memory_test
 

@@ -1,4 +1,4 @@
-// What a server says, cut into values, however the bytes arrive.
+// A server's replies are parsed into values, in whatever pieces the bytes arrive.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Servers whose data goes back in time under open logs.
+// Servers whose data goes back in time while logs are open.
 
 #include <filesystem>
 #include <thread>

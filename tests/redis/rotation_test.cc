@@ -1,4 +1,4 @@
-// Passwords and certificates that are replaced while a log is open, on a real server that is told so at run time.
+// Passwords and certificates are replaced while a log is open, on a real server that is reconfigured at run time.
 
 #include <filesystem>
 #include <fstream>

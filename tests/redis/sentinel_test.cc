@@ -1,4 +1,4 @@
-// A master, its replica, and a sentinel that lets the one follow the other.
+// A master, its replica, and a sentinel that promotes the replica.
 
 #include <csignal>
 #include <fstream>

@@ -1,4 +1,4 @@
-// A server's token and certificate are replaced while it runs: each newcomer meets the files as they are.
+// A server's token and certificate are replaced while it runs: each newcomer gets the current files.
 
 #include <filesystem>
 #include <fstream>

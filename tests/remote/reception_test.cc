@@ -1,4 +1,4 @@
-// Whoever can connect can be a newcomer: however many there are, and whatever they do, clients have their room.
+// Anybody who can connect can be a newcomer. However many there are, and whatever they do, clients have their places.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

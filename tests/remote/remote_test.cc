@@ -1,4 +1,4 @@
-// Checkout from elsewhere: the lease is the connection, whatever ends it; and who may connect.
+// Remote checkout: the lease is the connection, whatever ends it; and who may connect.
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-// One life of a process that asks things of the pool, whatever it is made of.
+// One life of a process that sends requests to the pool, with any implementation.
 
 #include <cstdint>
 #include <functional>

@@ -1,4 +1,4 @@
-// Promises m and n: what a holder is given, by clients and by the holder before it.
+// Promises m and n: what a holder gets from clients and from the previous holder.
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What happened in a run, as seen from outside with true times: the only thing the checker reads. It says what
-// users, their handlers and an onlooker at the log saw, and nothing of how the pool came to it.
+// The events of a run as seen from outside, with true times. The checker reads nothing else. It has what users, their
+// handlers and an onlooker at the log saw, and nothing about how the pool did it.
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
-// A fold of the log's story, by what users were told: which jobs live, under which key, who was granted what. It is
-// the checker's own, simple and slow, and shares nothing with the machine but the promises.
+// Applies the log's story as users were told it: which jobs are alive, under which key, and who was granted what. It
+// belongs to the checker, is simple and slow, and shares nothing with the machine but the promises.
 
 #include <list>
 #include <map>

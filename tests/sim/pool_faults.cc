@@ -1,4 +1,4 @@
-// What befalls a run's processes, hosts and log.
+// The faults of a run's processes, hosts and log.
 
 #include <algorithm>
 

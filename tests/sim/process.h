@@ -1,8 +1,8 @@
 #pragma once
 
-// A simulated process: a few loops, the clock of its host, and a body (the node, its log, its handlers) that dies
-// with it. It can be paused, as by SIGSTOP or a frozen virtual machine, and it can crash at any step, also in the
-// middle of a piece of work.
+// A simulated process: some loops, the clock of its host, and a body (the node, its log, its handlers) that dies with
+// it. It can be paused, as by SIGSTOP or a frozen virtual machine, and it can crash at any step, even in the middle of
+// a piece of work.
 
 #include <functional>
 #include <memory>

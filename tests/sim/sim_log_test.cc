@@ -1,5 +1,5 @@
-// The simulated log keeps the port's contract with and without faults. tests/log_conformance says the same of every
-// engine; here is what only a simulated one can be made to do.
+// The simulated log keeps the port's contract with and without faults. tests/log_conformance tests the same for every
+// engine; these tests need faults that only a simulated log has.
 
 #include "sim/sim_log.h"
 

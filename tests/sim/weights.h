@@ -1,9 +1,8 @@
 #pragma once
 
-// What one run is made of: the pool, its work, and which faults it meets how often. Swarm testing: a run does not
-// have a little of everything, but some kinds of fault switched on, with rates of its own, and the others off; so
-// that combinations come up which an average of everything would never reach. Some runs have no fault at all, some
-// exactly one kind.
+// The plan of one run: the pool, its work, and how often it meets which faults. Swarm testing: a run does not have a
+// little of everything. Some kinds of fault are on, with their own rates, and the others are off, so that combinations
+// occur that an average would never reach. Some runs have no fault at all, some exactly one kind.
 
 #include <array>
 #include <cstdint>

@@ -1,8 +1,8 @@
 #pragma once
 
-// The wires between the processes and the simulated log, and all that goes wrong on them. A request travels to the
-// server, takes effect there or not, and its answer travels back; each leg can be slow, cut or lost, and a request
-// that its sender has given up can still arrive much later. Who asks is told only what a real client could know.
+// The wires between the processes and the simulated log, and their faults. A request travels to the server, takes
+// effect there or not, and its answer travels back. Each leg can be slow, cut or lost, and a request that its sender
+// has given up can still arrive much later. The sender learns only what a real client could know.
 
 #include <array>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What happens to a SQLite pool's file while it is in use: replaced, tampered with, full, locked by a frozen process.
+// A SQLite pool's file while it is in use: replaced, tampered with, full, or locked by a frozen process.
 
 #include <csignal>
 #include <deque>

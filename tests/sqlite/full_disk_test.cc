@@ -1,5 +1,5 @@
-// A disk that runs full at every point of a commit. SQLite lets a test replace the calls its files are written with;
-// here the one that writes, which takes as many bytes as there is room for.
+// A disk that becomes full at every point of a commit. SQLite lets a test replace its system calls. Here the write call
+// accepts as many bytes as there is room for.
 
 #include <unistd.h>
 

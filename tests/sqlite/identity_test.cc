@@ -1,7 +1,7 @@
 // A beat proves the log (log.h, promise 7). The database and the files beside it are removed, renamed, replaced,
-// emptied or put back from an older copy, under members that wait, beat, or are busy. Afterwards there is one log:
-// either the member's beats are refused, or newcomers get the log that the member is in. Nobody dies of it. Newcomers
-// are processes of their own, since the connections of one process share what they have open.
+// emptied or replaced by an older copy, under members that wait, beat, or are busy. Afterwards there is one log: either
+// the member's beats are refused, or newcomers get the member's log. No process dies. Newcomers are separate processes,
+// because the connections of one process share their open files.
 
 #include <array>
 #include <thread>

@@ -1,4 +1,4 @@
-// A dispatcher without state, beside real members on a real engine.
+// A dispatcher without state, with real members on a real engine.
 
 #include "node/client/client.h"
 
