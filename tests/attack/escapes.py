@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Handlers that try to outlive their tenure (escape.py has each of them). The judge knows nothing of guards: every
-process of a handler writes down the time as long as it lives, and none of an older tenure may have written a later
-time than the first one of its successor.
+"""Handlers that try to outlive their tenure (they are in escape.py). The judge knows nothing about guards: every process
+of a handler records the time while it lives, and no process of an older tenure may record a later time than the first one
+of its successor.
 
 Usage: escapes.py PATH_OF_TENURE [--short|--long] [unittest arguments]. The long form is for `make attack`.
 """

@@ -1,4 +1,4 @@
-"""Servers that say what no Redis says, and one that stands between a worker and its Redis and can begin to."""
+"""Servers that send what no Redis sends, and a proxy between a worker and its Redis that can start to do so."""
 
 import socket
 import threading

@@ -1,7 +1,7 @@
 """The program as a user runs it: workers in one process, everything else from others, on a file.
 
 Usage: program_test.py PATH_OF_TENURE PATH_OF_STUBBORN [unittest arguments]. Waits for events, never for time to pass.
-With E2E_ENGINE=redis each test has a redis-server of its own in place of the file.
+With E2E_ENGINE=redis each test has its own redis-server instead of the file.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Real redis-servers of a fault run: on a free port of the loopback, with an append-only file in a folder of its own."""
+"""Real redis-servers of a fault run: on a free port of the loopback, with an append-only file in its own folder."""
 
 import collections
 import pathlib

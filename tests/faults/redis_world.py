@@ -1,5 +1,5 @@
-"""One redis-server, and a wire to it for each process of the pool. The server is killed, frozen and robbed of its data;
-the wires are cut, silenced, slowed down and made to lose answers."""
+"""One redis-server, and a wire to it for each process of the pool. The server is killed, frozen and loses its data; the
+wires are cut, silenced, slowed down and lose answers."""
 
 import time
 

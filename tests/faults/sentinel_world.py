@@ -1,5 +1,5 @@
-"""A master, two replicas, and a sentinel that lets one of these follow it. The master is killed or frozen while jobs come
-in, with replicas that are in step or behind."""
+"""A master, two replicas, and a sentinel that promotes one of them. The master is killed or frozen while jobs arrive, with
+replicas that are in step or behind."""
 
 import subprocess
 import time

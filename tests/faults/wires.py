@@ -1,5 +1,5 @@
-"""A network of our own on the loopback: each wire is a port whose connections are carried to one server, and can be
-cut, silenced, slowed down, or robbed of an answer. All of them live on one thread."""
+"""A test network on the loopback: each wire is a port whose connections are forwarded to one server, and can be cut,
+silenced, slowed down, or lose an answer. All wires run on one thread."""
 
 import asyncio
 import collections
