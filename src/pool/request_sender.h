@@ -4,7 +4,7 @@
 // user's threads and the appender, and counts the unanswered requests.
 //
 //     submit() ─▶ outbox ─▶ node or client ─▶ appender
-//     Errc::busy beyond kSubmittedBytesMax   stops while the appender is full; has_room() goes on
+//     Errc::busy beyond kSubmittedBytesMax   stops while the appender is full; has_room() continues
 
 #include <atomic>
 #include <functional>
