@@ -65,8 +65,8 @@ int run_explain(const Call& call) {
   }
   print(key + ": " + found->job.value_or("has no job now"));
   print(render::table_of_history(history));
-  say("older than the log's newest snapshot are only the last " + std::to_string(kPastTenuresMax) +
-      " tenures of all residents");
+  print_note("older than the log's newest snapshot are only the last " + std::to_string(kPastTenuresMax) +
+             " tenures of all residents");
   return kDone;
 }
 

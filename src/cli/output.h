@@ -18,11 +18,11 @@ void print(std::string_view line);
 void print(const Json& document);
 void print(const render::Table& table);
 // A line for people on standard error.
-void say(std::string_view line);
+void print_note(std::string_view line);
 
 // Several lines of the program's own, as of the manual. The last one's end may be left out.
 void print_page(std::string_view page);
-void say_page(std::string_view page);
+void print_note_page(std::string_view page);
 
 // What a user has asked to have: the result of a task, the answer of a worker, and a line end. Byte for byte into a
 // pipe or a file; on a terminal its lines, made printable.

@@ -27,7 +27,7 @@ int run_workers(const Call& call) {
     return kDone;
   }
   print(render::table_of_workers(rows));
-  if (rows.empty()) say("nobody works in this pool: tenure work --exec CMD");
+  if (rows.empty()) print_note("nobody works in this pool: tenure work --exec CMD");
   return kDone;
 }
 

@@ -16,10 +16,10 @@
 
 namespace tenure::exec {
 
-GuardedHost::GuardedHost(Guard& guard, ProgramOptions options)
+GuardedHost::GuardedHost(guard::Guard& guard, ProgramOptions options)
     : guard_(guard),
       options_(std::move(options)),
-      log_number_(options_.engine_url.empty() ? kNoLog : guard.add_log(options_.engine_url, options_.pool)),
+      log_number_(options_.engine_url.empty() ? guard::kNoLog : guard.add_log(options_.engine_url, options_.pool)),
       poll_(epoll_create1(EPOLL_CLOEXEC)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   ASSERT(poll_ && wake_);
@@ -176,10 +176,10 @@ void GuardedHost::run_posted() {
 
 void GuardedHost::hear_guard() {
   while (!guard_lost_) {
-    const Received received = guard_.receive();
-    if (received.what == Received::What::nothing) return;
-    if (received.what != Received::What::frame) return lose_guard();
-    obey(received.frame);
+    const guard::Received received = guard_.receive();
+    if (received.what == guard::Received::What::nothing) return;
+    if (received.what != guard::Received::What::message) return lose_guard();
+    obey(received.message);
   }
 }
 
@@ -260,10 +260,10 @@ void GuardedHost::settle(const Hold& hold, std::uint64_t session, const Verdict&
   count_done(session);
 }
 
-Bytes GuardedHost::why_refused(int error_number, Stage stage) const {
+Bytes GuardedHost::why_refused(int error_number, guard::StartStep stage) const {
   const std::string why = std::strerror(error_number);
-  if (stage == Stage::folder) return "cannot run programs in '" + options_.folder + "': " + why;
-  if (stage == Stage::fork) return "cannot start a process for '" + options_.command[0] + "': " + why;
+  if (stage == guard::StartStep::folder) return "cannot run programs in '" + options_.folder + "': " + why;
+  if (stage == guard::StartStep::fork) return "cannot start a process for '" + options_.command[0] + "': " + why;
   return "cannot run '" + options_.command[0] + "': " + why;
 }
 

@@ -3,8 +3,8 @@
 // What the hosts of programs have in common: the jobs that wait, the sessions and their leases, the thread that polls,
 // and the dealings with the guard. Which program does what is for ProgramHost and WarmHost.
 //
-//   node's loop ── start, stop, message ──▶ host's thread ── frames ──▶ guard ──▶ keepers ──▶ programs
-//   heart's loop ─ lease, fence, kill ─────────── page, frames ───────▶ guard
+//   node's loop ── start, stop, message ──▶ host's thread ─ messages ─▶ guard ──▶ keepers ──▶ programs
+//   heart's loop ─ lease, fence, kill ─────────── page, messages ────▶ guard
 //
 // Whether a program ends in time hangs on the guard alone: neither on the host's thread, nor on the node's, nor on
 // the heart's.
@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "exec/dialogue.h"
-#include "exec/guard.h"
-#include "exec/guard_deaths.h"
 #include "exec/pipes.h"
+#include "guard/guard.h"
+#include "guard/guard_deaths.h"
 #include "node/keys/host.h"
 
 namespace tenure::exec {
@@ -58,7 +58,7 @@ class GuardedHost : public Host {
   void kill(std::uint64_t session) final;
 
  protected:
-  GuardedHost(Guard& guard, ProgramOptions options);
+  GuardedHost(guard::Guard& guard, ProgramOptions options);
 
   // The first and the last that a host does: its thread calls what is virtual here.
   void begin_serving(const char* thread_name);
@@ -69,7 +69,7 @@ class GuardedHost : public Host {
   virtual bool stop_running(const Hold& hold, Instant deadline) = 0;  // false: no program is at it
   virtual void session_fenced(std::uint64_t session) = 0;
   virtual void session_over(std::uint64_t /*session*/) {}
-  virtual void obey(const Frame& frame) = 0;
+  virtual void obey(const guard::Message& message) = 0;
   virtual void happened(std::uint64_t tag) = 0;  // with a program, or whatever else was watched
   virtual int wait_ms() const = 0;
   virtual void turn_over() = 0;
@@ -82,7 +82,7 @@ class GuardedHost : public Host {
   bool guard_ready();  // starts another guard where the last one is gone
   void drop_waiting(std::uint64_t session);
   void settle(const Hold& hold, std::uint64_t session, const Verdict& verdict);
-  Bytes why_refused(int error_number, Stage stage) const;
+  Bytes why_refused(int error_number, guard::StartStep stage) const;
   void log(const Hold& hold, BytesView line) const;
   // Of what a program wrote between two looks, which is at most some hundred kilobytes, so many lines are logged: one
   // that writes nothing but line ends would keep the others waiting for as long as it takes to say all of them.
@@ -105,7 +105,7 @@ class GuardedHost : public Host {
   // Fenced, or the guard has ended what it runs because the lease was not renewed.
   bool is_ending(std::uint64_t session);
 
-  Guard& guard_;
+  guard::Guard& guard_;
   const ProgramOptions options_;
   HoldReports* reports_ = nullptr;
 
@@ -127,7 +127,7 @@ class GuardedHost : public Host {
   const Descriptor poll_;
   // Owned by the host's thread.
   bool stopping_ = false;
-  GuardDeaths deaths_;
+  guard::GuardDeaths deaths_;
   Instant next_sweep_{};
   std::optional<Instant> gone_due_;  // the programs are gone with their guard; told at this moment
 

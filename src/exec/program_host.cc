@@ -10,14 +10,14 @@
 
 namespace tenure::exec {
 
-Result<std::unique_ptr<ProgramHost>> ProgramHost::create(Guard& guard, ProgramOptions options) {
+Result<std::unique_ptr<ProgramHost>> ProgramHost::create(guard::Guard& guard, ProgramOptions options) {
   if (options.command.empty()) return fail(Errc::invalid, "run programs", "no command was given");
   auto work = WorkFolder::create(options.work_parent);
   if (!work) return Failure(work.error());
   return std::unique_ptr<ProgramHost>(new ProgramHost(guard, std::move(options), std::move(*work)));
 }
 
-ProgramHost::ProgramHost(Guard& guard, ProgramOptions options, WorkFolder work)
+ProgramHost::ProgramHost(guard::Guard& guard, ProgramOptions options, WorkFolder work)
     : GuardedHost(guard, std::move(options)), work_(std::move(work)) {
   guard_.remove_at_end(work_.path());
   for (FolderLeftBehind& other : work_.take_left_behind())

@@ -56,12 +56,12 @@ void ProgramHost::launch(const HeldJob& job) {
   ++starting_;
   checkpoints_.add(program.number, program.folder.path());
 
-  const ProgramStart start{program.number,  job.session,      slot,
-                           options_.folder, options_.command, environment_of(job, program.folder.path())};
+  const guard::ProgramStart start{program.number,  job.session,      slot,
+                                  options_.folder, options_.command, environment_of(job, program.folder.path())};
   const int error_number = guard_.start_program(start, {theirs[0].get(), theirs[1].get(), theirs[2].get()});
   theirs.clear();
   if (error_number == EPIPE || error_number == ECONNRESET) return;  // all_gone() concludes it
-  if (error_number != 0) return refused(program, error_number, Stage::fork);
+  if (error_number != 0) return refused(program, error_number, guard::StartStep::fork);
   watch_outputs(program.number, program.pipes);
   write_on(program);
 }
@@ -138,17 +138,17 @@ void ProgramHost::turn_over() {
   }
 }
 
-void ProgramHost::obey(const Frame& frame) {
-  const auto found = programs_.find(frame.number);
+void ProgramHost::obey(const guard::Message& message) {
+  const auto found = programs_.find(message.number);
   if (found == programs_.end()) return;
   Program& program = *found->second;
-  if (frame.kind == FrameKind::ended) {
-    return ended(program, static_cast<int>(frame.value), frame.aside != 0);
+  if (message.kind == guard::MessageKind::ended) {
+    return ended(program, static_cast<int>(message.value), message.aside != 0);
   }
-  if (frame.kind == FrameKind::refused) {
-    return refused(program, static_cast<int>(frame.value), static_cast<Stage>(frame.aside));
+  if (message.kind == guard::MessageKind::refused) {
+    return refused(program, static_cast<int>(message.value), static_cast<guard::StartStep>(message.aside));
   }
-  if (frame.kind != FrameKind::started) return;
+  if (message.kind != guard::MessageKind::started) return;
   start_settled(program);
   if (options_.protocol == Protocol::json) return;
   program.started = true;
@@ -209,8 +209,8 @@ void ProgramHost::ended(Program& program, int status, bool guard_killed) {
   conclude(program, guard_killed ? guard_killer(verdict, program.cause) : verdict);
 }
 
-void ProgramHost::refused(Program& program, int error_number, Stage stage) {
-  if (stage == Stage::lease) return conclude(program, {});
+void ProgramHost::refused(Program& program, int error_number, guard::StartStep stage) {
+  if (stage == guard::StartStep::lease) return conclude(program, {});
   conclude(program, failed(why_refused(error_number, stage)));
 }
 

@@ -85,7 +85,7 @@ void WarmHost::launch(const HeldJob& job) {
   count_live(program.session);
   program.give(job, BootClock().now());
   numbers_[job.hold.epoch] = program.number;
-  const ProgramStart start{
+  const guard::ProgramStart start{
       program.number,
       job.session,
       slot,
@@ -98,7 +98,7 @@ void WarmHost::launch(const HeldJob& job) {
   if (error_number != 0) {
     return post([this, number = program.number, error_number] {
       if (const auto found = programs_.find(number); found != programs_.end()) {
-        refused(*found->second, error_number, Stage::fork);
+        refused(*found->second, error_number, guard::StartStep::fork);
       }
     });
   }
@@ -201,9 +201,9 @@ void WarmHost::ended(WarmProgram& program, int status, bool guard_killed) {
   forget(program);
 }
 
-void WarmHost::refused(WarmProgram& program, int error_number, Stage stage) {
+void WarmHost::refused(WarmProgram& program, int error_number, guard::StartStep stage) {
   if (program.job()) {
-    conclude(program, stage == Stage::lease ? Verdict{} : failed(why_refused(error_number, stage)));
+    conclude(program, stage == guard::StartStep::lease ? Verdict{} : failed(why_refused(error_number, stage)));
   }
   forget(program);
 }

@@ -26,10 +26,10 @@
 
 #include "base/deadline.h"
 #include "base/entropy.h"
+#include "base/known_death.h"
 #include "base/thread_loop.h"
 #include "log/log.h"
 #include "node/keys/own_workers.h"
-#include "node/known_death.h"
 #include "node/node_events.h"
 #include "node/node_options.h"
 #include "pool/callbacks.h"

@@ -53,7 +53,7 @@ class Connection final : private net::StreamEvents {
   // A proof failed, or a script found that the log is not the one we know. Called before anybody is answered so.
   using OnLost = std::function<void(const Error&)>;
 
-  Connection(World world, const Settings& settings, MakeGreeting greeting, OnLost on_lost);
+  Connection(World world, const RedisSettings& settings, MakeGreeting greeting, OnLost on_lost);
   ~Connection() override = default;
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -106,7 +106,7 @@ class Connection final : private net::StreamEvents {
   void answer_waiting(const Error& error);
 
   const World world_;
-  const Settings& settings_;
+  const RedisSettings& settings_;
   const MakeGreeting make_greeting_;
   const OnLost on_lost_;
   State state_ = State::idle;

@@ -19,7 +19,7 @@ class Greeting {
  public:
   // `proof` is a call of Scripts::probe, or where there is nothing to prove yet any question about the pool's keys,
   // which a cluster's server answers only if it is the one that keeps them. Empty where it does not matter.
-  Greeting(const Settings& settings, const std::vector<const Script*>& scripts, const Bytes& proof);
+  Greeting(const RedisSettings& settings, const std::vector<const Script*>& scripts, const Bytes& proof);
 
   Bytes commands(const Login& login) const;
   // True with the last reply. An error ends the connection; Errc::lost_history is the proof's.
@@ -42,7 +42,7 @@ class Greeting {
 // To a sentinel: log in, ask for the address of the service's master.
 class Question {
  public:
-  explicit Question(const Settings& settings);
+  explicit Question(const RedisSettings& settings);
 
   Bytes commands(const Login& login) const;
   // The address with the last reply.

@@ -13,7 +13,7 @@
 namespace tenure::sqlite {
 
 // All of it with the write turn held. Errc::refused where there was a pool, and its database is empty.
-Status settle_files(const Settings& settings, const WakeMap& wake);
+Status settle_files(const SqliteSettings& settings, const WakeMap& wake);
 
 // After the database was opened: what lies there now belongs together.
 void note_files(const Proof& proof, const WakeMap& wake);
