@@ -9,20 +9,18 @@
 // Whether a program ends in time hangs on the guard alone: neither on the host's thread, nor on the node's, nor on
 // the heart's.
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <mutex>
-#include <set>
 #include <string>
 #include <tenure/defaults.hpp>
 #include <thread>
 #include <vector>
 
 #include "exec/dialogue.h"
-#include "exec/pipes.h"
+#include "exec/host_sessions.h"
+#include "exec/poller.h"
 #include "guard/guard.h"
 #include "guard/guard_deaths.h"
 #include "node/keys/host.h"
@@ -88,28 +86,20 @@ class GuardedHost : public Host {
   // that writes nothing but line ends would keep the others waiting for as long as it takes to say all of them.
   static constexpr std::size_t kLogLinesMax = 1000;
   void log_left_out(const Hold& hold, std::size_t lines) const;
-  void watch(int descriptor, std::uint64_t tag, std::uint32_t events) const;
-  void unwatch(int descriptor) const;
-  void watch_outputs(std::uint64_t program, const Pipes& pipes) const;
-  // The poller waits for room only while there is something to write.
-  void watch_input(std::uint64_t program, Pipes& pipes) const;
   // The verdict on a program whose keeper or shield was killed, unless it was to end anyway.
   Verdict guard_killer(const Verdict& otherwise, Cause cause);
   static Verdict failed(Bytes error, HoldReports::Next next = HoldReports::Next::retry);
 
   // Any thread.
   void post(std::function<void()> work);
-  void count_live(std::uint64_t session);
-  void count_done(std::uint64_t session);
-  bool is_fenced(std::uint64_t session);
-  // Fenced, or the guard has ended what it runs because the lease was not renewed.
-  bool is_ending(std::uint64_t session);
 
   guard::Guard& guard_;
   const ProgramOptions options_;
   HoldReports* reports_ = nullptr;
+  HostSessions sessions_;
 
   // Owned by the host's thread.
+  Poller poller_;
   std::deque<HeldJob> waiting_;
   std::uint64_t last_number_ = 0;  // of a program
   bool guard_lost_ = false;
@@ -118,13 +108,13 @@ class GuardedHost : public Host {
   void serve();
   int wait_all_ms() const;
   void run_posted();
+  void watch_guard();
   void hear_guard();
   void lose_guard();
   void all_gone();
   void conclude_gone();
 
   const std::uint32_t log_number_;
-  const Descriptor poll_;
   // Owned by the host's thread.
   bool stopping_ = false;
   guard::GuardDeaths deaths_;
@@ -133,12 +123,7 @@ class GuardedHost : public Host {
 
   const Descriptor wake_;
   std::mutex mutex_;
-  std::condition_variable emptier_;
-  // Guarded by mutex_.
-  std::deque<std::function<void()>> posted_;
-  std::map<std::uint64_t, std::size_t> live_;  // session -> what was started and has not ended
-  std::set<std::uint64_t> fenced_;
-  std::map<std::uint64_t, Instant> guarded_until_;  // session -> when the guard ends what it runs
+  std::deque<std::function<void()>> posted_;  // guarded by mutex_
 
   std::thread thread_;  // last: it uses all of the above
 };

@@ -22,7 +22,7 @@ ProgramHost::ProgramHost(guard::Guard& guard, ProgramOptions options, WorkFolder
   guard_.remove_at_end(work_.path());
   for (FolderLeftBehind& other : work_.take_left_behind())
     remover_.remove(std::move(other.path), std::move(other.lock));
-  if (checkpoints_.descriptor() >= 0) watch(checkpoints_.descriptor(), kCheckpointTag, EPOLLIN);
+  if (checkpoints_.descriptor() >= 0) poller_.watch(checkpoints_.descriptor(), kCheckpointTag, EPOLLIN);
   begin_serving("tenure-programs");
 }
 

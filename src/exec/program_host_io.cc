@@ -23,7 +23,7 @@ bool has_zero(BytesView bytes) { return bytes.find('\0') != BytesView::npos; }
 }  // namespace
 
 void ProgramHost::begin(HeldJob job) {
-  if (is_fenced(job.session)) return settle(job.hold, job.session, {});
+  if (sessions_.is_fenced(job.session)) return settle(job.hold, job.session, {});
   if (!may_launch(job)) return waiting_.push_back(std::move(job));
   launch(job);
 }
@@ -62,7 +62,7 @@ void ProgramHost::launch(const HeldJob& job) {
   theirs.clear();
   if (error_number == EPIPE || error_number == ECONNRESET) return;  // all_gone() concludes it
   if (error_number != 0) return refused(program, error_number, guard::StartStep::fork);
-  watch_outputs(program.number, program.pipes);
+  poller_.watch_outputs(program.number, program.pipes);
   write_on(program);
 }
 
@@ -191,7 +191,7 @@ void ProgramHost::take_checkpoint(Program& program) {
 
 void ProgramHost::write_on(Program& program) {
   if (const auto handled = program.write()) reports_->handled(program.job.hold, *handled);
-  watch_input(program.number, program.pipes);
+  poller_.watch_input(program.number, program.pipes);
 }
 
 void ProgramHost::ended(Program& program, int status, bool guard_killed) {
@@ -204,7 +204,7 @@ void ProgramHost::ended(Program& program, int status, bool guard_killed) {
   tell(program, said);
   take_checkpoint(program);
   // Heart and guard end programs without asking this thread, which may hear of the end first.
-  if (program.cause == Cause::itself && is_ending(program.job.session)) program.cause = Cause::stop;
+  if (program.cause == Cause::itself && sessions_.is_ending(program.job.session)) program.cause = Cause::stop;
   const Verdict verdict = program.dialogue.verdict(status, program.cause);
   conclude(program, guard_killed ? guard_killer(verdict, program.cause) : verdict);
 }
