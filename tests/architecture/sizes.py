@@ -2,8 +2,7 @@
 """Checks that the sources stay readable. Usage: sizes.py ROOT
 
 A file of src/ or include/ has at most 350 lines, a function at most 80, and a class at most 40 member functions. What
-is better whole is listed below, with the reason. The check relies on the formatter: a block ends with a brace that
-stands as far to the right as the line which opened it.
+is better whole is listed below, with the reason. The check relies on the formatter.
 """
 
 import pathlib
@@ -14,28 +13,41 @@ FILE_LINES_MAX = 350
 FUNCTION_LINES_MAX = 80
 MEMBER_FUNCTIONS_MAX = 40
 
-# Path and name of what may be larger, and why.
-EXEMPT = {}
+# What is better whole, and why.
+EXEMPT = {
+    # The rules under one mutex. The files core_*.cc are its subjects; each works on the state of the others.
+    "src/checkout/core.h: CheckoutCore",
+    # More than half of them read one value of the state, in one line.
+    "src/machine/machine.h: Machine",
+    # It puts the parts of a node together: a third of them hand a call on, a third hear what a part reports.
+    "src/node/node.h: Node",
+}
 
 SCOPE = re.compile(r"\s*(?:inline )?(?:namespace|extern|(?:template <.*> )?(?:class|struct|union|enum))\b")
 TYPE = re.compile(r"( *)(?:template <.*> )?(?:class|struct) (?:alignas\(\w+\) )?(\w+)[^;()]*\{$")
+LITERAL = re.compile(r'R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|//[^\n]*|/\*.*?\*/', re.DOTALL)
 # Brackets and what is in them, so that the commas and parentheses of types do not count.
 NESTED = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
 
 
+def code_of(text):
+    """The text without comments and literals, on the same lines."""
+    return LITERAL.sub(lambda found: "\n" * found[0].count("\n"), text).splitlines()
+
+
 def blocks_of(lines):
     """First and last line of each block that is no scope and no list of values."""
-    open_lines = []
+    opened = []
     for number, line in enumerate(lines):
-        code = line.split("//")[0].rstrip()
-        indent = len(line) - len(line.lstrip(" "))
-        if code.strip().startswith("}") and open_lines and open_lines[-1][0] == indent:
-            first = open_lines.pop()[1]
-            if first is not None:
-                yield first, number
-        if code.endswith("{"):
-            counts = not SCOPE.match(code) and not code.endswith(("= {", "={")) and "(" in code + "".join(lines[max(0, number - 4):number])
-            open_lines.append((indent, number if counts else None))
+        for at, brace in enumerate(line):
+            if brace == "}" and opened:
+                first = opened.pop()
+                if first is not None:
+                    yield first, number
+            if brace == "{":
+                head = "".join(lines[max(0, number - 4):number]) + line
+                counts = not line[at + 1:].strip() and "(" in head and not SCOPE.match(line) and line[:at].strip()[-1:] != "="
+                opened.append(number if counts else None)
 
 
 def member_functions_of(lines):
@@ -62,14 +74,14 @@ def member_functions_of(lines):
 def errors_of(path, name):
     lines = path.read_text(encoding="utf-8").splitlines()
     if len(lines) > FILE_LINES_MAX:
-        yield name, name, f"{len(lines)} lines, more than {FILE_LINES_MAX}"
-    for first, last in blocks_of(lines):
+        yield name, f"{len(lines)} lines, more than {FILE_LINES_MAX}"
+    for first, last in blocks_of(code_of("\n".join(lines))):
         size = last - first + 1
         if size > FUNCTION_LINES_MAX:
-            yield name, f"{name}:{first + 1}", f"a function of {size} lines, more than {FUNCTION_LINES_MAX}"
+            yield f"{name}:{first + 1}", f"a function of {size} lines, more than {FUNCTION_LINES_MAX}"
     for type_name, count in member_functions_of(lines):
         if count > MEMBER_FUNCTIONS_MAX:
-            yield name, f"{name}: {type_name}", f"{count} member functions, more than {MEMBER_FUNCTIONS_MAX}"
+            yield f"{name}: {type_name}", f"{count} member functions, more than {MEMBER_FUNCTIONS_MAX}"
 
 
 def main(arguments):
@@ -79,8 +91,8 @@ def main(arguments):
     if not files:
         print(f"{root}: no sources found")
         return 1
-    errors = [(where, what) for path in files for _, where, what in errors_of(path, str(path.relative_to(root)))
-              if where.split(":")[0] + ":" + where.split(":")[-1].strip() not in EXEMPT]
+    errors = [(where, what) for path in files for where, what in errors_of(path, str(path.relative_to(root)))
+              if where not in EXEMPT]
     for where, what in errors:
         print(f"{where}: {what}")
     return 1 if errors else 0
