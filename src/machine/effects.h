@@ -37,8 +37,8 @@ struct TenureRef {
 struct Grant {
   TenureRef tenure;
   JobKind kind;
-  bool first;  // the job was never held before
-  bool say;    // the holder's records must name the ticket
+  bool first;          // the job was never held before
+  bool answer_in_log;  // the holder's records must name the ticket
   bool has_checkpoint;
   std::uint32_t attempt;  // from 1
   std::uint64_t ticket;

@@ -31,9 +31,9 @@ struct Request {
   bool single() const { return kind != Kind::dispatch && kind != Kind::stop; }
   // Errc::invalid if anything is empty, malformed or over a bound.
   Status check() const;
-  // Appends it to `into` as a record with this ticket, ready for a batch. `say`: the dispatcher keeps no state, and
-  // needs the outcome in the log.
-  void encode(std::uint64_t ticket, bool say, Bytes& into) const;
+  // Appends it to `into` as a record with this ticket, ready for a batch. `answer_in_log`: the dispatcher keeps no
+  // state, and needs the outcome in the log.
+  void encode(std::uint64_t ticket, bool answer_in_log, Bytes& into) const;
 };
 
 // The error for a request when too much is waiting to be sent.

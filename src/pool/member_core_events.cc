@@ -73,7 +73,7 @@ void MemberCore::pool_gone() {
 
 // On the callbacks' thread, because opening a log takes time. Opening a log read-only does not create it.
 bool MemberCore::finds_out_the_end() {
-  const Shard shard{options_.shard.index, options_.shard.index == 0 ? 0 : shards()};
+  const Shard shard{options_.shard.index, options_.shard.index == 0 ? 0 : options_.shard.count};
   LogOptions wanted{.pool = options_.pool, .read_only = true, .shard = shard};
   callbacks_->post([life = life_, url = options_.url, wanted = std::move(wanted)] {
     const auto log = open_log(url, wanted);

@@ -26,10 +26,10 @@
 
 #include "base/deadline.h"
 #include "base/entropy.h"
+#include "base/known_death.h"
 #include "base/thread_loop.h"
 #include "log/log.h"
 #include "node/keys/own_workers.h"
-#include "node/known_death.h"
 #include "node/node_events.h"
 #include "node/node_options.h"
 #include "pool/callbacks.h"
@@ -113,8 +113,8 @@ class PoolCore : protected NodeEvents {
   // The error for a caller whose wait timed out: why the log accepts nothing now, or just the timeout.
   Error late(const char* operation) const;
 
-  // The number of shards of the pool.
-  std::uint32_t shards() const { return options_.shard.count; }
+  // Its number of shards is the pool's.
+  const CoreOptions& options() const { return options_; }
   // For one of several shards, from any thread: the others will end, or have ended.
   virtual void order_shutdown() {}
   virtual void leave_at_shutdown() {}
@@ -124,7 +124,6 @@ class PoolCore : protected NodeEvents {
   virtual void host_lost() {}
   // The node's reports, for the host. Only with a host.
   virtual HoldReports& reports() = 0;
-  const std::string& node_name() const { return options_.node.name; }
   ThreadLoop& loop() { return loop_; }
 
  protected:

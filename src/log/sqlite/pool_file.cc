@@ -30,7 +30,7 @@ struct Registry {
 
 }  // namespace
 
-Result<std::shared_ptr<PoolFile>> PoolFile::open(const Settings& settings, const LogOptions& options,
+Result<std::shared_ptr<PoolFile>> PoolFile::open(const SqliteSettings& settings, const LogOptions& options,
                                                  TurnPatience patience) {
   if (options.read_only) return open_for_reading(settings, options);
   Registry& registry = Registry::instance();
@@ -52,7 +52,8 @@ Result<std::shared_ptr<PoolFile>> PoolFile::open(const Settings& settings, const
   return file;
 }
 
-Result<std::shared_ptr<PoolFile>> PoolFile::open_for_reading(const Settings& settings, const LogOptions& options) {
+Result<std::shared_ptr<PoolFile>> PoolFile::open_for_reading(const SqliteSettings& settings,
+                                                             const LogOptions& options) {
   const std::string& path = settings.path;
   const auto facts = facts_of(path);
   if (!facts) {
@@ -72,7 +73,7 @@ Result<std::shared_ptr<PoolFile>> PoolFile::open_for_reading(const Settings& set
   return file;
 }
 
-Result<std::shared_ptr<PoolFile>> PoolFile::open_for_writing(const Settings& settings, const LogOptions& options,
+Result<std::shared_ptr<PoolFile>> PoolFile::open_for_writing(const SqliteSettings& settings, const LogOptions& options,
                                                              TurnPatience patience) {
   const std::string& path = settings.path;
   let_bus_errors_through();

@@ -62,7 +62,7 @@ struct KeptJob {
   std::uint16_t attempts = 0;  // failed attempts
   std::uint16_t crashes = 0;   // deaths of holders
   std::uint16_t fuse_ms = 0;   // its age, at most, when they died
-  bool say = false;
+  bool answer_in_log = false;
   bool fresh = true;  // never held, so it counts for the limit of the queue
 
   JobExtra& extras() {

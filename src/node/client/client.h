@@ -63,7 +63,7 @@ class Client final : private ReplicaEvents, private AppenderEvents {
   std::uint64_t answered() const { return tickets_.answered(); }
   // Answers all tickets with the error, because nobody will wait.
   void give_up_tickets(const Error& error) { tickets_.give_up_all(error); }
-  bool folding() const { return replica_ != nullptr; }
+  bool keeps_state() const { return replica_ != nullptr; }
 
  private:
   void take_in(const SealedRequest& request, std::shared_ptr<OpenTicket> ticket);
@@ -74,7 +74,7 @@ class Client final : private ReplicaEvents, private AppenderEvents {
   void look(const v1::Batch& batch);
   void hear(const Settlement& settlement, std::uint64_t session);
   void watch_patience();
-  void fold();
+  void load_state();
   void nudge();
 
   // With the state loaded.
@@ -103,7 +103,7 @@ class Client final : private ReplicaEvents, private AppenderEvents {
   std::optional<Cursor> cursor_;    // set while following
   std::set<std::uint64_t> shaken_;  // sessions that may have ended since the client follows the log
   bool reading_ = false;
-  bool fold_wanted_ = false;
+  bool load_wanted_ = false;
   std::unique_ptr<Replica> replica_;  // set once the state is loaded
   Timer impatience_;
   Timer retry_;
