@@ -1,18 +1,18 @@
 #pragma once
 
-// Knows, among processes of one host that share an embedded log, which of them have died. Beside the database lies a
-// file with a slot for each session, and on each slot in use a lock:
+// Detects which processes of one host that share an embedded log have died. A file beside the database has a slot for
+// each session, and each slot in use is locked:
 //
 //   file   := slot*kAliveSlots
 //   slot   := session:u64  process:u64  namespace:u64  unused:u64      in the host's byte order; session 0: free
 //   lock   := an open file description's write lock on byte kLockBase + number of the slot
 //
-// A process takes the lock before it writes the slot, and wipes the slot before it gives the lock up. So a slot that
-// names a session and is not locked is the trace of a process that died. The lock belongs to the open file, which the
-// worker shares with its guard and its keepers: it falls when all of them are gone, and not before.
+// A process takes the lock before it writes the slot, and clears the slot before it releases the lock. So a slot with a
+// session and without a lock belongs to a process that died. The lock belongs to the open file, which the worker shares
+// with its guard and its keepers: it is released when all of them are gone, and not before.
 //
-// The process id serves only to be told of the moment: it may be another's by now, or of another namespace. What is
-// believed is the lock. Where either is missing (another host, a node that does not take part) nothing is known, and
+// The process id only tells when to check: it may belong to another process by now, or to another namespace. The lock
+// decides. If one of the two is missing (another host, a node that does not take part), deaths are not detected, and
 // the lease decides. The file stays when the pool is removed.
 
 #include <cstdint>
@@ -35,7 +35,7 @@ constexpr std::uint64_t kAliveSlots = 4096;
 
 class DeathWatch final : public KnownDeath {
  public:
-  // `database` is what log_file() says of the engine's URL.
+  // `database` is the result of log_file() for the engine's URL.
   static Result<std::unique_ptr<DeathWatch>> open(const std::string& database);
   ~DeathWatch() override;
 
@@ -57,10 +57,10 @@ class DeathWatch final : public KnownDeath {
   };
   struct Watched {
     std::uint64_t slot = 0;
-    Descriptor process;  // a pidfd; none if the process cannot be watched, and the lock has to be looked at
+    Descriptor process;  // a pidfd; none if the process cannot be observed, and the lock has to be polled
     Nanos wait{};        // until the next look at the lock
     Instant next;
-    bool looking = false;  // the lock is looked at
+    bool looking = false;  // the lock is being checked
   };
 
   DeathWatch(Descriptor file, std::uint64_t process_namespace);
@@ -89,7 +89,7 @@ class DeathWatch final : public KnownDeath {
   std::map<std::uint64_t, std::uint64_t> own_;  // session -> slot; guarded by mutex_
   std::vector<std::function<void()>> posted_;   // guarded by mutex_
   bool stopping_ = false;                       // guarded by mutex_
-  // Held while `gone_` is called, so that tell(null) waits for it. The callee only posts.
+  // Held during calls of `gone_`, so that tell(null) waits for them. The callee only posts.
   std::mutex telling_;
   std::function<void(std::uint64_t)> gone_;  // guarded by telling_
 

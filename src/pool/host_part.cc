@@ -1,4 +1,4 @@
-// One shard's side of a ThreadHost: what its node calls.
+// One shard's side of a ThreadHost: the functions that its node calls.
 
 #include <algorithm>
 #include <utility>

@@ -76,7 +76,7 @@ class ChildProcesses {
   Status ready_guard(Lock& lock, net::Time deadline);
   void wake() const;
 
-  // The own thread, with mutex_ held.
+  // Runs on the own thread, with mutex_ held.
   void serve();
   void tend_guard();
   void hear_guard(News& news);
@@ -94,7 +94,7 @@ class ChildProcesses {
   std::condition_variable changed_;
   // Guarded by mutex_.
   std::thread::id thread_;
-  std::unique_ptr<guard::Guard> guard_;  // made and destroyed by the own thread
+  std::unique_ptr<guard::Guard> guard_;  // created and destroyed by the own thread
   bool guard_lost_ = false;              // it is gone, or about to be
   std::optional<Error> guard_error_;     // why the last attempt to start it failed
   std::uint64_t attempts_ = 0;           // to start it
