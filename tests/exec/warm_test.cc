@@ -83,7 +83,7 @@ TEST(Warm, AnswersForNobodyEndTheProgram) {
   const Bytes next = run(*stage, "a").text;
   EXPECT_NE(next, process);
   const Heard stale = run(*stage, "stale");
-  EXPECT_EQ(stale.text, "the program answered for epoch 7, which it was not given");
+  EXPECT_EQ(stale.text, "the program answered for epoch 7, which is not its task");
   EXPECT_NE(run(*stage, "a").text, next);
   EXPECT_EQ(run(*stage, "close").end, "failed");
 }
