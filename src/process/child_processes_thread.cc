@@ -1,4 +1,4 @@
-// The thread of ChildProcesses: it reads the guard's messages and enforces limits.
+// The thread of ChildProcesses: handles reports of the guard, and enforces limits.
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -33,7 +33,7 @@ void ChildProcesses::serve() {
     {
       const std::lock_guard lock(mutex_);
       if (guard_) hear_guard(news);
-      tend_guard();  // after the news: the last child may have ended
+      tend_guard();  // after the reports, because the last child may have ended
       patience = enforce(news);
       if (guard_ && !guard_lost_) waited[1].fd = guard_->socket();
       if (guard_) waited[2].fd = guard_->life();
@@ -53,13 +53,13 @@ void ChildProcesses::serve() {
   }
 }
 
-// Starts the guard for who wants it, and ends it after the last.
+// Starts the guard when somebody wants it, and ends it after the last user.
 void ChildProcesses::tend_guard() {
   if (users_ == 0 && children_.empty() && guard_) {
     guard_.reset();
     guard_lost_ = false;
   }
-  if (!guard_wanted_ || guard_lost_) return;  // the end of a lost one wakes us
+  if (!guard_wanted_ || guard_lost_) return;  // the end of a lost guard wakes this thread
   guard_wanted_ = false;
   guard_error_.reset();
   if (!guard_) {
@@ -106,10 +106,10 @@ void ChildProcesses::obey(const guard::Message& message, News& news) {
 
 void ChildProcesses::lose_guard() {
   guard_lost_ = true;
-  guard_->destroy();  // it may live and talk nonsense
+  guard_->destroy();  // it may be alive and send nonsense
 }
 
-// Guard and keepers are gone: nothing of any program is left.
+// Guard and keepers are gone, so nothing of any program is left.
 void ChildProcesses::all_gone(News& news) {
   if (!guard_) return;
   if (!guard_lost_) lose_guard();
@@ -134,7 +134,7 @@ void ChildProcesses::end_now(const ChildPtr& child, std::string why, News& news)
   if (child->alarm && !std::exchange(child->told, true)) news.dead.emplace_back(*child->alarm, child->why);
 }
 
-// Returns how long nothing can be due.
+// Returns for how long nothing can be due.
 Nanos ChildProcesses::enforce(News& news) {
   Nanos patience = kNoHurry;
   const Instant now = BootClock().now();
