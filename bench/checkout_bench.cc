@@ -129,7 +129,7 @@ struct Rate {
   double a_core = 0;    // for each second of processor time
 };
 
-// Rounds of so many threads, in millions.
+// Measures rounds with this many threads, in millions per second.
 template <class Pool>
 Rate rate(Pool& pool, std::size_t threads) {
   std::atomic<bool> go{false};
@@ -244,7 +244,7 @@ void compare(std::size_t callers, std::size_t workers) {
   std::fflush(stdout);
 }
 
-// Callers that wait without a thread: each is told of its worker, gives it back, and asks again.
+// Callers that wait without a thread: each gets a worker, gives it back, and requests another.
 Rate async_rate(std::size_t callers, std::size_t workers, std::size_t threads) {
   OurPool pool(workers);
   struct Caller {
@@ -267,7 +267,7 @@ Rate async_rate(std::size_t callers, std::size_t workers, std::size_t threads) {
     });
     caller.asked = true;
   };
-  // All workers are taken, so that everybody waits; giving them back sets it going, on so many threads.
+  // All workers are taken, so that everybody waits. Giving them back starts it, on this many threads.
   std::vector<tenure::CheckoutLease<int>> leases;
   leases.reserve(workers);
   for (std::size_t i = 0; i < workers; ++i) leases.push_back(*pool.pool().checkout());

@@ -254,8 +254,8 @@ TEST(CheckoutStress, pools_that_end_at_any_moment) {
   } while (std::chrono::steady_clock::now() < end);
 }
 
-// Whoever is in the queue when another one asks is served first. With one worker the order of service is exact: it is
-// noted by who holds the worker. A counter says in which order callers asked and learnt that they were in the queue.
+// Callers in the queue are served before later ones. With one worker the order of service is exact: its holder records
+// it. A counter records the order in which callers came and learnt that they were in the queue.
 class Order {
  public:
   static constexpr std::uint64_t kNotQueued = ~std::uint64_t{0};
@@ -269,7 +269,7 @@ class Order {
   // By who holds the worker.
   void serve(const std::shared_ptr<Caller>& caller) { served_.push_back(caller); }
   std::size_t served() const { return served_.size(); }
-  // How many were served although one who was in the queue before they asked was not.
+  // How many were served before a caller that was already in the queue when they came.
   std::size_t overtakers() const {
     std::size_t count = 0;
     std::uint64_t earliest = kNotQueued;  // to be queued, of those served later

@@ -97,8 +97,8 @@ void move_log_later(std::vector<Line>& lines) {
   Time bound = INT64_MAX;
   for (Line& line : std::views::reverse(lines)) {
     if (!line.is_log()) continue;
-    // Whoever saw something before it can have been said saw it said of an earlier time: a resident starts again and
-    // again, and its client was told of the first.
+    // A sight before the earliest possible time is of an earlier event: a resident starts repeatedly, and its client
+    // learnt of the first start.
     const Time seen = seen_at(line);
     bound = std::min({bound, line.at + kLater, seen < line.at ? INT64_MAX : seen});
     line.at = bound = std::max(line.at, bound);
@@ -185,8 +185,8 @@ class Translation {
     history_.push_back({at_, std::move(what)});
   }
 
-  // A machine that stands still is a pause of all processes, and so is a processor that does: whoever is on it, or
-  // waits for somebody who is. What they did in it did happen, in its order.
+  // A machine or a processor that stands still is a pause of all processes that run on it, or that wait for one that
+  // does. What they did in it did happen, in its order.
   void add_stalls() {
     std::sort(stalls_.begin(), stalls_.end());
     std::vector<std::pair<Time, Time>> apart;
@@ -278,7 +278,7 @@ class Translation {
   Time at_ = 0;
 };
 
-// Those that the log had accepted, and that it knows nothing of any more.
+// Jobs that the log had accepted and has lost.
 void print_lost_jobs(const std::vector<Line>& lines) {
   std::map<std::uint64_t, std::string> names;                    // by ticket
   std::map<std::uint64_t, std::vector<std::uint64_t>> accepted;  // by position, in the log as it stands
@@ -303,7 +303,7 @@ int run(const char* path, const char* lease_ms, const char* recovery_ms) {
   Expectations expected;
   expected.lease = std::stoll(lease_ms) * kMilli;
   expected.recovery = std::stoll(recovery_ms) * kMilli;
-  // Those who ask are programs that have long ended.
+  // The clients are programs that have ended long ago.
   expected.all_answered = false;
   expected.begins_late = true;
   expected.resume_slack = kResume;

@@ -23,7 +23,7 @@ class Testimony final : private Effects {
   // shows that the log has lost that, and all that followed; so does one that comes where others are known to have been
   // before it.
   void take(Position before, const Entry& entry, std::int64_t engine_ns, Instant now);
-  // Whatever lies behind the position is no longer in the log.
+  // Everything after the position is no longer in the log.
   void lose_after(Position kept);
 
   Cursor last() const;

@@ -79,7 +79,7 @@ TEST_F(DeathWatchTest, OnlyTheDeadAreTold) {
   EXPECT_EQ(told_.count(), 1U);
 }
 
-// What the observer is asked goes in order: once a later death is told, everything before it has been done.
+// The requests to the observer are handled in order: once a later death is reported, all earlier requests are done.
 TEST_F(DeathWatchTest, ForgottenOnesAreNotTold) {
   auto dying = open();
   dying->hold(5);

@@ -79,7 +79,7 @@ TEST_P(LogConformance, ASnapshotOfALostHistoryIsNotStoredInTheNewOne) {
   expect_empty(load_snapshot(*log));
 }
 
-// The read was under way when the pool was removed; the snapshot asked for at the same time does not hide it.
+// The read was outstanding when the pool was removed. A load_snapshot() at the same time does not hide that.
 TEST_P(LogConformance, AWaitingReadIsToldBeforeTheHandleBeginsAnew) {
   const auto log = open();
   const auto other = open();

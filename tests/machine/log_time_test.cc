@@ -80,7 +80,7 @@ TEST(LogTime, TimersFireInPortionsAndAllOfThem) {
   EXPECT_EQ(pool.seen().grants.size(), 100U);
 }
 
-// Epochs start from the engine's time, so that they go on above those of a log that was lost.
+// Epochs start from the engine's time, so they stay above those of a lost log.
 TEST(LogTime, EpochsFollowTheEnginesClockAcrossLogs) {
   TestPool old_pool;
   old_pool.node("a");

@@ -74,7 +74,7 @@ class TestPool {
     }
   }
 
-  // Members. A node joins and adds one worker; both are told by the worker's name.
+  // Members. A node joins and adds one worker. The worker's name identifies both.
   std::uint64_t join() {
     append(rec::join(++sessions_));
     return sessions_;

@@ -64,7 +64,7 @@ class LiveNode final : private Host, private NodeEvents {
     loop_.run([&] { what(*node_); });
   }
   std::uint64_t dispatch(Bytes key, JobKind kind, Bytes payload = "");
-  // The process dies: nothing of the node runs any more, and nothing is said.
+  // The process dies: nothing of the node runs any more, and nothing is reported.
   void crash();
 
  private:

@@ -136,7 +136,7 @@ TEST_P(LivePool, ShutsDown) {
   EXPECT_TRUE(journal_.holder.empty());
   nodes_.clear();
   journal_.members.clear();
-  // Epochs begin with the engine's time: a pool that is made anew in the same millisecond may give them once more.
+  // Epochs start with the engine's time: a pool that is created again in the same millisecond may repeat them.
   const auto gone = std::chrono::steady_clock::now();
   while (std::chrono::steady_clock::now() - gone < 2ms) std::this_thread::yield();
   LiveNode& c = add("c");

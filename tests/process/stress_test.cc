@@ -107,7 +107,8 @@ TEST(ProcessStress, RandomKills) {
     for (std::uint64_t i = 0; i < 5; ++i) {
       threads.emplace_back([&, i] { use_processes(pool, judge, seed + i); });
     }
-    // Kills whoever, and counts. Grandchildren hang below their keeper when their program is dead: they are no workers.
+    // Kills any program, and counts. Grandchildren are below their keeper when their program is dead; they are not
+    // workers.
     std::mt19937_64 dice(seed + 99);
     while (std::chrono::steady_clock::now() < end || judge.answered < 100) {
       std::set<pid_t> keepers;

@@ -184,7 +184,7 @@ TEST_F(RedisCredentials, SoIsACertificateThatIsNotTrusted) {
   EXPECT_EQ(answers_, (std::vector<std::string>{"yes", "unavailable"}));
 }
 
-// A connection that the server has logged out is made anew.
+// A connection that the server has logged out is made again.
 TEST_F(RedisCredentials, AConnectionThatWasLoggedOutIsMadeAnew) {
   connect_by("redis://h:1?password_file=" + path_);
   ask();

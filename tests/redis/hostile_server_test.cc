@@ -17,7 +17,7 @@ TEST_F(RedisHostile, BytesOfAnotherProtocolEndTheConnection) {
   EXPECT_EQ(answers_, (Answers{"unavailable"}));
 }
 
-// One byte now and then is no answer.
+// Single bytes from time to time are not an answer.
 TEST_F(RedisHostile, AServerThatAcceptsAndIsSlowOfSpeechIsGivenUp) {
   connect_by("redis://h:1?timeout=100");
   ask("ONE");

@@ -76,7 +76,7 @@ class RedisIdentity : public testing::TestWithParam<Case> {
   const RedisServer server_;
 };
 
-// Whether one who opens the log now, and begins with its snapshot, finds the entry.
+// True if a process that opens the log now, and starts from its snapshot, finds the entry.
 bool newcomers_find(const std::string& url, const Bytes& data) {
   const auto log = try_open(url);
   if (!log) return false;
@@ -96,7 +96,7 @@ TEST_P(RedisIdentity, LeavesOneLog) {
   ASSERT_TRUE(GetParam().life == Life::idle || soon(5s, [&] { return member.has_read("beat 2"); }));
   tamper();
 
-  // Who comes now gets a log, or is refused.
+  // A newcomer gets a log, or is refused.
   const auto newcomer = try_open(server_.url());
   if (newcomer) {
     int marks = 0;
@@ -113,7 +113,7 @@ TEST_P(RedisIdentity, LeavesOneLog) {
   EXPECT_TRUE(!beats || !loads || newcomers_find(server_.url(), "proof"));
 }
 
-// A member alone puts back what can be put back, without anybody who comes anew.
+// A member alone restores what it can, without a newcomer.
 TEST_P(RedisIdentity, IsMendedByABeatWhereTheStreamIsThere) {
   if (GetParam().key == Key::stream || GetParam().key == Key::chunks || GetParam().deed == Deed::other_type) return;
   const auto log = open_at(server_.url());
@@ -129,7 +129,7 @@ TEST_P(RedisIdentity, IsMendedByABeatWhereTheStreamIsThere) {
   ASSERT_TRUE(append(*other, "by another", Lane::beat));
 }
 
-// The member is told, so that it can write another snapshot; meanwhile the newcomer tries again.
+// The member learns of it, so that it can write another snapshot; meanwhile the newcomer tries again.
 TEST(RedisSnapshot, AMemberIsToldOfASnapshotThatIsGone) {
   const RedisServer server;
   const auto log = open_at(server.url());

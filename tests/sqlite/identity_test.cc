@@ -105,7 +105,7 @@ TEST_P(SqliteIdentity, LeavesOneLog) {
   ASSERT_TRUE(GetParam().life == Life::idle || soon(5s, [&] { return member->has_read("beat 2"); }));
   tamper();
 
-  // Whoever comes now gets a log, or is refused. The member hears of what a newcomer appends, or is told of the loss.
+  // A newcomer gets a log, or is refused. The member reads what a newcomer appends, or learns of the loss.
   const auto other = newcomer();
   const auto answer = other->line();
   ASSERT_TRUE(answer);
@@ -162,7 +162,7 @@ TEST_F(SqliteLoss, ARemovedWalLosesNothing) {
   EXPECT_EQ(entries->back().data, "entry99");
 }
 
-// The wake file is made anew under its users: appends go on, and readers are woken through the new one.
+// The wake file is created again under its users: appends continue, and readers are woken through the new one.
 TEST_F(SqliteLoss, AWakeFileThatIsGoneIsMadeAnew) {
   const auto log = open();
   for (const char* command : {": > ", "rm ", "chmod 666 ", "head -c 100 /dev/urandom > "}) {

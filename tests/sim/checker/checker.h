@@ -31,10 +31,10 @@
 
 namespace tenure::sim {
 
-// A log that loses what it acknowledged takes away the ground that leases stand on: who was granted a key in the lost
-// tail, or had its beat confirmed there, may still believe so for a lease while others, who never read of it, go on.
-// For that long a, e and, for messages sent then, m are not asked for, and only the epochs (b, c) protect the user's
-// data; they always hold.
+// A log that loses acknowledged entries breaks an assumption of leases. A node that was granted a key in the lost tail,
+// or had its beat confirmed there, may believe so for a lease, while others, who never read of it, continue. During
+// that time a, e and, for messages sent then, m are not required, and only the epochs (b, c) protect the user's data;
+// they always hold.
 struct Expectations {
   Time lease = 0;                    // the longest in the pool
   Time watchdog_slack = 5 * kMilli;  // how late a hold may end after its deadline

@@ -52,7 +52,7 @@ class Caller {
 
  protected:
   void write_settled(Recorder& recorder, const Settlement& settlement) const;
-  // `error` is what a program is told that applies machine versions up to `speaks` where the pool needs a newer one.
+  // `error` is the error of a program that supports machine versions up to `speaks`, when the pool needs a newer one.
   static bool is_too_old(const Error& error, std::uint32_t speaks, const Onlooker& onlooker);
 
  private:

@@ -21,7 +21,7 @@ class SimHost final : public Host {
     Process& process;
     Recorder& recorder;
     Store& store;
-    const Work& work;  // read anew at each decision: the run may grow calm
+    const Work& work;  // read again at each decision, because the run may become calm
     HoldReports* reports = nullptr;
     std::function<std::int64_t()> lease_until;
   };

@@ -30,7 +30,7 @@ enum class Fault : std::uint8_t {
   clock_rate,    // a host's CLOCK_BOOTTIME changes its rate
   wall_step,     // a host's wall clock jumps
   leave,         // a node leaves in good order, and another one comes
-  replaced,      // newcomers get a new log, while the others go on in the old one
+  replaced,      // newcomers get a new log, while the others continue in the old one
 };
 constexpr std::size_t kFaults = 15;
 std::string_view to_string(Fault fault);

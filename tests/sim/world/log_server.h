@@ -58,8 +58,7 @@ class LogServer {
     return read(after, entries_max, current());
   }
   Result<std::vector<Entry>> read(Cursor after, std::size_t entries_max, LogNumber log) const;
-  // A snapshot that stands on an entry which is not there (any more) is refused with lost_history: whoever loaded it
-  // could never read on.
+  // A snapshot that is based on a missing entry is refused with lost_history, because its reader could never continue.
   Status commit(std::shared_ptr<const Snapshot> snapshot);
   std::shared_ptr<const Snapshot> snapshot() const { return line().snapshots.back().value; }
   void trim(Position before);

@@ -41,7 +41,7 @@ class Process {
   void crash();
   void pause();
   void resume();
-  // Stops one loop for a while. The others go on.
+  // Stops one loop for a while. The others continue.
   void stall(SimLoop& loop, Time span);
 
   // Crashes it around one of the next few things that leave it: just before or just after.

@@ -31,7 +31,7 @@ class SimLoop final : public Loop {
   Instant now() const override;
 
   const std::string& name() const { return name_; }
-  // Nothing runs before this true time: a thread that is stuck while the others of its process go on.
+  // Nothing runs before this true time: a stalled thread, while the others of its process continue.
   void stall_until(Time until);
   void unstall();
 

@@ -76,7 +76,7 @@ class Wires {
   // A connection of a process over the link of its host, which must outlive it.
   std::unique_ptr<Log> connect(Process& process, Link& link);
 
-  // The server cannot be reached by anyone for a while; what was waiting there is told.
+  // Nobody can reach the server for a while; waiting requests get an error.
   void outage(Time span);
   bool down() const { return world_.now() < down_until_; }
   // Lets what the network had kept for a cut link arrive, as TCP does.
