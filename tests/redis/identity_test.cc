@@ -39,7 +39,11 @@ std::vector<Case> all_cases() {
   for (const Key key : {Key::meta, Key::head, Key::chunks, Key::stream, Key::meta_and_head}) {
     for (const Deed deed :
          {Deed::removed, Deed::renamed_away, Deed::evicted, Deed::older_copy, Deed::another_pools, Deed::other_type}) {
-      for (const Life life : {Life::idle, Life::beating, Life::busy}) cases.push_back({key, deed, life});
+      for (const Life life : {Life::idle, Life::beating, Life::busy}) {
+        // Newcomers wait for a snapshot that may still come. Ten seconds each are enough once.
+        if (deed == Deed::another_pools && key != Key::meta && life != Life::beating) continue;
+        cases.push_back({key, deed, life});
+      }
     }
   }
   return cases;
