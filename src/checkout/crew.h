@@ -1,7 +1,7 @@
 #pragma once
 
-// The threads that start and destroy a pool's workers, which may take long. The pool hands over one job a slot at
-// most, so that there are never more jobs than workers.
+// The threads that start and destroy a pool's workers, which may take long. The pool submits at most one job per slot,
+// so there are never more jobs than workers.
 
 #include <condition_variable>
 #include <deque>
@@ -15,12 +15,12 @@ namespace tenure {
 class Crew {
  public:
   virtual ~Crew() = default;
-  // Runs it on some thread, later. May be called with a lock held. Jobs let no exception out.
+  // Runs the job on some thread, later. May be called with a lock held. Jobs must not throw.
   virtual void run(std::function<void()> job) = 0;
 };
 
-// Thread-safe. Threads are begun as they are needed, up to a number, and stay. The destructor drops jobs that have not
-// begun, and waits for those that have; it must not run on one of the threads.
+// Thread-safe. Starts threads on demand, up to a limit, and keeps them. The destructor drops jobs that have not begun,
+// and waits for the others. It must not run on one of the threads.
 class ThreadCrew final : public Crew {
  public:
   explicit ThreadCrew(std::size_t threads_max) : threads_max_(threads_max) {}

@@ -1,4 +1,4 @@
-// tenure checkout: serves a pool of programs, and checks workers out of one that is served.
+// tenure checkout: serves a pool of programs, and checks workers out of a served pool.
 
 #include <iostream>
 #include <iterator>
@@ -15,12 +15,12 @@
 namespace tenure::cli {
 namespace {
 
-// These commands know no engine.
+// These hints replace the ones about engines.
 std::string checkout_hint(Errc code) {
   switch (code) {
     case Errc::unavailable: return "check the address, and that 'tenure checkout serve' runs there";
     case Errc::refused: return "check --token-file, --tls and --tls-ca";
-    case Errc::timed_out: return "wait longer with --wait for a worker, with --timeout for its answer";
+    case Errc::timed_out: return "use a longer --wait for a worker, or a longer --timeout for its answer";
     case Errc::job_failed: return "";
     default: return hint(code);
   }
@@ -30,7 +30,7 @@ int report_checkout(const Call& call, const Error& error) { return report(call, 
 
 using std::chrono::milliseconds;
 
-// --token-file, or TENURE_CHECKOUT_TOKEN. A command line is no place for a secret.
+// --token-file, or TENURE_CHECKOUT_TOKEN. A secret does not belong on a command line.
 template <class Options>
 void take_token(const Call& call, Options& options) {
   options.token_file = call.value("token-file").value_or("");
@@ -38,7 +38,7 @@ void take_token(const Call& call, Options& options) {
   if (options.token_file.empty() && given != nullptr) options.token = given;
 }
 
-// Reads numbers and times into options; the first that is wrong is kept.
+// Reads numbers and times into options. Keeps the first error.
 class Reader {
  public:
   explicit Reader(const Call& call) : call_(call) {}
@@ -124,8 +124,8 @@ void print_answer(const Call& call, const RemoteWorker& worker, const std::strin
   print(json.object().field("answer", answer).field("process", worker.process_id()).end());
 }
 
-// With --lines each line is a request, and the answers come in their order. An error of one's is said, and the next
-// asked.
+// With --lines each line is a request, and the answers are printed in the same order. If one fails, its error is
+// printed and the next request is sent.
 int ask_lines(const Call& call, RemoteWorker& worker, milliseconds timeout) {
   std::string line;
   int exit = kDone;
@@ -191,9 +191,9 @@ int run_checkout_stats(const Call& call) {
   const RemoteOptions options = remote_options(call);
   const auto stats = remote_checkout_stats(options);
   if (!stats) return report_checkout(call, stats.error());
-  // JSON, as a server has it. What is no line of it comes from something else.
+  // The server sends one line of JSON. Refuse everything else, because it is printed as it is.
   if (printable_page(*stats) != *stats || stats->find_first_of("\n\t") != std::string::npos) {
-    return report_checkout(call, {Errc::corrupt, "checkout", "the server's answer is no line of JSON"});
+    return report_checkout(call, {Errc::corrupt, "checkout", "the server's answer is not a line of JSON"});
   }
   print_page(*stats);
   return kDone;

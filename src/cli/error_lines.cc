@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kErrorLineBytesMax = 8U << 10;
 
-// Reads what is there; false once nothing more will come.
+// Reads what is available. False at the end of the pipe.
 bool pass_on(int from, exec::Lines& lines) {
   std::array<char, 16U << 10> bytes{};
   for (;;) {

@@ -19,7 +19,7 @@ int help_on(const std::vector<std::string>& words) {
 }  // namespace
 
 int run_program(const std::vector<std::string>& arguments) {
-  // What the demo starts; its arguments are its own.
+  // The worker process that the demo starts. It parses its own arguments.
   if (!arguments.empty() && arguments[0] == "demo-worker") {
     return demo::run_demo_worker({arguments.begin() + 1, arguments.end()});
   }

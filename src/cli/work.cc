@@ -31,13 +31,13 @@ struct WorkPlan {
   exec::ProgramOptions programs;
   std::vector<NodeWorker> workers;
   bool known_death = true;
-  std::uint64_t warm = 0;  // programs that stay; none where zero
-  exec::WearLimits wear;   // of these
+  std::uint64_t warm = 0;  // number of warm programs; zero for none
+  exec::WearLimits wear;   // limits of warm programs
 };
 
 std::string host_and_process() { return host_name() + ":" + std::to_string(getpid()); }
 
-// When a program that stays is replaced.
+// Reads the limits of warm programs.
 Status read_wear(const Call& call, exec::WearLimits& wear) {
   const auto number = [&](const char* flag, std::uint64_t& into) -> Status {
     if (call.has(flag) && !call.has("warm")) return misused("--" + std::string(flag) + " is for --warm");
@@ -132,7 +132,7 @@ exec::GuardOptions guard_options(const Call& call) {
   return options;
 }
 
-// What runs the programs: one for each job, or some that stay.
+// The host that runs the programs: one program per job, or warm programs.
 struct Programs {
   std::unique_ptr<Host> host;
   std::function<void(HoldReports&)> attach;
@@ -171,7 +171,7 @@ class Told final : public NodeEvents {
     failure_ = error;
   }
 
-  // Why the node has given up; nothing if it has not.
+  // Why the node has given up, if it has.
   std::optional<Error> failure() const {
     const std::lock_guard lock(mutex_);
     return failure_;
@@ -182,17 +182,17 @@ class Told final : public NodeEvents {
   mutable std::mutex mutex_;
   // Guarded by mutex_.
   std::optional<Error> failure_;
-  int delayed_ = 0;  // how many of them wait for the log
+  int delayed_ = 0;  // how many shards wait for the log
 };
 
-// Until a signal, or until the pool ends by itself.
+// Returns on a signal, or when the pool ends by itself.
 void wait_for_end(const Shards& pool, const Signals& signals) {
   constexpr int kLookMs = 200;
   while (!pool.over() && !signals.wait(kLookMs)) {
   }
 }
 
-// Hands over, until it is done or a second signal comes.
+// Hands over until it is done or a second signal comes.
 void leave(Shards& pool, const Signals& signals) {
   std::atomic<bool> left = false;
   std::thread closing([&] {
@@ -202,12 +202,13 @@ void leave(Shards& pool, const Signals& signals) {
   while (!left) {
     if (!signals.wait(20)) continue;
     say("tenure: leaving at once");
-    std::_Exit(kOther);  // the guard ends the programs, and says the session's end
+    std::_Exit(kOther);  // the guard ends the programs and writes the session's end
   }
   closing.join();
 }
 
-// Beside the shard's file, where it is one; the guard and its keepers share what it holds. Null elsewhere.
+// Detects the death of other processes by a lock beside the shard's file, if there is a file. The guard and its keepers
+// share the lock. Null for other engines.
 Result<KnownDeath*> death_watch_of(const WorkPlan& plan, std::uint32_t shard, exec::Guard& guard,
                                    std::vector<std::unique_ptr<exec::DeathWatch>>& watches) {
   const std::optional<std::string> file = log_file(plan.core.url, shard);
@@ -234,7 +235,7 @@ int run_work(const Call& call) {
   Result<std::unique_ptr<exec::Guard>> guard = exec::Guard::start(guard_options(call));
   if (!guard) return report(call, guard.error());
   plan->core.known_deaths = plan->known_death;
-  // Which no other process could open, if it were in memory.
+  // The guard opens the log too, so the log cannot be in this process's memory.
   if (plan->known_death && reach_of(*url) != Reach::process) plan->programs.engine_url = *url;
 
   WorkEvents events(call.json());

@@ -86,7 +86,7 @@ void ToldReports::finished(const Hold& hold, Bytes result) {
 }
 
 void ToldReports::failed(const Hold& hold, Next next, Bytes error, Nanos delay) {
-  say("failed", hold, cut_at_character(error, kErrorBytesMax), true);  // the pool keeps no more, either
+  say("failed", hold, cut_at_character(error, kErrorBytesMax), true);  // the pool keeps no more of it either
   node_.failed(hold, next, std::move(error), delay);
 }
 

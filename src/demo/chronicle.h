@@ -1,6 +1,6 @@
 #pragma once
 
-// What has happened, in words. Thread-safe.
+// The events of the demo, in words. Thread-safe.
 
 #include <deque>
 #include <functional>
@@ -20,7 +20,7 @@ struct Happening {
 
 class Chronicle {
  public:
-  // `listener`, where there is one, hears each as it comes.
+  // `listener`, if there is one, is called for each event.
   explicit Chronicle(std::function<void(const Happening&)> listener = {}) : listener_(std::move(listener)) {}
 
   void say(std::string text, bool good = true) {

@@ -153,11 +153,12 @@ void PoolCore::log_resumed() {
 }
 
 void PoolCore::end(const Error& error) {
+  // First: once close() has returned, submit() must refuse.
+  sender_.close(error);
   hear([&] {
     if (!failure_) failure_ = error;
   });
   if (auto tell = std::exchange(ended_, nullptr)) tell();
-  sender_.close(error);
   give_up_tickets(error);
   if (const std::optional<std::uint64_t> answers = answered()) sender_.note_answered(*answers);
 }

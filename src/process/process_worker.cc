@@ -1,4 +1,4 @@
-// What the public header promises of a child process, on top of the yard and a channel.
+// Implements the public API of a child process on top of the yard and a channel.
 
 #include <sys/socket.h>
 
@@ -31,7 +31,7 @@ struct ProcessState {
     return exec::lowered(limits.calls, limits.calls_jitter, entropy);
   }
 
-  // The caller's patience, or the limit if that is shorter.
+  // The caller's timeout, or the limit if that is shorter.
   Time deadline_of(std::chrono::nanoseconds timeout) const {
     const std::chrono::nanoseconds limit = options.limits.call_time;
     return after(limit.count() > 0 ? std::min(timeout, limit) : timeout);
@@ -50,7 +50,8 @@ struct ProcessState {
     child->alarm->retire("it has served " + std::to_string(calls) + " calls");
   }
 
-  // Between the parts of an answer: a part that is there is taken whenever that is, and there may be one all the time.
+  // Between the parts of an answer. Parts that have arrived are taken without waiting, so an endless answer would never
+  // time out by itself.
   Status check_patience(Time deadline) {
     if (std::chrono::steady_clock::now() < deadline) return {};
     return give_up({Errc::timed_out, "receive", ""});
@@ -68,12 +69,12 @@ struct ProcessState {
   const std::uint64_t calls_max;
   std::uint64_t unanswered = 0;
   std::uint64_t calls = 0;
-  bool open_request = false;  // a part was sent, and the last one was not
+  bool open_request = false;  // a part was sent, but not the last one
   bool dead = false;
   bool worn_out = false;
 };
 
-// Nobody can tell any more what the program is at: it is killed, and the error says why.
+// The state of the program is unknown, so it is killed. The error says why.
 Failure ProcessState::give_up(const Error& error) {
   dead = true;
   Yard& yard = Yard::of_process();
@@ -87,9 +88,9 @@ Failure ProcessState::give_up(const Error& error) {
     yard.kill(child, "was killed: a call took too long");
   } else {
     said.context = error.context + "; the program was killed";
-    yard.kill(child, "was killed: it sent what is no answer: " + error.context);
+    yard.kill(child, "was killed: it sent something that is not an answer: " + error.context);
   }
-  // The yard may be about to say the same; but whoever gives the worker back now must not give back one that is alive.
+  // The yard may be about to report the same. But a worker that is given back now must not count as alive.
   if (child->alarm) child->alarm->died(said.context);
   return Failure(std::move(said));
 }
@@ -130,7 +131,7 @@ Status check_process_options(const ProcessOptions& options) {
     return wrong("calls_jitter must lie between 0 and 1");
   }
   for (const std::string& line : options.environment) {
-    if (line.find('=') == std::string::npos || line.starts_with('=')) return wrong("environment wants NAME=VALUE");
+    if (line.find('=') == std::string::npos || line.starts_with('=')) return wrong("environment needs NAME=VALUE");
   }
   return {};
 }
@@ -194,7 +195,7 @@ Result<std::optional<ProcessAnswer>> ProcessWorker::try_receive() {
   const Result<Channel::Frame> frame = state.channel.take();
   if (!frame && frame.error().code == Errc::timed_out) return std::optional<ProcessAnswer>();
   if (frame && state.unanswered == 0) {
-    return state.give_up({Errc::corrupt, "receive", "an answer that nobody asked for"});
+    return state.give_up({Errc::corrupt, "receive", "an answer without a request"});
   }
   auto answer = state.answer_of(frame);
   if (!answer) return Failure(std::move(answer).error());

@@ -23,7 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// For the reason of an end that has been seen on the socket.
+// How long to wait for the reason of an end that was seen on the socket.
 constexpr Nanos kFatePatience = 500ms;
 
 std::vector<std::string> default_guard() {
@@ -34,7 +34,7 @@ std::vector<std::string> default_guard() {
 
 Failure no_start(std::string why) { return fail(Errc::unavailable, "start a worker process", std::move(why)); }
 
-// What the yard enforces. The holder counts the calls; soft limits of time are the pool's.
+// The limits that the yard enforces. The holder counts the calls, and the pool applies soft limits of time.
 exec::WearLimits wear_limits(const ProcessLimits& limits) {
   exec::WearLimits wear;
   wear.memory_bytes = limits.memory_bytes;
@@ -101,7 +101,7 @@ Status Yard::ready_guard(Lock& lock, Time deadline) {
   guard_wanted_ = true;
   wake();
   const bool tried = changed_.wait_until(lock, deadline, [&] { return attempts_ != before; });
-  if (!tried) return no_start("the guard, which starts programs, is not ready");
+  if (!tried) return no_start("the guard is not ready");
   if (guard_error_) return no_start(guard_error_->message());
   return {};
 }
@@ -136,7 +136,7 @@ Result<ChildPtr> Yard::start(const ProcessOptions& options, std::optional<Worker
     return fail(Errc::timed_out, "start a worker process", "it did not run in time");
   }
   if (child->phase == Child::Phase::running) {
-    wake();  // its limits are to be watched
+    wake();  // its limits must be watched
     return child;
   }
   if (child->phase == Child::Phase::ended) return no_start("the program " + child->why);
@@ -147,7 +147,7 @@ Result<ChildPtr> Yard::start(const ProcessOptions& options, std::optional<Worker
 void Yard::stop(Child& child, Nanos patience) {
   ::shutdown(child.socket.get(), SHUT_WR);
   const std::lock_guard lock(mutex_);
-  child.told = true;  // who stops it knows
+  child.told = true;  // the caller that stops it knows
   if (!guard_ || guard_lost_ || !children_.contains(child.number)) return;
   guard_->stop_program(child.number, BootClock().now() + patience);
 }

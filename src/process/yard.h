@@ -1,15 +1,15 @@
 #pragma once
 
-// All child processes of this process's pools, with the guard that starts and ends them (exec/guard.h), and a thread
-// that hears of their ends and enforces their limits.
+// All child processes of this process's pools, with the guard that starts and ends them (guard.h), and a thread that
+// receives their ends and enforces their limits.
 //
 //     worker ── start, stop, kill ──▶ yard ── frames ──▶ guard ──▶ keepers ──▶ programs
 //        ▲                             │
 //        └──────── its socket ─────────┼────────────────────────────────────────▶ program
 //                                      └── died(), retire() ──▶ pool
 //
-// There is one yard, and it is never destroyed: a pool may end on any thread, also on the yard's own. Its guard ends
-// when the last user is gone, and is started again for the next.
+// There is one yard, and it is never destroyed, because a pool may end on any thread, even on the yard's own. Its guard
+// ends with the last user, and is started again for the next one.
 
 #include <condition_variable>
 #include <cstdint>
@@ -33,12 +33,12 @@ namespace tenure::process {
 class Yard {
  public:
   static Yard& of_process();
-  // The guard's command line, for the next that is started; a program that can be its own guard sets this first.
+  // Sets the guard's command line for the next start. A program that can be its own guard calls this first.
   static void use_guard(std::vector<std::string> command);
-  // Where the programs that are started from now on write their standard error; none: to this process's.
+  // Sets where programs that are started from now on write their standard error. Without it, to this process's.
   static void use_errors(Descriptor errors);
 
-  // Who may start children. The guard stays while there is one.
+  // Its owner may start children. The guard runs while there is one.
   class Use {
    public:
     Use() { of_process().enter(); }
@@ -47,24 +47,24 @@ class Yard {
     Use& operator=(const Use&) = delete;
   };
 
-  // Waits until it runs. Errc::unavailable says why it cannot.
+  // Waits until the program runs. Errc::unavailable has the reason if it cannot.
   Result<ChildPtr> start(const ProcessOptions& options, std::optional<WorkerAlarm> alarm, net::Time deadline);
-  // SIGTERM to its group, SIGKILL to its tree after the span.
+  // Sends SIGTERM to its group, and SIGKILL to its tree after `patience`.
   void stop(Child& child, Nanos patience);
-  // SIGKILL to its tree. Who reads from it sees the end at once.
+  // Sends SIGKILL to its tree. A thread that reads from it sees the end at once.
   void kill(const ChildPtr& child, std::string_view reason);
-  // Waits until nothing of it is left; false after the deadline, and at once on the yard's own thread.
+  // Waits until nothing of it is left. Returns false after the deadline, and at once on the yard's own thread.
   bool wait_ended(const Child& child, net::Time deadline);
-  // Why it ended, in words; waits a moment for its end to be known.
+  // Why it ended, in words. Waits a moment for the reason.
   std::string fate(const Child& child);
   bool runs(const Child& child);
   pid_t process(const Child& child);
 
  private:
   using Lock = std::unique_lock<std::mutex>;
-  // The only session there is: as long as this process lives.
+  // The only session. It lasts as long as this process.
   static constexpr std::uint64_t kSession = 1;
-  // What the pools are to hear once the mutex is free.
+  // What to report to the pools once the mutex is free.
   struct News {
     std::vector<std::pair<WorkerAlarm, std::string>> dead;
     std::vector<std::pair<WorkerAlarm, std::string>> worn_out;
@@ -87,7 +87,7 @@ class Yard {
   Nanos enforce(News& news);
   void obey(const ChildPtr& child, const exec::Judgement& judgement, News& news);
   void end_now(const ChildPtr& child, std::string why, News& news);
-  static void tell(const News& news);  // without
+  static void tell(const News& news);  // without mutex_
 
   Descriptor wake_;
   std::mutex mutex_;

@@ -1,4 +1,4 @@
-// What the yard's thread does: hears the guard, and looks after limits.
+// The yard's thread: handles reports of the guard, and enforces limits.
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -33,7 +33,7 @@ void Yard::serve() {
     {
       const std::lock_guard lock(mutex_);
       if (guard_) hear_guard(news);
-      tend_guard();  // after the news: the last child may have ended
+      tend_guard();  // after the reports, because the last child may have ended
       patience = enforce(news);
       if (guard_ && !guard_lost_) waited[1].fd = guard_->socket();
       if (guard_) waited[2].fd = guard_->life();
@@ -53,13 +53,13 @@ void Yard::serve() {
   }
 }
 
-// Starts the guard for who wants it, and ends it after the last.
+// Starts the guard when somebody wants it, and ends it after the last user.
 void Yard::tend_guard() {
   if (users_ == 0 && children_.empty() && guard_) {
     guard_.reset();
     guard_lost_ = false;
   }
-  if (!guard_wanted_ || guard_lost_) return;  // the end of a lost one wakes us
+  if (!guard_wanted_ || guard_lost_) return;  // the end of a lost guard wakes this thread
   guard_wanted_ = false;
   guard_error_.reset();
   if (!guard_) {
@@ -105,10 +105,10 @@ void Yard::obey(const exec::Frame& frame, News& news) {
 
 void Yard::lose_guard() {
   guard_lost_ = true;
-  guard_->destroy();  // it may live and talk nonsense
+  guard_->destroy();  // it may be alive and send nonsense
 }
 
-// Guard and keepers are gone: nothing of any program is left.
+// Guard and keepers are gone, so nothing of any program is left.
 void Yard::all_gone(News& news) {
   if (!guard_) return;
   if (!guard_lost_) lose_guard();
@@ -133,7 +133,7 @@ void Yard::end_now(const ChildPtr& child, std::string why, News& news) {
   if (child->alarm && !std::exchange(child->told, true)) news.dead.emplace_back(*child->alarm, child->why);
 }
 
-// Returns how long nothing can be due.
+// Returns for how long nothing can be due.
 Nanos Yard::enforce(News& news) {
   Nanos patience = kNoHurry;
   const Instant now = BootClock().now();

@@ -25,7 +25,7 @@ Json& Json::field(std::string_view name, bool value) { return this->name(name).r
 Json& Json::field(std::string_view name, double value) {
   if (!std::isfinite(value)) return null(name);
   std::array<char, 32> digits{};
-  // A millisecond with three places is a microsecond: more says nothing.
+  // Three decimals of a millisecond are microseconds. More digits would be noise.
   const auto [end, error] =
       std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::fixed, 3);
   return this->name(name).raw({digits.data(), static_cast<std::size_t>(end - digits.data())});

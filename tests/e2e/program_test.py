@@ -559,7 +559,7 @@ class Checkout(ProgramTest):
         client.stdin.write("1\n")
         client.stdin.close()
         self.assertNotEqual(client.wait(PATIENCE), 0)
-        self.assertIn("nothing was asked for 500 ms", client.stderr.read())
+        self.assertIn("no request for 500 ms", client.stderr.read())
 
     def test_a_server_that_is_frozen_is_noticed_by_the_deadline_of_a_call(self):
         server = self.serve("--workers", "1", address="tcp:127.0.0.1:0")
@@ -622,7 +622,7 @@ class BadInput(ProgramTest):
                               restore_signals=False)  # a write beyond the limit is an error, and no signal
         self.assertEqual(done.returncode, 8, done)
         self.assertEqual(json.loads(done.stdout)["error"]["code"], "full")
-        self.assertIn("make room", done.stderr)
+        self.assertIn("free some", done.stderr)
         self.assertEqual(self.ask("dispatch", "small")["state"], "accepted")
         self.assertEqual({job["key"] for job in self.ask("jobs")["jobs"]}, {"first", "small"})
 

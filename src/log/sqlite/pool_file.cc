@@ -21,14 +21,14 @@ namespace {
 
 constexpr Nanos kTryAgain = std::chrono::milliseconds(50);
 
-// The files open for writing, by path: one writer per file and process. The lock is held throughout an opening, so
-// that two openers do not start two writers.
+// The files that are open for writing, by path: one writer per file and process. The lock is held throughout an
+// opening, so that two openers do not start two writers.
 struct Registry {
   std::timed_mutex mutex;
   std::map<std::string, std::weak_ptr<PoolFile>> files;  // guarded by mutex
 
   static Registry& instance() {
-    static Registry* const registry = new Registry;  // never destroyed: handles may outlive static destruction
+    static Registry* const registry = new Registry;  // never destroyed, because handles may outlive static destructors
     return *registry;
   }
 };
@@ -98,7 +98,7 @@ Result<std::shared_ptr<PoolFile>> PoolFile::open_for_writing(const Settings& set
   if (facts_of(path) && faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) return not_writable(path);
   auto wake = WakeFile::open(path, false);
   if (!wake) return Failure(wake.error());
-  // Under the write turn nobody else creates, upgrades or removes the pool.
+  // While this process has the write turn, no other creates, upgrades or removes the pool.
   WriteTurn turn(**wake);
   if (const Status taken = turn.acquire(patience); !taken) return Failure(taken.error());
   if (const Status settled = settle_files(settings, *(*wake)->map()); !settled) return Failure(settled.error());
@@ -109,7 +109,7 @@ Result<std::shared_ptr<PoolFile>> PoolFile::open_for_writing(const Settings& set
   share_files(path);
   std::shared_ptr<PoolFile> file(
       new PoolFile(path, options.pool, *shards, std::move(*wake), Proof::of(path, *connection)));
-  // Another handle of this process may still have files open that were replaced: SQLite gives all of them the same.
+  // Another handle of this process may still have replaced files open, and SQLite would share them.
   if (const Status there = file->still_there(); !there) {
     return fail(Errc::unavailable, "sqlite open", there.error().context + ", and is still in use by this process");
   }
@@ -135,7 +135,7 @@ Status PoolFile::start_writer(Connection connection) {
   return {};
 }
 
-// With the write turn held. A wake file that was made anew does not know yet what belongs together.
+// With the write turn held. A new wake file does not know yet which files belong together.
 Status PoolFile::prove_for_writing(Connection& connection) {
   const auto map = wake_->map();
   if (Status there = still_there(); !there) {

@@ -6,7 +6,7 @@
 namespace tenure::sqlite {
 namespace {
 
-// Never opens a file that is there (file_id.h). Where a file cannot be made SQLite says why.
+// Never opens an existing file (file_id.h). If the file cannot be created, SQLite reports why.
 void make_database(const Settings& settings) {
   Rights rights{.mode = 0600, .group = settings.group};
   if (settings.group) rights.mode = 0660;
