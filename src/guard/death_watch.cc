@@ -17,6 +17,7 @@
 #include <optional>
 
 #include "base/assert.h"
+#include "base/bytes.h"
 
 namespace tenure::guard {
 namespace {
@@ -35,18 +36,41 @@ std::uint64_t own_namespace() {
   return stat("/proc/self/ns/pid", &found) == 0 ? found.st_ino : 0;
 }
 
+// Open to those who may write the database, whatever the umask. Without the result: a member of the database's group
+// who does not own the file cannot change it, and need not.
+void share_as(const std::string& database, int file) {
+  mode_t mode = 0600;
+  struct stat model{};
+  struct stat own{};
+  if (fstat(file, &own) != 0) return;
+  if (stat(database.c_str(), &model) == 0) {
+    for (const mode_t both : {mode_t{0060}, mode_t{0006}}) {
+      if ((model.st_mode & both) == both) mode |= both;
+    }
+    if (model.st_gid != own.st_gid) (void)!fchown(file, static_cast<uid_t>(-1), model.st_gid);
+  }
+  if ((own.st_mode & 0777) != mode) (void)!fchmod(file, mode);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<DeathWatch>> DeathWatch::open(const std::string& database) {
   const std::string path = database + "-alive";
-  Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-  if (!file) return fail(Errc::unavailable, "watch for deaths", path + ": " + std::strerror(errno));
-  return std::unique_ptr<DeathWatch>(new DeathWatch(std::move(file), own_namespace()));
+  Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  struct stat found{};
+  if (!file || fstat(file.get(), &found) != 0) {
+    return fail(Errc::unavailable, "watch for deaths", path + ": " + std::strerror(errno));
+  }
+  share_as(database, file.get());
+  const std::uint64_t id = hash_mix(found.st_dev, found.st_ino) | 1;
+  return std::unique_ptr<DeathWatch>(new DeathWatch(database, std::move(file), id));
 }
 
-DeathWatch::DeathWatch(Descriptor file, std::uint64_t process_namespace)
-    : file_(std::move(file)),
-      namespace_(process_namespace),
+DeathWatch::DeathWatch(std::string database, Descriptor file, std::uint64_t file_id)
+    : database_(std::move(database)),
+      file_(std::move(file)),
+      file_id_(file_id),
+      namespace_(own_namespace()),
       poll_(epoll_create1(EPOLL_CLOEXEC)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   ASSERT(poll_ && wake_);
@@ -66,12 +90,13 @@ DeathWatch::~DeathWatch() {
 }
 
 void DeathWatch::hold(std::uint64_t session) {
+  share_as(database_, file_.get());  // by now there is a database
   const std::lock_guard lock(mutex_);
   for (std::uint64_t probe = 0; probe < kProbes; ++probe) {
     const std::uint64_t slot = (session + probe) % kAliveSlots;
     const bool ours = std::any_of(own_.begin(), own_.end(), [&](const auto& entry) { return entry.second == slot; });
     if (ours || !this->lock(slot, true)) continue;
-    if (!write(slot, {session, static_cast<std::uint64_t>(getpid()), namespace_, 0})) {
+    if (!write(slot, {session, static_cast<std::uint64_t>(getpid()), namespace_, file_id_})) {
       this->lock(slot, false);  // the disk is full: only the lease tells about this session
       return;
     }
@@ -174,7 +199,7 @@ void DeathWatch::begin(std::uint64_t session) {
   for (std::uint64_t probe = 0; probe < kProbes; ++probe) {
     const std::uint64_t slot = (session + probe) % kAliveSlots;
     const Slot content = read(slot);
-    if (content.session != session) continue;
+    if (content.session != session || content.file != file_id_) continue;
     Watched& watched = watched_[session];
     watched.slot = slot;
     if (!is_locked(slot)) return look_at(session);

@@ -4,7 +4,7 @@
 // each session, and each slot in use is locked:
 //
 //   file   := slot*kAliveSlots
-//   slot   := session:u64  process:u64  namespace:u64  unused:u64      in the host's byte order; session 0: free
+//   slot   := session:u64  process:u64  namespace:u64  file:u64        in the host's byte order; session 0: free
 //   lock   := an open file description's write lock on byte kLockBase + number of the slot
 //
 // A process takes the lock before it writes the slot, and clears the slot before it releases the lock. So a slot with a
@@ -14,6 +14,10 @@
 // The process id only tells when to check: it may belong to another process by now, or to another namespace. The lock
 // decides. If one of the two is missing (another host, a node that does not take part), deaths are not detected, and
 // the lease decides. The file stays when the pool is removed.
+//
+// A copy of the file has the slots of the living, and nobody's locks. So a slot names the file that it was written to,
+// and counts nowhere else. Who can write the file can declare anybody dead, and who can read it can hold locks: it is
+// open to those who may write the database, and to nobody else.
 
 #include <cstdint>
 #include <functional>
@@ -53,7 +57,7 @@ class DeathWatch final : public KnownDeath {
     std::uint64_t session;
     std::uint64_t process;
     std::uint64_t process_namespace;
-    std::uint64_t unused;
+    std::uint64_t file;
   };
   struct Watched {
     std::uint64_t slot = 0;
@@ -63,7 +67,7 @@ class DeathWatch final : public KnownDeath {
     bool looking = false;  // the lock is being checked
   };
 
-  DeathWatch(Descriptor file, std::uint64_t process_namespace);
+  DeathWatch(std::string database, Descriptor file, std::uint64_t file_id);
 
   bool lock(std::uint64_t slot, bool take) const;
   bool is_locked(std::uint64_t slot) const;
@@ -78,7 +82,9 @@ class DeathWatch final : public KnownDeath {
   int look_at_due();
   void post(std::function<void()> work);
 
+  const std::string database_;
   const Descriptor file_;
+  const std::uint64_t file_id_;  // of the file that is open, never zero
   const std::uint64_t namespace_;
   Descriptor poll_;
   Descriptor wake_;

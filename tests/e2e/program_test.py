@@ -668,6 +668,23 @@ class BadInput(ProgramTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue((self.folder / "data/tenure/my%20pool.db").exists())
 
+    def test_the_default_folder_and_all_in_it_are_their_users_alone(self):
+        """Whatever the umask, and with a worker that has all of a pool's files open."""
+        environment = os.environ | {"XDG_DATA_HOME": str(self.folder / "data"), "TENURE_POOL": "p"}
+        environment.pop("TENURE_ENGINE", None)
+        worker = subprocess.Popen([TENURE, "work", "--json", "--exec", "true"], env=environment, stdout=subprocess.PIPE,
+                                  umask=0, text=True)
+        self.addCleanup(worker.stdout.close)
+        self.addCleanup(worker.wait)
+        self.addCleanup(worker.kill)
+        while '"ready"' not in worker.stdout.readline():
+            self.assertIsNone(worker.poll())
+        folder = self.folder / "data/tenure"
+        modes = {path.name: oct(path.stat().st_mode & 0o777) for path in folder.iterdir()}
+        names = {"p.db", "p.db-wal", "p.db-shm", "p.db-wake", "p.db-alive"}
+        self.assertEqual(modes, dict.fromkeys(names, "0o600"))
+        self.assertEqual(oct(folder.stat().st_mode & 0o777), "0o700")
+
 
 if __name__ == "__main__":
     unittest.main()

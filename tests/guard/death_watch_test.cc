@@ -4,8 +4,11 @@
 #include "guard/death_watch.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <condition_variable>
+#include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <set>
 
@@ -95,6 +98,52 @@ TEST_F(DeathWatchTest, ForgottenOnesAreNotTold) {
     dying.reset();
   }
   EXPECT_EQ(told_.count(), 2U);
+}
+
+// A copy has the slots of those who live, but not their locks. Nobody may take them for dead.
+TEST_F(DeathWatchTest, ACopyOfTheFileKnowsNobody) {
+  const auto living = open();
+  living->hold(5);
+  const std::string file = folder_.path() + "/pool.db-alive";
+  std::filesystem::copy_file(file, file + ".copy");
+  std::filesystem::rename(file + ".copy", file);
+  const auto newcomer = open();
+  Told told(*newcomer);
+  newcomer->watch(5);
+  {
+    const auto dead = open();
+    dead->hold(8);
+  }
+  newcomer->watch(8);
+  EXPECT_TRUE(told.of(8));
+  EXPECT_EQ(told.count(), 1U);
+  newcomer->tell({});
+}
+
+// Whoever can write the file can declare others dead. A file that was open to others is closed to them.
+TEST_F(DeathWatchTest, TheFileIsOpenToThoseWhoMayWriteTheDatabase) {
+  namespace fs = std::filesystem;
+  const std::string database = folder_.path() + "/pool.db";
+  const std::string file = database + "-alive";
+  const mode_t before = umask(0);
+  fs::remove(file);
+  (void)open();
+  EXPECT_EQ(fs::status(file).permissions(), fs::perms(0600));
+  fs::permissions(file, fs::perms(0666));
+  (void)open();
+  EXPECT_EQ(fs::status(file).permissions(), fs::perms(0600));
+  umask(0777);
+  fs::remove(file);
+  std::ofstream(database).close();
+  fs::permissions(database, fs::perms(0660));
+  (void)open();
+  EXPECT_EQ(fs::status(file).permissions(), fs::perms(0660));
+  fs::permissions(database, fs::perms(0600));
+  const auto watch = open();
+  fs::permissions(database, fs::perms(0660));  // made meanwhile, by the same process
+  watch->hold(5);
+  EXPECT_EQ(fs::status(file).permissions(), fs::perms(0660));
+  umask(before);
 }
 
 }  // namespace

@@ -3,9 +3,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <map>
 #include <mutex>
+#include <thread>
 
+#include "base/clock.h"
 #include "log/sqlite/bus_guard.h"
 #include "log/sqlite/checkpointer.h"
 #include "log/sqlite/errors.h"
@@ -15,6 +18,8 @@
 
 namespace tenure::sqlite {
 namespace {
+
+constexpr Nanos kTryAgain = std::chrono::milliseconds(50);
 
 // The files that are open for writing, by path: one writer per file and process. The lock is held throughout an
 // opening, so that two openers do not start two writers.
@@ -33,6 +38,20 @@ struct Registry {
 Result<std::shared_ptr<PoolFile>> PoolFile::open(const SqliteSettings& settings, const LogOptions& options,
                                                  TurnPatience patience) {
   if (options.read_only) return open_for_reading(settings, options);
+  const BootClock clock;
+  const Instant began = clock.now();
+  // A file beside the database may just have been truncated or taken away. Those who use the pool notice within half a
+  // second, let go of what they have, and make it anew.
+  for (;;) {
+    auto file = open_known(settings, options, patience);
+    const bool may_pass = !file && file.error().code == Errc::unavailable;
+    if (!may_pass || clock.now() - began >= patience.stuck) return file;
+    std::this_thread::sleep_for(kTryAgain);
+  }
+}
+
+Result<std::shared_ptr<PoolFile>> PoolFile::open_known(const SqliteSettings& settings, const LogOptions& options,
+                                                       TurnPatience patience) {
   Registry& registry = Registry::instance();
   const std::unique_lock lock(registry.mutex, patience.stuck);
   if (!lock) return fail(Errc::unavailable, "sqlite open", settings.path + ": this process is opening another file");

@@ -60,6 +60,7 @@ void share_files(const std::string& database) {
   if (!facts) return;
   const Rights same{.mode = facts->mode, .group = facts->group};
   for (const char* suffix : {"-wal", "-shm"}) same.give_to(database + suffix);
+  Rights::beside(database).give_to(WakeFile::path_for(database));
 }
 
 }  // namespace tenure::sqlite

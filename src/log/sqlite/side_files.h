@@ -21,7 +21,8 @@ bool has_noted(const WakeMap& wake);
 // True if nobody has opened other files since.
 bool are_noted(const Proof& proof, const WakeMap& wake);
 
-// SQLite gives its files the database's mode, but not its group.
+// SQLite gives its files the database's mode, but not its group. The wake file may be older than the database, and then
+// has neither.
 void share_files(const std::string& database);
 
 }  // namespace tenure::sqlite
