@@ -36,7 +36,7 @@ std::uint64_t own_namespace() {
   return stat("/proc/self/ns/pid", &found) == 0 ? found.st_ino : 0;
 }
 
-// Open to those who may write the database, whatever the umask. Without the result: a member of the database's group
+// Only users who may write the database get access, under any umask. Ignores failures: a member of the database's group
 // who does not own the file cannot change it, and need not.
 void share_as(const std::string& database, int file) {
   mode_t mode = 0600;
@@ -90,7 +90,7 @@ DeathWatch::~DeathWatch() {
 }
 
 void DeathWatch::hold(std::uint64_t session) {
-  share_as(database_, file_.get());  // by now there is a database
+  share_as(database_, file_.get());  // the database exists by now
   const std::lock_guard lock(mutex_);
   for (std::uint64_t probe = 0; probe < kProbes; ++probe) {
     const std::uint64_t slot = (session + probe) % kAliveSlots;

@@ -15,9 +15,9 @@
 // decides. If one of the two is missing (another host, a node that does not take part), deaths are not detected, and
 // the lease decides. The file stays when the pool is removed.
 //
-// A copy of the file has the slots of the living, and nobody's locks. So a slot names the file that it was written to,
-// and counts nowhere else. Who can write the file can declare anybody dead, and who can read it can hold locks: it is
-// open to those who may write the database, and to nobody else.
+// A copy of the file has the slots of living processes, but not their locks. So a slot names the file that it was
+// written to, and counts in no other. A user who can write the file can declare any process dead, and a user who can
+// read it can hold locks. So only users who may write the database can access it.
 
 #include <cstdint>
 #include <functional>
@@ -84,7 +84,7 @@ class DeathWatch final : public KnownDeath {
 
   const std::string database_;
   const Descriptor file_;
-  const std::uint64_t file_id_;  // of the file that is open, never zero
+  const std::uint64_t file_id_;  // of the open file, never zero
   const std::uint64_t namespace_;
   Descriptor poll_;
   Descriptor wake_;
