@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What somebody may do to the files of a pool in use, and very many processes that start on one file at once. Whatever
-is done, no worker dies of a signal, and the pool goes on or says why it cannot.
+"""Damages the files of a pool in use, and starts very many processes on one file at once. No worker may die of a signal,
+and the pool continues or reports why it cannot.
 
 Usage: files.py PATH_OF_TENURE [--short|--long] [unittest arguments]. The long form is for `make attack`.
 """
