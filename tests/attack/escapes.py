@@ -74,7 +74,7 @@ class Escape(Attack):
             for process in {"worker": [first.pid], "guard": guards}[whom]:
                 os.kill(process, number)
         self.wait_for(lambda: len(self.beats()) > 1, f"no successor: {self.beats()}, {first.said}")
-        # Whoever lives on writes within this time.
+        # A process that lives on writes within this time.
         time.sleep(0.3)
         epochs = sorted(self.beats().items())
         successor = epochs[1][1][0]

@@ -37,7 +37,7 @@ class Files(Attack):
         return [pathlib.Path(f"{self.database}{suffix}") for suffix in ("", *SIDE_FILES)]
 
     def test_another_user_opens_and_locks_nothing(self):
-        """Nor would a lock be of use: the pool goes on."""
+        """A lock would not help either: the pool continues."""
         if os.geteuid() != 0:
             self.skipTest("only root can become another user")
         self.folder.chmod(0o755)

@@ -96,7 +96,7 @@ class Redis(Attack):
 
 
 class Newcomers(Attack):
-    """Connections to a checkout server that never say who they are, made anew as fast as they are closed."""
+    """Connections to a checkout server that never identify themselves, opened again as fast as they are closed."""
 
     CROWD = 1500
 

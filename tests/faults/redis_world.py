@@ -30,7 +30,7 @@ class RedisWorld:
         return self.by_name[f"w{number}"]
 
     def show_aside(self, witness, data):
-        """What a server had that is no more."""
+        """The data that a server had and has lost."""
         self.asides += 1
         server = RedisServer(self.folder / f"aside-{self.asides}", "no", data=data)
         witness.ask("aside", f"unix:{server.socket}")

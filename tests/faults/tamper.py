@@ -337,7 +337,7 @@ class Run:
         return ""
 
     def churn(self):
-        """All residents anew, which fills the log."""
+        """Dispatches all residents again, which fills the log."""
         for key in RESIDENTS:
             self.ask("stop", key)
         self.dispatch_residents()
