@@ -51,4 +51,13 @@ BytesView cut_at_character(BytesView text, std::size_t bytes_max) {
   return text.substr(0, bytes_max);
 }
 
+bool is_utf8(BytesView bytes) {
+  while (!bytes.empty()) {
+    const std::size_t size = first_character(bytes).bytes;
+    if (size == 0) return false;
+    bytes.remove_prefix(size);
+  }
+  return true;
+}
+
 }  // namespace tenure

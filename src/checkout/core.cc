@@ -16,7 +16,7 @@ std::atomic<std::uint64_t> last_pool_id{0};
 
 CheckoutSurroundings CheckoutSurroundings::real(const CheckoutOptions& options) {
   return {std::make_shared<BootClock>(), std::make_unique<ThreadLoop>("checkout"),
-          std::make_unique<ThreadCrew>(options.parallel_starts),
+          std::make_unique<ThreadExecutor>(options.parallel_starts),
           std::make_unique<SeededEntropy>(SystemEntropy().next())};
 }
 
@@ -31,7 +31,7 @@ CheckoutCore::CheckoutCore(CheckoutOptions options, detail::AnyFactory factory, 
       entropy_(std::move(surroundings.entropy)),
       starts_(options_, *entropy_),
       target_(options_.default_workers),
-      crew_(std::move(surroundings.crew)),
+      executor_(std::move(surroundings.executor)),
       loop_(std::move(surroundings.loop)) {
   slots_.reserve(options_.max_workers);
   slots_.set_used(options_.max_workers);

@@ -55,7 +55,7 @@
 #include "base/loop.h"
 #include "checkout/brief_mutex.h"
 #include "checkout/counters.h"
-#include "checkout/crew.h"
+#include "checkout/executor.h"
 #include "checkout/outbox.h"
 #include "checkout/slot_table.h"
 #include "checkout/start_book.h"
@@ -70,7 +70,7 @@ class BlockingWaiter;
 struct CheckoutSurroundings {
   std::shared_ptr<const Clock> clock;  // the loop's; it is read without the mutex, so it outlives the loop
   std::unique_ptr<Loop> loop;
-  std::unique_ptr<Crew> crew;
+  std::unique_ptr<Executor> executor;
   std::unique_ptr<Entropy> entropy;
 
   static CheckoutSurroundings real(const CheckoutOptions& options);
@@ -251,7 +251,7 @@ class CheckoutCore : public detail::CheckoutDoor, public std::enable_shared_from
   CheckoutMetrics counts_;
   std::shared_ptr<CheckoutCore> self_;  // after close(), while leases are out
   // Gone after close(). Their threads use all of the above.
-  std::unique_ptr<Crew> crew_;
+  std::unique_ptr<Executor> executor_;
   std::unique_ptr<Loop> loop_;
 };
 

@@ -144,7 +144,7 @@ void CheckoutCore::hibernate(std::size_t free) {
   if (generations == hibernated_at_) return;
   hibernated_at_ = generations;
   ++counts_.hibernations;
-  crew_->run([] { malloc_trim(0); });
+  executor_->run([] { malloc_trim(0); });
 }
 
 Instant CheckoutCore::shrink(Instant now, Outbox& out) {

@@ -76,17 +76,17 @@ Status CheckoutCore::resize(std::uint32_t default_workers, std::uint32_t max_wor
 }
 
 void CheckoutCore::close() {
-  std::unique_ptr<Crew> crew;
+  std::unique_ptr<Executor> executor;
   std::unique_ptr<Loop> loop;
   {
     Outbox out;
     const std::lock_guard lock(mutex_);
     go_down("closed", out);
-    crew = std::move(crew_);
+    executor = std::move(executor_);
     loop = std::move(loop_);
-    if (live_ > 0 && crew) self_ = shared_from_this();
+    if (live_ > 0 && executor) self_ = shared_from_this();
   }
-  crew.reset();
+  executor.reset();
   loop.reset();
   Outbox out;
   const std::lock_guard lock(mutex_);
@@ -115,7 +115,7 @@ void CheckoutCore::retire_free(Outbox& out) {
   }
 }
 
-// Ends what the crew had not done yet.
+// Ends what the executor had not done yet.
 void CheckoutCore::bury(Outbox& out) {
   for (std::size_t i = 0; i < slots_.used(); ++i) {
     Slot& slot = slots_[i];

@@ -34,7 +34,7 @@ void CheckoutCore::begin_start() {
     slot.reason.clear();
     ++starting_;
     set_attention(kOverloaded, false);  // the next caller may wait for it
-    crew_->run([this, &slot] { run_start(slot); });
+    executor_->run([this, &slot] { run_start(slot); });
     return;
   }
   ASSERT(false);  // there are at least max_workers slots
@@ -178,7 +178,7 @@ void CheckoutCore::retire(Slot& slot, Outbox& out) {
   }
   slot.phase = SlotPhase::stopping;
   ++stopping_;
-  crew_->run([this, &slot] { run_stop(slot); });
+  executor_->run([this, &slot] { run_stop(slot); });
 }
 
 void CheckoutCore::run_stop(Slot& slot) {

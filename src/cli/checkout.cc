@@ -10,7 +10,7 @@
 #include "cli/failure.h"
 #include "cli/run.h"
 #include "cli/signals.h"
-#include "process/yard.h"
+#include "process/child_processes.h"
 
 namespace tenure::cli {
 namespace {
@@ -107,7 +107,7 @@ RemoteOptions remote_options(const Call& call) {
   return options;
 }
 
-void say_ready(const Call& call, const std::string& address) {
+void print_ready(const Call& call, const std::string& address) {
   if (!call.json()) return print("serving at " + address);
   Json json;
   print(json.object().field("event", "ready").field("listen", address).end());
@@ -150,22 +150,22 @@ int run_checkout_serve(const Call& call) {
   Result<ServePlan> plan = serve_plan(call);
   if (!plan) return report_usage(call, plan.error());
   take_token(call, plan->serve);
-  plan->serve.on_warning = [](std::string_view warning) { say("tenure: " + std::string(warning)); };
+  plan->serve.on_warning = [](std::string_view warning) { print_note("tenure: " + std::string(warning)); };
   const Signals signals;
-  process::Yard::use_guard({"/proc/self/exe", "guard-main"});
+  process::ChildProcesses::use_guard({"/proc/self/exe", "guard-main"});
   const Result<ErrorLines> errors = ErrorLines::open();
   if (!errors) return report_checkout(call, errors.error());
   plan->checkout.on_event = [](const CheckoutEvent& event) {
     using Kind = CheckoutEvent::Kind;
     if (event.kind == Kind::started || event.kind == Kind::health || event.kind == Kind::shrunk) return;
-    say("tenure: worker " + std::to_string(event.worker) + ": " + std::string(to_string(event.kind)) +
-        (event.text.empty() ? "" : ": " + event.text));
+    print_note("tenure: worker " + std::to_string(event.worker) + ": " + std::string(to_string(event.kind)) +
+               (event.text.empty() ? "" : ": " + event.text));
   };
   auto pool = open_process_pool(plan->process, plan->checkout);
   if (!pool) return report_checkout(call, pool.error());
   auto server = CheckoutServer::open(pool->ref(), plan->serve);
   if (!server) return report_checkout(call, server.error());
-  say_ready(call, (*server)->address());
+  print_ready(call, (*server)->address());
   signals.wait(-1);
   return kDone;
 }

@@ -1,6 +1,6 @@
 // The table of the program's commands, with their help texts.
 
-#include <algorithm>
+#include <utility>
 
 #include "cli/command.h"
 #include "cli/run.h"
@@ -13,7 +13,7 @@ constexpr std::string_view kStates = "idle|queued|starting|running|stopping|movi
 const Flag kTimeout{"timeout", "D", "how long to wait, e.g. 500ms, 10s, 2m", {}, false, false};
 const Flag kLimit{"limit", "N", "at most N lines (100)", {}, false, false};
 
-std::vector<Command> make_commands() {
+std::vector<Command> work_commands() {
   return {
       {"work",
        "",
@@ -62,6 +62,11 @@ std::vector<Command> make_commands() {
         {"tenure work --workers 4 --lease 2s --json --exec python3 -u tenant.py",
          "four workers, with events as JSON lines"}},
        run_work},
+  };
+}
+
+std::vector<Command> job_commands() {
+  return {
       {"dispatch",
        "KEY [PAYLOAD|-]",
        0,
@@ -100,6 +105,11 @@ std::vector<Command> make_commands() {
        {kTimeout},
        {{"tenure stop tenant-1", ""}},
        run_stop},
+  };
+}
+
+std::vector<Command> listing_commands() {
+  return {
       {"jobs",
        "",
        0,
@@ -150,6 +160,11 @@ std::vector<Command> make_commands() {
        {{"tenure dead retry 7", ""}},
        run_dead_retry},
       {"dead drop", "ID", 1, 1, "drop a dead job", "", {kTimeout}, {{"tenure dead drop 7", ""}}, run_dead_drop},
+  };
+}
+
+std::vector<Command> pool_commands() {
+  return {
       {"drain",
        "WORKER",
        1,
@@ -193,6 +208,11 @@ std::vector<Command> make_commands() {
         {"tenants", "N", "how many tenants (64)"}},
        {{"tenure demo", "in a terminal"}, {"tenure demo --for 20s --script k,z,r --json", "by itself"}},
        run_demo_command},
+  };
+}
+
+std::vector<Command> bench_commands() {
+  return {
       {"bench throughput",
        "",
        0,
@@ -231,6 +251,12 @@ std::vector<Command> make_commands() {
         {"replace", "", "each new worker names the one it replaces"}},
        {{"tenure bench handoff --replace --json", ""}},
        run_bench_handoff},
+  };
+}
+
+// What is about the program itself, and what is hidden.
+std::vector<Command> own_commands() {
+  return {
       {"completion",
        "bash|zsh|fish",
        1,
@@ -251,12 +277,11 @@ std::vector<Command> make_commands() {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> all = [] {
-    std::vector<Command> made = make_commands();
-    const std::vector<Command> checkout = checkout_commands();
-    // Before the hidden commands and those about the program itself.
-    const auto last =
-        std::find_if(made.begin(), made.end(), [](const Command& each) { return each.name == "completion"; });
-    made.insert(last, checkout.begin(), checkout.end());
+    std::vector<Command> made;
+    for (const auto group : {work_commands, job_commands, listing_commands, pool_commands, bench_commands,
+                             checkout_commands, own_commands}) {
+      for (Command& command : group()) made.push_back(std::move(command));
+    }
     return made;
   }();
   return all;

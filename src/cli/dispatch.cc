@@ -89,8 +89,8 @@ int tell(const Shards& pool, const DispatchPlan& plan, const std::string& key, c
           (view.epoch == 0 ? "" : ", epoch " + std::to_string(view.epoch)));
   }
   if (!error) return kDone;
-  say("tenure: " + key + ": " + error->message());
-  if (const std::string next = hint(error->code); !next.empty()) say("  " + next);
+  print_note("tenure: " + key + ": " + error->message());
+  if (const std::string next = hint(error->code); !next.empty()) print_note("  " + next);
   return exit_code(error->code);
 }
 
@@ -133,7 +133,7 @@ class UnderWay {
       write_error(json, error);
       print(json.end());
     }
-    say("tenure: " + error.message());
+    print_note("tenure: " + error.message());
     note(exit_code(error.code));
   }
 

@@ -65,8 +65,8 @@ int run_explain(const Call& call) {
   }
   print(key + ": " + found->job.value_or("has no job now"));
   print(render::table_of_history(history));
-  say("from before the log's newest snapshot, the pool keeps only the last " + std::to_string(kPastTenuresMax) +
-      " tenures of residents");
+  print_note("from before the log's newest snapshot, the pool keeps only the last " + std::to_string(kPastTenuresMax) +
+             " tenures of residents");
   return kDone;
 }
 

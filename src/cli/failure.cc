@@ -2,8 +2,8 @@
 
 #include "base/mask_login.h"
 #include "base/printable.h"
+#include "base/utf8.h"
 #include "cli/command.h"
-#include "exec/text.h"
 
 namespace tenure::cli {
 
@@ -54,7 +54,7 @@ namespace {
 
 // Scripts read the message, so it is always there. If it is not valid UTF-8, the exact bytes are beside it.
 void write_message(Json& json, const std::string& message) {
-  if (!exec::is_utf8(message)) json.field("message", printable(message));
+  if (!is_utf8(message)) json.field("message", printable(message));
   json.field("message", message);
 }
 
@@ -75,9 +75,9 @@ int report(const Call& call, const Error& error, Hint* advice) {
     write_error(json, error, advice);
     print(json.end());
   }
-  say("tenure: " + error.message());
+  print_note("tenure: " + error.message());
   const std::string next = advice(error.code);
-  if (!next.empty()) say("  " + next);
+  if (!next.empty()) print_note("  " + next);
   return exit_code(error.code);
 }
 
@@ -90,8 +90,8 @@ int report_usage(const Call& call, const Error& error) {
     write_message(json, message);
     print(json.end().end());
   }
-  say("tenure: " + message);
-  say("  see tenure help" + (call.command == nullptr ? "" : " " + std::string(call.command->name)));
+  print_note("tenure: " + message);
+  print_note("  see tenure help" + (call.command == nullptr ? "" : " " + std::string(call.command->name)));
   return kUsage;
 }
 

@@ -2,7 +2,7 @@
 
 #include <boost/json.hpp>
 
-#include "exec/text.h"
+#include "base/base64.h"
 
 namespace tenure::cli {
 namespace {
@@ -18,7 +18,7 @@ Status take(std::string_view name, const json::value& value, Request& into) {
   } else if (name == "payload" && text) {
     into.text = Bytes(std::string_view(value.get_string()));
   } else if (name == "payload_base64" && text) {
-    std::optional<Bytes> bytes = exec::from_base64(std::string_view(value.get_string()));
+    std::optional<Bytes> bytes = from_base64(std::string_view(value.get_string()));
     if (!bytes) return bad_json("payload_base64 is not valid base64");
     into.text = *std::move(bytes);
   } else if (name == "task" && value.is_bool()) {

@@ -18,11 +18,11 @@ void print(std::string_view line);
 void print(const Json& document);
 void print(const render::Table& table);
 // Prints a line for people on standard error.
-void say(std::string_view line);
+void print_note(std::string_view line);
 
 // Several lines of the program's own text, as in the manual. The last line end may be missing.
 void print_page(std::string_view page);
-void say_page(std::string_view page);
+void print_note_page(std::string_view page);
 
 // Data that the user asked for, such as the result of a task, and a line end. Unchanged in a pipe or a file; made
 // printable on a terminal.

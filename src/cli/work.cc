@@ -15,10 +15,11 @@
 #include "cli/run.h"
 #include "cli/signals.h"
 #include "cli/work_events.h"
-#include "exec/death_watch.h"
-#include "exec/guard_main.h"
+#include "exec/append_ends.h"
 #include "exec/program_host.h"
 #include "exec/warm_host.h"
+#include "guard/death_watch.h"
+#include "guard/guard_main.h"
 #include "log/engines.h"
 
 namespace tenure::cli {
@@ -32,13 +33,13 @@ struct WorkPlan {
   std::vector<NodeWorker> workers;
   bool known_death = true;
   std::uint64_t warm = 0;  // number of warm programs; zero for none
-  exec::WearLimits wear;   // limits of warm programs
+  guard::WearLimits wear;  // limits of warm programs
 };
 
 std::string host_and_process() { return host_name() + ":" + std::to_string(getpid()); }
 
 // Reads the limits of warm programs.
-Status read_wear(const Call& call, exec::WearLimits& wear) {
+Status read_wear(const Call& call, guard::WearLimits& wear) {
   const auto number = [&](const char* flag, std::uint64_t& into) -> Status {
     if (call.has(flag) && !call.has("warm")) return misused("--" + std::string(flag) + " is for --warm");
     const Result<std::uint64_t> read = call.number(flag, into, UINT64_MAX / 2);
@@ -121,9 +122,9 @@ Result<WorkPlan> work_plan(const Call& call) {
   return plan;
 }
 
-exec::GuardOptions guard_options(const Call& call) {
-  using Group = exec::GuardOptions::Group;
-  exec::GuardOptions options;
+guard::GuardOptions guard_options(const Call& call) {
+  using Group = guard::GuardOptions::Group;
+  guard::GuardOptions options;
   options.command = {"/proc/self/exe", "guard-main"};
   options.last_net = true;
   const std::string where = call.value("cgroup").value_or("auto");
@@ -145,7 +146,7 @@ Result<Programs> programs_from(Result<std::unique_ptr<Made>> made) {
   return Programs{*std::move(made), [host](HoldReports& reports) { host->attach(reports); }};
 }
 
-Result<Programs> programs_of(exec::Guard& guard, const WorkPlan& plan) {
+Result<Programs> programs_of(guard::Guard& guard, const WorkPlan& plan) {
   if (plan.warm > 0) return programs_from(exec::WarmHost::create(guard, plan.programs, plan.warm, plan.wear));
   return programs_from(exec::ProgramHost::create(guard, plan.programs));
 }
@@ -156,13 +157,13 @@ class Told final : public NodeEvents {
   explicit Told(WorkEvents& events) : events_(events) {}
   void log_delayed(const Error& error) override {
     const std::lock_guard lock(mutex_);
-    if (delayed_++ == 0) say("tenure: waiting for the log: " + error.message());
+    if (delayed_++ == 0) print_note("tenure: waiting for the log: " + error.message());
   }
   void log_resumed() override {
     const std::lock_guard lock(mutex_);
-    if (--delayed_ == 0) say("tenure: the log is back");
+    if (--delayed_ == 0) print_note("tenure: the log is back");
   }
-  void log_warned(const Error& error) override { say("tenure: " + error.message()); }
+  void log_warned(const Error& error) override { print_note("tenure: " + error.message()); }
   void fenced(std::uint64_t /*session*/, FenceReason reason) override {
     events_.write({"fenced", {}, 0, {}, to_string(reason)});
   }
@@ -201,7 +202,7 @@ void leave(Shards& pool, const Signals& signals) {
   });
   while (!left) {
     if (!signals.wait(20)) continue;
-    say("tenure: leaving at once");
+    print_note("tenure: leaving at once");
     std::_Exit(kOther);  // the guard ends the programs and writes the session's end
   }
   closing.join();
@@ -209,11 +210,11 @@ void leave(Shards& pool, const Signals& signals) {
 
 // Detects the death of other processes by a lock beside the shard's file, if there is a file. The guard and its keepers
 // share the lock. Null for other engines.
-Result<KnownDeath*> death_watch_of(const WorkPlan& plan, std::uint32_t shard, exec::Guard& guard,
-                                   std::vector<std::unique_ptr<exec::DeathWatch>>& watches) {
+Result<KnownDeath*> death_watch_of(const WorkPlan& plan, std::uint32_t shard, guard::Guard& guard,
+                                   std::vector<std::unique_ptr<guard::DeathWatch>>& watches) {
   const std::optional<std::string> file = log_file(plan.core.url, shard);
   if (!plan.known_death || !file) return nullptr;
-  Result<std::unique_ptr<exec::DeathWatch>> watch = exec::DeathWatch::open(*file);
+  Result<std::unique_ptr<guard::DeathWatch>> watch = guard::DeathWatch::open(*file);
   if (!watch) return Failure(watch.error());
   guard.share((*watch)->descriptor());
   return watches.emplace_back(*std::move(watch)).get();
@@ -221,7 +222,7 @@ Result<KnownDeath*> death_watch_of(const WorkPlan& plan, std::uint32_t shard, ex
 
 }  // namespace
 
-int run_guard_main(const Call& /*call*/) { return exec::guard_main(); }
+int run_guard_main(const Call& /*call*/) { return guard::guard_main(exec::append_ends); }
 
 int run_work(const Call& call) {
   if (call.rest.empty()) return report_usage(call, {Errc::invalid, "", "--exec CMD… is needed"});
@@ -232,7 +233,7 @@ int run_work(const Call& call) {
   plan->core.url = *url;
   const Signals signals;
 
-  Result<std::unique_ptr<exec::Guard>> guard = exec::Guard::start(guard_options(call));
+  Result<std::unique_ptr<guard::Guard>> guard = guard::Guard::start(guard_options(call));
   if (!guard) return report(call, guard.error());
   plan->core.known_deaths = plan->known_death;
   // The guard opens the log too, so the log cannot be in this process's memory.
@@ -240,9 +241,9 @@ int run_work(const Call& call) {
 
   WorkEvents events(call.json());
   Told told(events);
-  std::vector<std::unique_ptr<exec::DeathWatch>> deaths;
+  std::vector<std::unique_ptr<guard::DeathWatch>> deaths;
   std::unique_ptr<Shards> pool;
-  plan->programs.log = [](const Hold& hold, BytesView line) { say(hold.key + " | " + Bytes(line)); };
+  plan->programs.log = [](const Hold& hold, BytesView line) { print_note(hold.key + " | " + Bytes(line)); };
   plan->programs.guard_lost = [&pool] { pool->host_lost(); };
   Result<Programs> programs = programs_of(**guard, *plan);
   if (!programs) return report(call, programs.error());

@@ -55,7 +55,7 @@ class ToldReports final : public HoldReports {
   }
 
  private:
-  void say(std::string_view name, const Hold& hold, std::string_view reason, bool last);
+  void write(std::string_view name, const Hold& hold, std::string_view reason, bool last);
 
   WorkEvents& events_;
   HoldReports& node_;

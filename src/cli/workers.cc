@@ -27,7 +27,7 @@ int run_workers(const Call& call) {
     return kDone;
   }
   print(render::table_of_workers(rows));
-  if (rows.empty()) say("this pool has no workers; start one with: tenure work --exec CMD");
+  if (rows.empty()) print_note("this pool has no workers; start one with: tenure work --exec CMD");
   return kDone;
 }
 

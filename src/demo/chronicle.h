@@ -23,7 +23,7 @@ class Chronicle {
   // `listener`, if there is one, is called for each event.
   explicit Chronicle(std::function<void(const Happening&)> listener = {}) : listener_(std::move(listener)) {}
 
-  void say(std::string text, bool good = true) {
+  void add(std::string text, bool good = true) {
     const Happening happening{age(), std::move(text), good};
     if (listener_) listener_(happening);
     std::lock_guard lock(mutex_);

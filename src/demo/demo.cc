@@ -135,7 +135,7 @@ class Demo {
       if (inbox_.quitting()) return {};
       return fail(Errc::timed_out, "start the tenants", "the pool did not settle");
     }
-    chronicle_.say(std::to_string(keys_.size()) + " tenants run on " + std::to_string(options_.workers) + " workers");
+    chronicle_.add(std::to_string(keys_.size()) + " tenants run on " + std::to_string(options_.workers) + " workers");
     Schedule schedule(options_, live_);
     while (!inbox_.quitting() && !schedule.over()) {
       director_->attend();

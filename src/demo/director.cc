@@ -58,7 +58,7 @@ void Director::play(char act) {
 
 void Director::kill_one() {
   const std::optional<Member> victim = next_victim();
-  if (!victim) return chronicle_.say("there is no worker to kill");
+  if (!victim) return chronicle_.add("there is no worker to kill");
   const std::size_t held = picture_.copy().keys_of(victim->id);
   const bool alone = crew_.standing().size() == 1;
   // Recorded before the kill, because the pool may react before this thread runs again.
@@ -66,20 +66,20 @@ void Director::kill_one() {
   const Instant at = crew_.kill(victim->id);
   arrivals_.push_back({victim->slot, alone ? at : at + kAbsence});
   if (!moved_away(victim->id, 3 * lease_ + kJoin)) return;
-  chronicle_.say(victim->id + " killed (-9): " + tenants(held) + " moved in " + human_ms(ms(clock_.now() - at)));
+  chronicle_.add(victim->id + " killed (-9): " + tenants(held) + " moved in " + human_ms(ms(clock_.now() - at)));
   wait_quiet();
 }
 
 void Director::freeze_one() {
   const std::optional<Member> victim = next_victim();
-  if (!victim || crew_.standing().size() < 2) return chronicle_.say("a freeze needs two running workers");
+  if (!victim || crew_.standing().size() < 2) return chronicle_.add("a freeze needs two running workers");
   const std::size_t held = picture_.copy().keys_of(victim->id);
   const std::uint64_t refused_before = bookkeeper_.books().refused;
   const Instant at = clock_.now();
   if (!stand_still(victim->id)) return;
-  chronicle_.say(victim->id + " frozen (SIGSTOP) with " + tenants(held) + "; its lease is " + human_ms(ms(lease_)));
+  chronicle_.add(victim->id + " frozen (SIGSTOP) with " + tenants(held) + "; its lease is " + human_ms(ms(lease_)));
   if (!moved_away(victim->id, 3 * lease_ + kJoin)) return crew_.thaw(victim->id);
-  chronicle_.say(victim->id + "'s lease ran out: " + tenants(held) + " moved after " + human_ms(ms(clock_.now() - at)));
+  chronicle_.add(victim->id + "'s lease ran out: " + tenants(held) + " moved after " + human_ms(ms(clock_.now() - at)));
   // Keys that move away and keys that come back are two events, counted separately.
   wait_quiet();
   crew_.thaw(victim->id);
@@ -87,7 +87,7 @@ void Director::freeze_one() {
   wait(kJoin, [&] { return joined(victim->id) || !crew_.find(victim->id); });
   if (wait_settled(kJoin)) {
     const std::size_t back = picture_.copy().keys_of(victim->id);
-    chronicle_.say(victim->id + " joined again under a new session: " + tenants(back) + " came back");
+    chronicle_.add(victim->id + " joined again under a new session: " + tenants(back) + " came back");
   }
 }
 
@@ -109,13 +109,13 @@ bool Director::stand_still(const std::string& id) {
 
 void Director::tell_refused(const std::string& id, std::uint64_t refused_before) {
   const bool refused = wait(seconds(5), [&] { return bookkeeper_.books().refused > refused_before; });
-  if (!refused) return chronicle_.say(id + " thawed; it has tried no late write", false);
+  if (!refused) return chronicle_.add(id + " thawed; it has tried no late write", false);
   wait(milliseconds(150), [] { return false; });  // the other refusals come in the same pass
   const Books books = bookkeeper_.books();
   const JournalLine& last = *books.last_refused;
   // The last digits distinguish two epochs of a minute.
   const auto digits = [](std::uint64_t epoch) { return "…" + std::to_string(epoch % 1'000'000'000); };
-  chronicle_.say(id + " thawed: " + std::to_string(books.refused - refused_before) + " late writes refused, epoch " +
+  chronicle_.add(id + " thawed: " + std::to_string(books.refused - refused_before) + " late writes refused, epoch " +
                  digits(last.epoch) + " < " + digits(last.value));
 }
 
@@ -133,7 +133,7 @@ void Director::rolling_restart() {
   const double longest = from == gaps.end() ? 0 : *std::max_element(from, gaps.end());
   const std::size_t keys = picture_.copy().tenants.size();
   const std::string ratio = std::to_string(static_cast<double>(moves) / static_cast<double>(keys)).substr(0, 4);
-  chronicle_.say("rolling restart: " + std::to_string(all.size()) + " workers, " + ratio +
+  chronicle_.add("rolling restart: " + std::to_string(all.size()) + " workers, " + ratio +
                  " moves per tenant, longest gap " + human_ms(longest));
 }
 
@@ -141,13 +141,13 @@ bool Director::replace(const Member& old) {
   const std::size_t held = picture_.copy().keys_of(old.id);
   const Result<Member> fresh = crew_.start(old.slot, old.id);
   if (!fresh) {
-    chronicle_.say(fresh.error().message(), false);
+    chronicle_.add(fresh.error().message(), false);
     return false;
   }
   if (!wait(kJoin, [&] { return joined(fresh->id); })) return false;
   const Instant at = clock_.now();
   if (!moved_away(old.id, kJoin)) return false;
-  chronicle_.say(fresh->id + " replaces " + old.id + ": " + tenants(held) + " handed over in " +
+  chronicle_.add(fresh->id + " replaces " + old.id + ": " + tenants(held) + " handed over in " +
                  human_ms(ms(clock_.now() - at)));
   crew_.leave(old.id);
   return wait(kJoin, [&] { return !crew_.find(old.id); });
@@ -159,27 +159,27 @@ void Director::add_one() {
   for (const Arrival& arrival : arrivals_) taken.insert(arrival.slot);
   int slot = 1;
   while (taken.contains(slot)) ++slot;
-  if (slot > kWorkersMax) return chronicle_.say(std::to_string(kWorkersMax) + " workers is the maximum");
+  if (slot > kWorkersMax) return chronicle_.add(std::to_string(kWorkersMax) + " workers is the maximum");
   arrivals_.push_back({slot, clock_.now()});
   wait_settled(kJoin);
 }
 
 void Director::remove_one() {
   const std::vector<Member> up = crew_.standing();
-  if (up.size() < 2) return chronicle_.say("the last worker stays");
+  if (up.size() < 2) return chronicle_.add("the last worker stays");
   const Member& last = up.back();
   const std::size_t held = picture_.copy().keys_of(last.id);
   const Instant at = clock_.now();
   crew_.leave(last.id);
   if (!moved_away(last.id, kJoin)) return;
-  chronicle_.say(last.id + " leaves: " + tenants(held) + " handed over in " + human_ms(ms(clock_.now() - at)));
+  chronicle_.add(last.id + " leaves: " + tenants(held) + " handed over in " + human_ms(ms(clock_.now() - at)));
   wait(kJoin, [&] { return !crew_.find(last.id); });
 }
 
 void Director::attend() {
   for (const Departure& gone : crew_.reap()) {
     if (gone.expected) continue;
-    chronicle_.say(gone.member.id + " ended by itself (" + gone.how + ") " + crew_.last_words(gone.member.id), false);
+    chronicle_.add(gone.member.id + " ended by itself (" + gone.how + ") " + crew_.last_words(gone.member.id), false);
     arrivals_.push_back({gone.member.slot, clock_.now() + kAbsence});
   }
   for (Arrival& arrival : arrivals_) {
@@ -187,13 +187,13 @@ void Director::attend() {
     arrival.moves_before = picture_.copy().moves;
     const Result<Member> fresh = crew_.start(arrival.slot);
     if (fresh) arrival.id = fresh->id;
-    if (!fresh) chronicle_.say(fresh.error().message(), false);
+    if (!fresh) chronicle_.add(fresh.error().message(), false);
   }
   std::erase_if(arrivals_, [&](const Arrival& arrival) {
     if (arrival.due > clock_.now()) return false;
     if (!crew_.find(arrival.id)) return true;
     if (!joined(arrival.id) || !picture_.settle()) return false;
-    chronicle_.say(arrival.id + " joined: " + tenants(picture_.copy().keys_of(arrival.id)) + " moved to it");
+    chronicle_.add(arrival.id + " joined: " + tenants(picture_.copy().keys_of(arrival.id)) + " moved to it");
     return true;
   });
 }

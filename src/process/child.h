@@ -1,6 +1,6 @@
 #pragma once
 
-// One child process, shared by its worker and the yard.
+// One child process, shared by its worker and ChildProcesses.
 
 #include <sys/types.h>
 
@@ -13,19 +13,19 @@
 
 #include "base/clock.h"
 #include "base/descriptor.h"
-#include "exec/frame.h"
-#include "exec/wear.h"
+#include "guard/message.h"
+#include "guard/wear.h"
 
 namespace tenure::process {
 
 struct Child {
   enum class Phase : std::uint8_t { starting, running, refused, ended };
 
-  Child(std::uint64_t its_number, exec::WearLimits its_limits, std::optional<WorkerAlarm> its_alarm, Descriptor its)
+  Child(std::uint64_t its_number, guard::WearLimits its_limits, std::optional<WorkerAlarm> its_alarm, Descriptor its)
       : number(its_number), limits(its_limits), alarm(std::move(its_alarm)), socket(std::move(its)) {}
 
   const std::uint64_t number;  // its number at the guard; never reused
-  const exec::WearLimits limits;
+  const guard::WearLimits limits;
   const std::optional<WorkerAlarm> alarm;
   const Descriptor socket;  // our end
 
@@ -34,14 +34,14 @@ struct Child {
 
   std::atomic<bool> overdue{false};  // it is being killed because a call took too long
 
-  // Guarded by the yard's mutex.
+  // Guarded by the mutex of ChildProcesses.
   Phase phase = Phase::starting;
   pid_t process = -1;
   Instant started{};
   int slot = -1;  // in the guard's lease page
   struct Refusal {
     int error_number = 0;
-    exec::Stage stage{};
+    guard::StartStep stage{};
   };
   Refusal refusal;                 // the step that failed
   std::string why;                 // why it failed, was killed or ended; the first reason stays

@@ -43,7 +43,7 @@ class RemoteWorker::Body {
     if (frame->kind != kind) return fail(Errc::version, "checkout", "the server sent an unexpected frame");
     return std::string(frame->bytes);
   }
-  Status say(char kind, BytesView bytes, Time deadline) {
+  Status send(char kind, BytesView bytes, Time deadline) {
     silence->before_sending();
     if (Status sent = channel->send(kind, bytes, deadline); !sent) return sent;
     return channel->flush(deadline);
@@ -119,9 +119,9 @@ Result<std::unique_ptr<RemoteWorker::Body>> RemoteWorker::Body::connect_once(con
     body->wire = std::make_unique<net::SocketWire>(body->socket.get());
   }
   body->channel = std::make_unique<Channel>(*body->wire, options.frame_bytes_max);
-  Status said = body->say(word::kHello, Bytes(remote::kGreeting) + "\n" + *token, deadline);
+  Status sent = body->send(word::kHello, Bytes(remote::kGreeting) + "\n" + *token, deadline);
   // A server that refuses may close before it has read everything. Its message comes first.
-  if (!said && said.error().code != Errc::closed) return Failure(said.error());
+  if (!sent && sent.error().code != Errc::closed) return Failure(sent.error());
   auto heard = body->hear(word::kHello, deadline);
   if (!heard) return Failure(heard.error());
   if (*heard != remote::kGreeting) return fail(Errc::version, "checkout", "the server speaks another version");
@@ -136,7 +136,7 @@ Result<RemoteWorker> RemoteWorker::checkout(const RemoteOptions& options, Timeou
   // The server measures the time. Give it some more to report.
   const Time deadline = after(std::chrono::milliseconds(ms) + options.connect_timeout);
   const Bytes request = std::to_string(ms) + (force_enqueue ? " 1" : " 0");
-  if (Status said = (*body)->say(word::kCheckout, request, deadline); !said) return Body::lost(said.error());
+  if (Status sent = (*body)->send(word::kCheckout, request, deadline); !sent) return Body::lost(sent.error());
   auto granted = (*body)->expect(word::kWorker, deadline);
   if (!granted) return Failure(granted.error());
   std::from_chars(granted->data(), granted->data() + granted->size(), (*body)->process);
@@ -157,7 +157,7 @@ RemoteWorker::~RemoteWorker() { checkin(); }
 void RemoteWorker::checkin() {
   if (!body_) return;
   // If the goodbye cannot be sent at once, the end of the connection means the same.
-  if (!body_->over) (void)body_->say(word::kBye, "", after({}));
+  if (!body_->over) (void)body_->send(word::kBye, "", after({}));
   body_.reset();
 }
 
@@ -227,7 +227,7 @@ Result<std::string> remote_checkout_stats(const RemoteOptions& options) {
   auto body = RemoteWorker::Body::connect(options);
   if (!body) return Failure(body.error());
   const Time deadline = after(options.connect_timeout);
-  if (Status said = (*body)->say(word::kStats, "", deadline); !said) return RemoteWorker::Body::lost(said.error());
+  if (Status sent = (*body)->send(word::kStats, "", deadline); !sent) return RemoteWorker::Body::lost(sent.error());
   return (*body)->expect(word::kStats, deadline);
 }
 

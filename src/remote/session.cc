@@ -85,11 +85,11 @@ bool Session::greet(Time known_by) {
     return refuse({Errc::refused, "hello", "the token is wrong"}), false;
   }
   if (const Status admitted = admit_(); !admitted) return refuse(admitted.error()), false;
-  return say(word::kHello, kGreeting);
+  return send(word::kHello, kGreeting);
 }
 
 void Session::obey(const Frame& frame) {
-  if (frame.kind == word::kStats) return void(say(word::kStats, stats_of(pool_)));
+  if (frame.kind == word::kStats) return void(send(word::kStats, stats_of(pool_)));
   if (frame.kind == word::kCheckout) return lend(frame.bytes);
   refuse({Errc::invalid, "serve", "expected a checkout"});
 }
@@ -108,7 +108,7 @@ void Session::lend(BytesView request) {
   // Only a client with a worker may use memory for long frames.
   channel_->allow(options_.frame_bytes_max);
   held_until_ = after_limit(options_.max_hold);
-  const bool told = say(word::kWorker, std::to_string((*lease)->process_id()));
+  const bool told = send(word::kWorker, std::to_string((*lease)->process_id()));
   if (told && relay(**lease)) return lease->checkin();
   if ((*lease)->unanswered() == 0 && (*lease)->fit()) return lease->checkin();
   (*lease)->kill("its client disconnected");
@@ -236,7 +236,7 @@ bool Session::from_worker(ProcessWorker& worker) {
     if (!answer) {
       if (answer.error().code == Errc::job_failed) {
         moved_ = true;
-        if (!say(word::kError, answer.error().context)) return false;
+        if (!send(word::kError, answer.error().context)) return false;
         continue;
       }
       refuse(answer.error());
@@ -244,7 +244,7 @@ bool Session::from_worker(ProcessWorker& worker) {
     }
     if (!*answer) return true;
     moved_ = true;
-    if (!say((*answer)->last ? word::kMessage : word::kPart, (*answer)->bytes)) return false;
+    if (!send((*answer)->last ? word::kMessage : word::kPart, (*answer)->bytes)) return false;
   }
   return true;
 }
@@ -256,12 +256,12 @@ std::chrono::nanoseconds Session::patience() const {
   return std::min<std::chrono::nanoseconds>(kSendPatience, held_until_ - std::chrono::steady_clock::now());
 }
 
-bool Session::say(char kind, BytesView bytes) {
+bool Session::send(char kind, BytesView bytes) {
   const Time deadline = kind == word::kRefusal ? after(kRefusalPatience) : after(patience());
   silence_.before_sending();
   return channel_->send(kind, bytes, deadline).has_value() && channel_->flush(deadline).has_value();
 }
 
-void Session::refuse(const Error& error) { say(word::kRefusal, encode_refusal(error)); }
+void Session::refuse(const Error& error) { send(word::kRefusal, encode_refusal(error)); }
 
 }  // namespace tenure::remote

@@ -49,7 +49,7 @@ class Session {
   bool from_worker(ProcessWorker& worker);
   bool overdue() const;
   std::chrono::nanoseconds patience() const;
-  bool say(char kind, BytesView bytes);
+  bool send(char kind, BytesView bytes);
   void refuse(const Error& error);
 
   const Descriptor socket_;

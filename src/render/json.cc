@@ -4,8 +4,9 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/base64.h"
 #include "base/json_text.h"
-#include "exec/text.h"
+#include "base/utf8.h"
 
 namespace tenure::render {
 Json& Json::end() {
@@ -16,8 +17,8 @@ Json& Json::end() {
 }
 
 Json& Json::field(std::string_view name, std::string_view bytes) {
-  if (exec::is_utf8(bytes)) return this->name(name).raw(json_string(bytes));
-  return this->name(std::string(name) + "_base64").raw(json_string(exec::to_base64(bytes)));
+  if (is_utf8(bytes)) return this->name(name).raw(json_string(bytes));
+  return this->name(std::string(name) + "_base64").raw(json_string(to_base64(bytes)));
 }
 
 Json& Json::field(std::string_view name, bool value) { return this->name(name).raw(value ? "true" : "false"); }

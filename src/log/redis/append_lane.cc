@@ -28,7 +28,7 @@ struct AppendLane::Group {
   std::vector<Answer> answers;
 };
 
-AppendLane::AppendLane(const World& world, const Settings& settings, Connection& connection, History& history,
+AppendLane::AppendLane(const World& world, const RedisSettings& settings, Connection& connection, History& history,
                        CallAfter call_after, OnLost on_lost, std::optional<BeatProof> proof)
     : world_(world),
       settings_(settings),

@@ -40,7 +40,7 @@ class AppendLane {
   // Called when an append shows that history was lost, before the append is answered.
   using OnLost = std::function<void(const Error&)>;
 
-  AppendLane(const World& world, const Settings& settings, Connection& connection, History& history,
+  AppendLane(const World& world, const RedisSettings& settings, Connection& connection, History& history,
              CallAfter call_after, OnLost on_lost, std::optional<BeatProof> proof = std::nullopt);
 
   void offer(Bytes data, Log::AppendDone done);
@@ -71,7 +71,7 @@ class AppendLane {
   std::uint64_t next_link();
 
   const World world_;
-  const Settings& settings_;
+  const RedisSettings& settings_;
   Connection& connection_;
   History& history_;
   const CallAfter call_after_;

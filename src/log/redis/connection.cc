@@ -26,7 +26,7 @@ constexpr std::size_t kTogetherMax = 256U << 10;
 
 }  // namespace
 
-Connection::Connection(World world, const Settings& settings, MakeGreeting greeting, OnLost on_lost)
+Connection::Connection(World world, const RedisSettings& settings, MakeGreeting greeting, OnLost on_lost)
     : world_(world),
       settings_(settings),
       make_greeting_(std::move(greeting)),

@@ -54,7 +54,7 @@ class Connection final : private net::StreamEvents {
   // Called if a proof failed, or a script found another log, before any request is answered with that.
   using OnLost = std::function<void(const Error&)>;
 
-  Connection(World world, const Settings& settings, MakeGreeting greeting, OnLost on_lost);
+  Connection(World world, const RedisSettings& settings, MakeGreeting greeting, OnLost on_lost);
   ~Connection() override = default;
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -107,7 +107,7 @@ class Connection final : private net::StreamEvents {
   void answer_waiting(const Error& error);
 
   const World world_;
-  const Settings& settings_;
+  const RedisSettings& settings_;
   const MakeGreeting make_greeting_;
   const OnLost on_lost_;
   State state_ = State::idle;

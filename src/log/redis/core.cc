@@ -30,7 +30,7 @@ Error not_loaded(Error error) {
 
 }  // namespace
 
-Core::Core(const World& world, const Settings& settings, const LogOptions& options, const CallAfter& call_after)
+Core::Core(const World& world, const RedisSettings& settings, const LogOptions& options, const CallAfter& call_after)
     : world_(world),
       settings_(settings),
       call_after_(call_after),

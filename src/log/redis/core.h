@@ -29,7 +29,7 @@ class Core {
   using Done = std::function<void(Status)>;
   using SnapshotDone = std::function<void(Result<Snapshot>)>;
 
-  Core(const World& world, const Settings& settings, const LogOptions& options, const CallAfter& call_after);
+  Core(const World& world, const RedisSettings& settings, const LogOptions& options, const CallAfter& call_after);
 
   // Finds or creates the log.
   void open(Done done);
@@ -57,7 +57,7 @@ class Core {
   Status check_history() const;
 
   const World world_;
-  const Settings& settings_;
+  const RedisSettings& settings_;
   const CallAfter call_after_;
   Log::SnapshotSeen snapshot_seen_;
   LogOptions options_;  // with the log's number of shards, once it is open

@@ -37,7 +37,7 @@ std::optional<net::Address> parse_moved(std::string_view reply) {
 
 }  // namespace
 
-Greeting::Greeting(const Settings& settings, const std::vector<const Script*>& scripts, const Bytes& proof)
+Greeting::Greeting(const RedisSettings& settings, const std::vector<const Script*>& scripts, const Bytes& proof)
     : place_(settings.shown) {
   if (settings.login.given()) steps_.push_back(Step::login);
   if (settings.database != 0) add(Step::select, command({"SELECT", std::to_string(settings.database)}));
@@ -74,7 +74,7 @@ Result<bool> Greeting::take(Value reply) {
   return taken_ == steps_.size();
 }
 
-Question::Question(const Settings& settings)
+Question::Question(const RedisSettings& settings)
     : place_(settings.shown), service_(settings.service), login_(settings.sentinel_login.given()) {}
 
 Bytes Question::commands(const Login& login) const {

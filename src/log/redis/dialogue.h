@@ -19,7 +19,7 @@ class Greeting {
  public:
   // `proof` is a call of Scripts::probe. If there is nothing to prove yet, it is any request about the pool's keys,
   // which only the right server of a cluster answers. Empty if neither is needed.
-  Greeting(const Settings& settings, const std::vector<const Script*>& scripts, const Bytes& proof);
+  Greeting(const RedisSettings& settings, const std::vector<const Script*>& scripts, const Bytes& proof);
 
   Bytes commands(const Login& login) const;
   // True with the last reply. An error ends the connection. Errc::lost_history comes from the proof.
@@ -42,7 +42,7 @@ class Greeting {
 // With a sentinel: log in, ask for the address of the service's master.
 class Question {
  public:
-  explicit Question(const Settings& settings);
+  explicit Question(const RedisSettings& settings);
 
   Bytes commands(const Login& login) const;
   // Returns the address with the last reply.

@@ -20,7 +20,7 @@ constexpr Nanos kTornPause = std::chrono::milliseconds(250);
 
 }  // namespace
 
-FindLog::FindLog(const World& world, const Settings& settings, const LogOptions& options, const Keys& keys,
+FindLog::FindLog(const World& world, const RedisSettings& settings, const LogOptions& options, const Keys& keys,
                  Connection& connection, Done done)
     : world_(world),
       settings_(settings),

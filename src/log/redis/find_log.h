@@ -36,7 +36,7 @@ class FindLog : public std::enable_shared_from_this<FindLog> {
  public:
   using Done = std::function<void(Result<Overview>)>;
 
-  FindLog(const World& world, const Settings& settings, const LogOptions& options, const Keys& keys,
+  FindLog(const World& world, const RedisSettings& settings, const LogOptions& options, const Keys& keys,
           Connection& connection, Done done);
   void run();
 
@@ -55,7 +55,7 @@ class FindLog : public std::enable_shared_from_this<FindLog> {
   void refuse(Errc code, const std::string& what);
 
   const World world_;
-  const Settings& settings_;
+  const RedisSettings& settings_;
   const LogOptions options_;
   const Keys& keys_;
   Connection& connection_;

@@ -25,7 +25,7 @@ class Plain {
   };
   using Answer = std::unique_ptr<redisReply, FreeReply>;
 
-  static Result<Plain> connect(const Settings& settings) {
+  static Result<Plain> connect(const RedisSettings& settings) {
     redisContext* const context = settings.socket_path.empty()
                                       ? redisConnectWithTimeout(settings.addresses.front().host.c_str(),
                                                                 settings.addresses.front().port, kPatience)
@@ -129,7 +129,7 @@ class Follower {
 }  // namespace
 
 Result<std::vector<Nanos>> measure_hops(std::string_view url, int count) {
-  const Result<Settings> settings = parse_settings(url);
+  const Result<RedisSettings> settings = parse_settings(url);
   if (!settings) return Failure(settings.error());
   std::vector<Nanos> hops;
   if (settings->tls.on || !settings->service.empty()) return hops;

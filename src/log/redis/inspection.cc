@@ -18,7 +18,7 @@ namespace {
 // A connection for one request after the other, each waiting for its answer.
 class Interview {
  public:
-  Interview(const Settings& settings, std::unique_ptr<net::Reactor> reactor)
+  Interview(const RedisSettings& settings, std::unique_ptr<net::Reactor> reactor)
       : reactor_(std::move(reactor)),
         connection_(
             World{*reactor_, *reactor_, entropy_, admission_}, settings,

@@ -82,7 +82,7 @@ class RedisSnapshotWriter final : public SnapshotWriter {
 
 class RedisLog final : public Log {
  public:
-  RedisLog(Settings settings, LogOptions options, std::shared_ptr<net::Reactor> reactor)
+  RedisLog(RedisSettings settings, LogOptions options, std::shared_ptr<net::Reactor> reactor)
       : settings_(std::move(settings)),
         options_(std::move(options)),
         reactor_(std::move(reactor)),
@@ -185,7 +185,7 @@ class RedisLog final : public Log {
     return {};
   }
 
-  const Settings settings_;
+  const RedisSettings settings_;
   const LogOptions options_;
   SystemEntropy entropy_;
   Admission admission_;        // in turns of the reactor

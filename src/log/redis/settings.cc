@@ -88,7 +88,7 @@ Result<net::Address> parse_address(std::string_view text, std::uint16_t port) {
   return address;
 }
 
-Status take_addresses(std::string_view hosts, bool sentinel, Settings& settings) {
+Status take_addresses(std::string_view hosts, bool sentinel, RedisSettings& settings) {
   while (!hosts.empty()) {
     const std::size_t comma = std::min(hosts.find(','), hosts.size());
     auto address = parse_address(hosts.substr(0, comma), sentinel ? kSentinelPort : kServerPort);
@@ -104,7 +104,7 @@ Status take_addresses(std::string_view hosts, bool sentinel, Settings& settings)
   return {};
 }
 
-Status take_database(std::string_view text, Settings& settings) {
+Status take_database(std::string_view text, RedisSettings& settings) {
   if (text.empty()) return {};
   const auto database = number(text, 0, kDatabaseMax);
   if (!database) return invalid("the database is not a number: write redis://HOST/0");
@@ -113,7 +113,7 @@ Status take_database(std::string_view text, Settings& settings) {
 }
 
 // SERVICE[/DB] or [DB], without the leading slash.
-Status take_path(std::string_view path, bool sentinel, Settings& settings) {
+Status take_path(std::string_view path, bool sentinel, RedisSettings& settings) {
   if (!sentinel) return take_database(path, settings);
   const std::size_t slash = std::min(path.find('/'), path.size());
   const auto service = decode(path.substr(0, slash));
@@ -125,7 +125,7 @@ Status take_path(std::string_view path, bool sentinel, Settings& settings) {
 }
 
 // //[LOGIN@]HOSTS[/PATH]. A password may contain an unescaped `@`, but no `/` or `?`.
-Status take_network(std::string_view text, const Scheme& scheme, Settings& settings) {
+Status take_network(std::string_view text, const Scheme& scheme, RedisSettings& settings) {
   const std::size_t end = std::min(text.find('/'), text.size());
   const std::string_view authority = text.substr(0, end);
   const std::size_t at = authority.rfind('@');
@@ -143,7 +143,7 @@ Status take_network(std::string_view text, const Scheme& scheme, Settings& setti
 }
 
 // [//[LOGIN@]]/PATH
-Status take_socket(std::string_view text, const Scheme& scheme, Settings& settings) {
+Status take_socket(std::string_view text, const Scheme& scheme, RedisSettings& settings) {
   if (text.starts_with("//")) {
     text.remove_prefix(2);
     const std::size_t at = text.find('@');
@@ -171,7 +171,7 @@ Status take_number(std::string_view name, std::string_view text, std::uint32_t m
   return {};
 }
 
-Status take_option(std::string_view name, const std::string& value, Settings& settings) {
+Status take_option(std::string_view name, const std::string& value, RedisSettings& settings) {
   if (name == "db") return take_number(name, value, 0, kDatabaseMax, settings.database);
   if (name == "wait_replicas") return take_number(name, value, 0, kReplicasMax, settings.wait_replicas);
   if (name == "timeout") {
@@ -209,7 +209,7 @@ Status take_option(std::string_view name, const std::string& value, Settings& se
       "sentinel_password_file, ca_file, cert_file, key_file, server_name and verify");
 }
 
-Status take_options(std::string_view text, Settings& settings) {
+Status take_options(std::string_view text, RedisSettings& settings) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('&'), text.size());
     const std::string_view option = text.substr(0, end);
@@ -235,7 +235,7 @@ Status take_environment(const char* password, const char* password_file, Login& 
   return login.given() || file.empty() ? Status() : use_password_file(file, login);
 }
 
-Status check(const Settings& settings) {
+Status check(const RedisSettings& settings) {
   if (!settings.login.user.empty() && !settings.login.given()) {
     return invalid("a user without a password: write USER:PASSWORD@, add password_file, or leave the user out");
   }
@@ -254,10 +254,10 @@ bool is_host(std::string_view text) {
   return !text.empty() && text.size() <= kHostBytesMax && std::all_of(text.begin(), text.end(), fits);
 }
 
-Result<Settings> parse_settings(std::string_view url) {
+Result<RedisSettings> parse_settings(std::string_view url) {
   const Scheme* const scheme = scheme_of(url);
   if (scheme == nullptr) return invalid("not a URL of Redis: write redis://HOST:PORT");
-  Settings settings;
+  RedisSettings settings;
   settings.tls.on = scheme->tls;
   const std::size_t question = std::min(url.find('?'), url.size());
   std::string_view place = url.substr(0, question).substr(scheme->name.size() + 1);

@@ -30,7 +30,7 @@
 
 namespace tenure::redis {
 
-struct Settings {
+struct RedisSettings {
   std::vector<net::Address> addresses;  // the server, or the sentinels; empty for a socket
   std::string socket_path;
   std::string service;  // not empty: the addresses are those of sentinels
@@ -45,7 +45,7 @@ struct Settings {
 };
 
 // `url` is the whole URL, with its scheme.
-Result<Settings> parse_settings(std::string_view url);
+Result<RedisSettings> parse_settings(std::string_view url);
 // Whether this may be a host's name or address. Servers name hosts, too.
 bool is_host(std::string_view text);
 

@@ -25,8 +25,8 @@ constexpr std::size_t kGrowth = 4;
 
 }  // namespace
 
-Tail::Tail(const World& world, const Settings& settings, const Keys& keys, Connection& connection, History& history,
-           std::uint32_t wait_replicas, OnLost on_lost)
+Tail::Tail(const World& world, const RedisSettings& settings, const Keys& keys, Connection& connection,
+           History& history, std::uint32_t wait_replicas, OnLost on_lost)
     : loop_(world.loop),
       settings_(settings),
       keys_(keys),

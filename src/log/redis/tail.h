@@ -31,7 +31,7 @@ class Tail {
   // Called when the tail finds that history was lost. It then gets lose(), like the other parts.
   using OnLost = std::function<void(const Error&)>;
 
-  Tail(const World& world, const Settings& settings, const Keys& keys, Connection& connection, History& history,
+  Tail(const World& world, const RedisSettings& settings, const Keys& keys, Connection& connection, History& history,
        std::uint32_t wait_replicas, OnLost on_lost);
 
   void read(Cursor after, Log::ReadDone done);
@@ -61,7 +61,7 @@ class Tail {
   void finish(Result<std::vector<Entry>> result);
 
   Loop& loop_;
-  const Settings& settings_;
+  const RedisSettings& settings_;
   const Keys& keys_;
   Connection& connection_;
   History& history_;

@@ -15,7 +15,7 @@ Failure lost() {
 
 }  // namespace
 
-Access::Access(Settings settings, LogOptions options, std::shared_ptr<PoolFile> file)
+Access::Access(SqliteSettings settings, LogOptions options, std::shared_ptr<PoolFile> file)
     : settings_(std::move(settings)), options_(std::move(options)), file_(std::move(file)) {}
 
 void Access::append(Lane lane, Bytes data, Log::AppendDone done) {

@@ -28,7 +28,7 @@ class Access {
   // Counts how often the handle started over. A snapshot of one history must not get into another.
   using History = std::uint64_t;
 
-  Access(Settings settings, LogOptions options, std::shared_ptr<PoolFile> file);
+  Access(SqliteSettings settings, LogOptions options, std::shared_ptr<PoolFile> file);
 
   void append(Lane lane, Bytes data, Log::AppendDone done);
   void run(std::unique_ptr<Chore> chore, Done done);
@@ -53,7 +53,7 @@ class Access {
   void run_locked(std::unique_ptr<Chore> chore, Done done);
   void refuse_append(Result<Position> error, Log::AppendDone done) const;
 
-  const Settings settings_;
+  const SqliteSettings settings_;
   const LogOptions options_;
   const std::shared_ptr<CallbackThread> callbacks_ = std::make_shared<CallbackThread>();
 

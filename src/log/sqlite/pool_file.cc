@@ -35,7 +35,7 @@ struct Registry {
 
 }  // namespace
 
-Result<std::shared_ptr<PoolFile>> PoolFile::open(const Settings& settings, const LogOptions& options,
+Result<std::shared_ptr<PoolFile>> PoolFile::open(const SqliteSettings& settings, const LogOptions& options,
                                                  TurnPatience patience) {
   if (options.read_only) return open_for_reading(settings, options);
   const BootClock clock;
@@ -50,7 +50,7 @@ Result<std::shared_ptr<PoolFile>> PoolFile::open(const Settings& settings, const
   }
 }
 
-Result<std::shared_ptr<PoolFile>> PoolFile::open_known(const Settings& settings, const LogOptions& options,
+Result<std::shared_ptr<PoolFile>> PoolFile::open_known(const SqliteSettings& settings, const LogOptions& options,
                                                        TurnPatience patience) {
   Registry& registry = Registry::instance();
   const std::unique_lock lock(registry.mutex, patience.stuck);
@@ -71,7 +71,8 @@ Result<std::shared_ptr<PoolFile>> PoolFile::open_known(const Settings& settings,
   return file;
 }
 
-Result<std::shared_ptr<PoolFile>> PoolFile::open_for_reading(const Settings& settings, const LogOptions& options) {
+Result<std::shared_ptr<PoolFile>> PoolFile::open_for_reading(const SqliteSettings& settings,
+                                                             const LogOptions& options) {
   const std::string& path = settings.path;
   const auto facts = facts_of(path);
   if (!facts) {
@@ -91,7 +92,7 @@ Result<std::shared_ptr<PoolFile>> PoolFile::open_for_reading(const Settings& set
   return file;
 }
 
-Result<std::shared_ptr<PoolFile>> PoolFile::open_for_writing(const Settings& settings, const LogOptions& options,
+Result<std::shared_ptr<PoolFile>> PoolFile::open_for_writing(const SqliteSettings& settings, const LogOptions& options,
                                                              TurnPatience patience) {
   const std::string& path = settings.path;
   let_bus_errors_through();

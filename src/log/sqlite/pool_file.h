@@ -22,7 +22,7 @@ namespace tenure::sqlite {
 class PoolFile {
  public:
   // Waits for other openers and writers for up to `patience`, then fails with Errc::unavailable.
-  static Result<std::shared_ptr<PoolFile>> open(const Settings& settings, const LogOptions& options,
+  static Result<std::shared_ptr<PoolFile>> open(const SqliteSettings& settings, const LogOptions& options,
                                                 TurnPatience patience = WriteTurn::kPatience);
 
   // Opens a connection for a reader.
@@ -40,11 +40,11 @@ class PoolFile {
   const RecentCommits& recent() const { return recent_; }
 
  private:
-  static Result<std::shared_ptr<PoolFile>> open_for_reading(const Settings& settings, const LogOptions& options);
+  static Result<std::shared_ptr<PoolFile>> open_for_reading(const SqliteSettings& settings, const LogOptions& options);
   // The one that this process has open already, or else another one.
-  static Result<std::shared_ptr<PoolFile>> open_known(const Settings& settings, const LogOptions& options,
+  static Result<std::shared_ptr<PoolFile>> open_known(const SqliteSettings& settings, const LogOptions& options,
                                                       TurnPatience patience);
-  static Result<std::shared_ptr<PoolFile>> open_for_writing(const Settings& settings, const LogOptions& options,
+  static Result<std::shared_ptr<PoolFile>> open_for_writing(const SqliteSettings& settings, const LogOptions& options,
                                                             TurnPatience patience);
 
   PoolFile(std::string path, std::string pool, std::uint32_t shards, std::unique_ptr<WakeFile> wake, Proof proof)

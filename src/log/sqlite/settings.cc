@@ -39,7 +39,7 @@ Result<gid_t> parse_group(std::string_view value) {
   return invalid(value, "this host has no such group: name an existing group, or leave the option out");
 }
 
-Status parse_option(std::string_view option, Settings& settings) {
+Status parse_option(std::string_view option, SqliteSettings& settings) {
   const std::size_t equals = option.find('=');
   const std::string_view name = option.substr(0, equals);
   if ((name != "sync" && name != "group") || equals == std::string_view::npos) {
@@ -57,7 +57,7 @@ Status parse_option(std::string_view option, Settings& settings) {
   return {};
 }
 
-Status resolve(std::string_view path, Settings& settings) {
+Status resolve(std::string_view path, SqliteSettings& settings) {
   namespace fs = std::filesystem;
   if (path.empty() || path.find('\0') != std::string_view::npos) {
     return invalid(path, "the URL has no path; write sqlite:PATH");
@@ -75,8 +75,8 @@ Status resolve(std::string_view path, Settings& settings) {
 
 }  // namespace
 
-Result<Settings> parse_settings(std::string_view location, std::uint32_t shard) {
-  Settings settings;
+Result<SqliteSettings> parse_settings(std::string_view location, std::uint32_t shard) {
+  SqliteSettings settings;
   const std::size_t question = location.find('?');
   if (question != std::string_view::npos) {
     std::string_view options = location.substr(question + 1);

@@ -20,13 +20,13 @@ enum class Sync : std::uint8_t {
   full = 2,    // a loss of power
 };
 
-struct Settings {
+struct SqliteSettings {
   std::string path;  // absolute, with symbolic links resolved: the same file has the same path
   Sync sync = Sync::full;
   std::optional<gid_t> group;  // who may use the pool, beside its owner
 };
 
 // Every shard but the first has a file beside the first one's: PATH-shard-N.
-Result<Settings> parse_settings(std::string_view location, std::uint32_t shard = 0);
+Result<SqliteSettings> parse_settings(std::string_view location, std::uint32_t shard = 0);
 
 }  // namespace tenure::sqlite

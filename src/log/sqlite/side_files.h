@@ -13,7 +13,7 @@
 namespace tenure::sqlite {
 
 // Call it with the write turn held. Errc::refused if there was a pool and its database is empty.
-Status settle_files(const Settings& settings, const WakeMap& wake);
+Status settle_files(const SqliteSettings& settings, const WakeMap& wake);
 
 // Call it after opening the database: the files belong together now.
 void note_files(const Proof& proof, const WakeMap& wake);

@@ -62,7 +62,7 @@ struct KeptJob {
   std::uint16_t attempts = 0;  // that failed
   std::uint16_t crashes = 0;   // of holders
   std::uint16_t fuse_ms = 0;   // how long it had run, at most, when they crashed
-  bool say = false;
+  bool answer_in_log = false;
   bool fresh = true;  // never held: counts against the queue bound
 
   JobExtra& extras() {

@@ -149,7 +149,7 @@ bool load_job(const v1::JobState& state, KeysState& into) {
   job.crashes = static_cast<std::uint16_t>(state.crashes());
   if (state.fuse_ms() > kYouthMs) return false;
   job.fuse_ms = static_cast<std::uint16_t>(state.fuse_ms());
-  job.say = state.say();
+  job.answer_in_log = state.answer_in_log();
   job.fresh = state.fresh();
   into.bytes += job.payload.size();
   const bool plain = !state.has_checkpoint() && state.last_message() == 0 && state.stop_tickets_size() == 0 &&
