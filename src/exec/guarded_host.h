@@ -80,7 +80,7 @@ class GuardedHost : public Host {
   bool guard_ready();  // starts another guard where the last one is gone
   void drop_waiting(std::uint64_t session);
   void settle(const Hold& hold, std::uint64_t session, const Verdict& verdict);
-  Bytes why_refused(int error_number, guard::StartStep stage) const;
+  Bytes why_refused(int error_number, guard::StartStep step) const;
   void log(const Hold& hold, BytesView line) const;
   // Of what a program wrote between two looks, which is at most some hundred kilobytes, so many lines are logged: one
   // that writes nothing but line ends would keep the others waiting for as long as it takes to say all of them.
