@@ -224,11 +224,8 @@ void GuardedHost::settle(const Hold& hold, std::uint64_t session, const Verdict&
   sessions_.end(session);
 }
 
-Bytes GuardedHost::why_refused(int error_number, guard::StartStep stage) const {
-  const std::string why = std::strerror(error_number);
-  if (stage == guard::StartStep::folder) return "cannot run programs in '" + options_.folder + "': " + why;
-  if (stage == guard::StartStep::fork) return "cannot start a process for '" + options_.command[0] + "': " + why;
-  return "cannot run '" + options_.command[0] + "': " + why;
+Bytes GuardedHost::why_refused(int error_number, guard::StartStep step) const {
+  return guard::describe_refusal(options_.command[0], options_.folder, error_number, step);
 }
 
 Verdict GuardedHost::guard_killer(const Verdict& otherwise, Cause cause) {

@@ -80,7 +80,7 @@ class GuardedHost : public Host {
   bool guard_ready();  // starts another guard if the last one is gone
   void drop_waiting(std::uint64_t session);
   void settle(const Hold& hold, std::uint64_t session, const Verdict& verdict);
-  Bytes why_refused(int error_number, guard::StartStep stage) const;
+  Bytes why_refused(int error_number, guard::StartStep step) const;
   void log(const Hold& hold, BytesView line) const;
   // The maximum of log lines from what a program wrote between two looks, which is at most some hundred kilobytes.
   // Otherwise a program that writes only line ends would block the others while its lines are printed.

@@ -54,7 +54,7 @@ class ProgramHost final : public GuardedHost {
   void take_checkpoint(Program& program);
   void write_on(Program& program);
   void ended(Program& program, int status, bool guard_killed);
-  void refused(Program& program, int error_number, guard::StartStep stage);
+  void refused(Program& program, int error_number, guard::StartStep step);
   void conclude(Program& program, const Verdict& verdict);
 
   WorkFolder work_;

@@ -207,9 +207,9 @@ void ProgramHost::ended(Program& program, int status, bool guard_killed) {
   conclude(program, guard_killed ? guard_killer(verdict, program.cause) : verdict);
 }
 
-void ProgramHost::refused(Program& program, int error_number, guard::StartStep stage) {
-  if (stage == guard::StartStep::lease) return conclude(program, {});
-  conclude(program, failed(why_refused(error_number, stage)));
+void ProgramHost::refused(Program& program, int error_number, guard::StartStep step) {
+  if (step == guard::StartStep::lease) return conclude(program, {});
+  conclude(program, failed(why_refused(error_number, step)));
 }
 
 void ProgramHost::conclude(Program& program, const Verdict& verdict) {

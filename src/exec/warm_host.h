@@ -69,7 +69,7 @@ class WarmHost final : public GuardedHost {
   void tell_started();
   void stop_one(WarmProgram& program, Instant deadline);
   void ended(WarmProgram& program, int status, bool guard_killed);
-  void refused(WarmProgram& program, int error_number, guard::StartStep stage);
+  void refused(WarmProgram& program, int error_number, guard::StartStep step);
   void forget(WarmProgram& program);
   void conclude(WarmProgram& program, Verdict verdict);
   void tell_ends();

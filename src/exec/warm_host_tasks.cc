@@ -200,9 +200,9 @@ void WarmHost::ended(WarmProgram& program, int status, bool guard_killed) {
   forget(program);
 }
 
-void WarmHost::refused(WarmProgram& program, int error_number, guard::StartStep stage) {
+void WarmHost::refused(WarmProgram& program, int error_number, guard::StartStep step) {
   if (program.job()) {
-    conclude(program, stage == guard::StartStep::lease ? Verdict{} : failed(why_refused(error_number, stage)));
+    conclude(program, step == guard::StartStep::lease ? Verdict{} : failed(why_refused(error_number, step)));
   }
   forget(program);
 }

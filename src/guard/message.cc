@@ -55,6 +55,13 @@ std::vector<Descriptor> take_descriptors(msghdr& header) {
 
 }  // namespace
 
+std::string describe_refusal(const std::string& program, const std::string& folder, int error_number, StartStep step) {
+  const std::string why = std::strerror(error_number);
+  if (step == StartStep::folder) return "cannot run programs in '" + folder + "': " + why;
+  if (step == StartStep::program) return "cannot run '" + program + "': " + why;
+  return "cannot start a process for '" + program + "': " + why;
+}
+
 Bytes encode(const Message& message) {
   Bytes bytes;
   put(bytes, static_cast<std::uint8_t>(message.kind));

@@ -46,6 +46,8 @@ enum class MessageKind : std::uint8_t {
 
 // The step at which the start of a program failed.
 enum class StartStep : std::uint8_t { lease, fork, folder, program };
+// For people. `folder`: where the program was to run.
+std::string describe_refusal(const std::string& program, const std::string& folder, int error_number, StartStep step);
 
 struct Message {
   MessageKind kind{};

@@ -4,7 +4,7 @@
 
 #include "base/assert.h"
 #include "base/host_name.h"
-#include "guard/death_watch.h"
+#include "exec/watch_deaths.h"
 #include "log/open.h"
 #include "machine/limits.h"
 #include "pool/client_core.h"
@@ -30,11 +30,10 @@ Status check_options(const CoreOptions& options) {
 
 // Null if deaths cannot be detected, need not be, or were passed in.
 Result<std::unique_ptr<KnownDeath>> deaths_of(const CoreOptions& options) {
-  const std::optional<std::string> file = log_file(options.url, options.shard.index);
-  if (!options.known_deaths || options.known_death != nullptr || options.client_only || !file) {
+  if (!options.known_deaths || options.known_death != nullptr || options.client_only) {
     return std::unique_ptr<KnownDeath>();
   }
-  Result<std::unique_ptr<guard::DeathWatch>> watch = guard::DeathWatch::open(*file);
+  Result<std::unique_ptr<guard::DeathWatch>> watch = exec::watch_deaths(options.url, options.shard.index);
   if (!watch) return Failure(watch.error());
   return std::unique_ptr<KnownDeath>(*std::move(watch));
 }
