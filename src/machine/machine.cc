@@ -8,7 +8,7 @@
 
 namespace tenure {
 
-Machine::Machine(std::uint32_t speaks) : speaks_(speaks) {}
+Machine::Machine(std::uint32_t speaks) : StateMachine(speaks, state_.frame, state_.sessions) {}
 
 Machine::~Machine() { ASSERT(!snapshot_under_way_); }
 
@@ -129,20 +129,15 @@ void Machine::check_end() {
   context_.effects().pool_gone(context_.at());
 }
 
-std::optional<std::int64_t> Machine::next_due_ms() const {
-  if (state_.frame.timers.empty()) return std::nullopt;
-  return state_.frame.timers.begin()->due_ms;
-}
-
 std::unique_ptr<SnapshotSource> Machine::begin_snapshot() {
   ASSERT(context_.effects_ == nullptr);
-  return std::make_unique<SnapshotSource>(state_, keys_.slots(), snapshot_under_way_);
+  return std::make_unique<StateSnapshot>(state_, keys_.slots(), snapshot_under_way_);
 }
 
 // Keeps what belongs to this process only.
 Status Machine::restore(const std::vector<Bytes>& chunks) {
   ASSERT(!snapshot_under_way_);
-  Result<MachineState> loaded = load_snapshot(chunks, speaks_);
+  Result<MachineState> loaded = load_snapshot(chunks, speaks());
   if (!loaded) return Failure(loaded.error());
   state_ = std::move(*loaded);
   keys_.restored();

@@ -57,7 +57,7 @@ Bytes save_global(const MachineState& state) {
 
 }  // namespace
 
-SnapshotSource::SnapshotSource(const MachineState& state, Slots& slots, bool& under_way)
+StateSnapshot::StateSnapshot(const MachineState& state, Slots& slots, bool& under_way)
     : state_(state),
       slots_(slots),
       under_way_(under_way),
@@ -78,12 +78,12 @@ SnapshotSource::SnapshotSource(const MachineState& state, Slots& slots, bool& un
   each_dead_item(state.keys, take);
 }
 
-SnapshotSource::~SnapshotSource() {
+StateSnapshot::~StateSnapshot() {
   slots_.end_snapshot();
   under_way_ = false;
 }
 
-std::optional<Bytes> SnapshotSource::next() {
+std::optional<Bytes> StateSnapshot::next() {
   for (SlotId seen = 0; ready_.empty() && at_ < end_ && seen < kSlotsPerChunkMax; ++seen, ++at_) slots_.save_now(at_);
   if (ready_.empty() && at_ == end_ && !done_) {
     v1::SnapshotChunk part;
@@ -102,16 +102,16 @@ std::optional<Bytes> SnapshotSource::next() {
 }
 
 // Appends an element of SnapshotChunk.items.
-void SnapshotSource::add(const Bytes& item) {
+void StateSnapshot::add(const Bytes& item) {
   ++items_;
   sum_ += hash_bytes(item);
   append_element(v1::SnapshotChunk::kItemsFieldNumber, item, chunk_);
   if (chunk_.size() >= kChunkBytes) cut();
 }
 
-void SnapshotSource::add_part(const v1::SnapshotChunk& part) { part.AppendToString(&chunk_); }
+void StateSnapshot::add_part(const v1::SnapshotChunk& part) { part.AppendToString(&chunk_); }
 
-void SnapshotSource::cut() { ready_.push_back(std::exchange(chunk_, {})); }
+void StateSnapshot::cut() { ready_.push_back(std::exchange(chunk_, {})); }
 
 std::uint64_t digest_of(const MachineState& state) {
   std::uint64_t sum = hash_bytes(save_global(state));

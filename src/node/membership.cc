@@ -40,7 +40,7 @@ Membership::Membership(const NodeWorld& world, const NodeOptions& options, Appen
               .holder = world.host,
               .events = listener},
              heart_callbacks()),
-      observer_(world.loop, replica, *this) {
+      observer_(world.loop, [&replica]() -> const SessionTable& { return replica.machine().sessions(); }, *this) {
   known_death_.tell([loop = &world.loop, known = token_.guard([this](std::uint64_t session) {
     observer_.known_dead(session);
   })](std::uint64_t session) mutable { loop->post([known, session]() mutable { known(session); }); });

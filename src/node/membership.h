@@ -14,7 +14,7 @@
 #include <optional>
 #include <utility>
 
-#include "machine/machine.h"
+#include "machine/state_machine.h"
 #include "node/appender.h"
 #include "node/digest_comparison.h"
 #include "node/heart_line.h"
@@ -96,7 +96,7 @@ class Membership final : public SessionEffects, private ObserverEvents {
 
   // True if the node lives under this session. When the log is replayed, sessions that it gave up appear again.
   bool living(std::uint64_t session) const { return session == session_ && alive(); }
-  const Machine& machine() const { return replica_.machine(); }
+  const StateMachine& machine() const { return replica_.machine(); }
   HeartLine::NodeSide heart_callbacks();
   void join_sent(std::uint64_t session, Instant sent);
   void join_appended(std::uint64_t session, Position position);

@@ -12,7 +12,7 @@ namespace {
 constexpr int kDivergencesMax = 5;
 
 std::unique_ptr<KeysPart> keys_part(const NodeWorld& world, const NodeOptions& options, Appender& appender,
-                                    const Replica& replica, NodeEvents& events) {
+                                    const ReplicaOf<Machine>& replica, NodeEvents& events) {
   if (world.host == nullptr) return nullptr;
   return std::make_unique<KeysPart>(
       world.loop, *world.host, appender, replica, events,
@@ -26,7 +26,7 @@ Node::Node(const NodeWorld& world, NodeOptions options, NodeEvents& events)
       options_(std::move(options)),
       events_(events),
       appender_(world.log, world.loop, world.clock, world.entropy, *this),
-      replica_(world.log, world.loop, world.entropy, options_.replica, effects_, *this),
+      replica_(world.log, world.loop, world.entropy, options_.replica, options_.speaks, effects_, *this),
       tickets_(appender_, events_),
       keys_(keys_part(world_, options_, appender_, replica_, events_)),
       membership_(world_, options_, appender_, replica_, keys_.get(), events_, *this),
@@ -128,7 +128,7 @@ void Node::applied() {
   // Records that the node sent, and that were acknowledged, are lost.
   const bool met = appender_.all_met(replica_.position(), machine().last_sequence(appender_.sender()));
   if (!met && !MUTANT(lost_records_ignored)) return replica_.abandon();
-  tickets_.applied(machine());
+  tickets_.applied(replica_.position(), machine());
   if (handled_divergence()) return;
   membership_.note_applied();
   events_.applied(machine());

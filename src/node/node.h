@@ -142,7 +142,7 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Member
   EffectsTee effects_;
   std::vector<PoolWatcher*> watchers_;
   Appender appender_;
-  Replica replica_;
+  ReplicaOf<Machine> replica_;
   Tickets tickets_;
   std::unique_ptr<KeysPart> keys_;  // null without a host
   Membership membership_;

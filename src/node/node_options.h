@@ -13,6 +13,7 @@
 #include "base/loop.h"
 #include "log/log.h"
 #include "machine/config.h"
+#include "machine/rules.h"
 #include "node/keys/host.h"
 #include "node/replica.h"
 
@@ -30,7 +31,8 @@ struct NodeOptions {
   bool removes_log = true;         // when the pool has ended; otherwise another node does
   std::function<void(std::function<void()> then)> before_removal{};  // it calls `then`, from any thread
   ReplicaOptions replica;
-  std::uint32_t look_every = 64;  // see Runtime; smaller in tests
+  std::uint32_t speaks = kMachineVersion;  // the newest machine version that it supports; older in some simulations
+  std::uint32_t look_every = 64;           // see Runtime; smaller in tests
 };
 
 // The environment of a node. Everything must outlive it.

@@ -17,14 +17,15 @@ constexpr std::size_t kInPlaceBytesMax = 16U << 10;
 
 }  // namespace
 
-Replica::Replica(Log& log, Loop& loop, Entropy& entropy, ReplicaOptions options, Effects& effects,
-                 ReplicaEvents& events)
+Replica::Replica(Log& log, Loop& loop, Entropy& entropy, ReplicaOptions options, MakeMachine make_machine,
+                 Effects& effects, ReplicaEvents& events)
     : log_(log),
       loop_(loop),
       options_(options),
       effects_(effects),
       events_(events),
-      machine_(std::make_unique<Machine>(options.speaks)),
+      make_machine_(std::move(make_machine)),
+      machine_(make_machine_()),
       backoff_(kRetryBase, kRetryCap, entropy),
       retry_(loop),
       rule_(options.snapshot_bytes_min),
@@ -73,7 +74,7 @@ void Replica::loaded(Result<Snapshot> snapshot) {
     if (snapshot.error().code == Errc::unavailable) return retry(snapshot.error(), &Replica::load);
     return events_.broken(snapshot.error());
   }
-  auto machine = std::make_unique<Machine>(options_.speaks);
+  std::unique_ptr<StateMachine> machine = make_machine_();
   if (!snapshot->chunks.empty()) {
     if (Status restored = machine->restore(snapshot->chunks); !restored) return events_.broken(restored.error());
   }

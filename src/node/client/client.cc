@@ -196,8 +196,8 @@ void Client::load_state() {
   cursor_.reset();
   ReplicaOptions options;
   options.snapshots = false;
-  options.speaks = speaks_;
-  replica_ = std::make_unique<Replica>(log_, loop_, entropy_, options, effects_, static_cast<ReplicaEvents&>(*this));
+  replica_ = std::make_unique<ReplicaOf<Machine>>(log_, loop_, entropy_, options, speaks_, effects_,
+                                                  static_cast<ReplicaEvents&>(*this));
   replica_->start();
 }
 
@@ -211,7 +211,7 @@ void Client::nudge() {
 void Client::applied() {
   const std::uint64_t met = replica_->machine().last_sequence(appender_.sender());
   if (!appender_.all_met(replica_->position(), met)) tickets_.in_doubt();
-  tickets_.applied(replica_->machine());
+  tickets_.applied(replica_->position(), replica_->machine());
 }
 
 void Client::reloaded() {

@@ -4,7 +4,7 @@
 
 namespace tenure {
 
-KeysPart::KeysPart(Loop& loop, Host& host, Appender& appender, const Replica& replica, NodeEvents& events,
+KeysPart::KeysPart(Loop& loop, Host& host, Appender& appender, const ReplicaOf<Machine>& replica, NodeEvents& events,
                    Options options)
     : loop_(loop),
       replica_(replica),

@@ -71,7 +71,7 @@ std::shared_ptr<Caller> PoolRun::make_caller(Seat& seat) {
   options.node.config.backoff_base_ms = 100;
   options.node.config.backoff_cap_ms = 1000;
   options.node.replica.snapshot_bytes_min = plan_.snapshot_bytes_min;
-  options.node.replica.speaks = seat.speaks;
+  options.node.speaks = seat.speaks;
   options.node.look_every = plan_.look_every;
   for (std::uint32_t i = 0; seat.kind == Seat::Kind::worker && i < plan_.workers_per_node; ++i) {
     options.workers.push_back({.id = seat.name + "." + std::to_string(i), .replaces = {}, .serves = {}});
