@@ -31,6 +31,8 @@ class Job {
   // The worker that holds the key.
   const std::string& worker() const;
   JobKind kind() const;
+  // As it was dispatched (DispatchOptions::type); empty if it has none.
+  const std::string& type() const;
   // Counts from 1. Requeueing or moving a job does not change it.
   std::uint32_t attempt() const;
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <tenure/assignment.hpp>
 #include <tenure/defaults.hpp>
+#include <tenure/job_match.hpp>
 #include <tenure/kinds.hpp>
 #include <vector>
 
@@ -67,6 +68,9 @@ struct WorkerOptions {
   std::uint32_t window = 1024;        // how many tasks the pool may assign to it ahead of time
   std::string replaces{};             // the id of a leaving worker; this one inherits its keys in one move
   std::vector<std::string> serves{};  // keys that only this worker may hold
+  // The jobs that the worker takes: those that match one of these. Empty: what its handler takes. All members of the
+  // pool must know types (machine version 2); until they do, a worker that does not take every job waits to be added.
+  std::vector<JobMatch> takes{};
   // How long to wait for the pool to accept the worker. If another worker has the id, add_worker() retries until then:
   // a process that restarts after a crash may find that its previous session has not expired yet.
   std::chrono::milliseconds join_timeout{30'000};
@@ -75,6 +79,9 @@ struct WorkerOptions {
 struct DispatchOptions {
   std::chrono::milliseconds delay{0};  // the earliest start, counted from now
   std::uint32_t max_attempts = 0;      // zero: PoolOptions::max_attempts
+  // Only workers that take this type get the job; it waits for one. Up to 64 bytes. The jobs in a pool have up to 1024
+  // types at a time; beyond it a dispatch of another type gets Errc::pool_full.
+  std::string type{};
 };
 
 }  // namespace tenure

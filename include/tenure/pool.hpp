@@ -23,6 +23,7 @@
 #include <string>
 #include <string_view>
 #include <tenure/handler.hpp>
+#include <tenure/handlers.hpp>
 #include <tenure/listing.hpp>
 #include <tenure/options.hpp>
 #include <tenure/result.hpp>
@@ -57,6 +58,8 @@ class Pool {
   Result<Worker> add_worker(Task task, WorkerOptions options = {}) {
     return add_worker(task_handler(detail::as_task(std::move(task))), std::move(options));
   }
+  // Adds a worker with a handler for each type of job. It takes jobs of these types only.
+  Result<Worker> add_worker(const Handlers& handlers, WorkerOptions options = {});
   // Hands over the worker's keys, and waits until it has left.
   Status remove_worker(const Worker& worker, Timeout timeout = std::chrono::minutes(3));
 

@@ -35,7 +35,9 @@ namespace tenure {
   X(stale_epoch_accepted)    /* a holder's record counts whatever epoch it names */                 \
   X(unsent_forgotten)        /* a batch whose answer was lost is not sent again */                  \
   X(notify_dropped_on_move)  /* messages to a key that is moving are dropped */                     \
-  X(rule_ahead_of_version)   /* a node applies a new rule as soon as it speaks it */
+  X(rule_ahead_of_version)   /* a node applies a new rule as soon as it speaks it */                \
+  X(placement_ignores_takes) /* a job is granted to a worker that does not take it */               \
+  X(joins_unseat_residents)  /* a newcomer unseats residents that it does not take */
 
 enum class Mutant : std::uint8_t {
   none,

@@ -22,8 +22,9 @@ std::vector<Command> work_commands() {
        "hold keys, and run a program for each of them",
        "Joins the pool with one or more workers, and runs the command after --exec for every key that they get: once "
        "for each tenure of a resident job, once for each attempt of a task. The program reads its key from "
-       "TENURE_KEY, its epoch from TENURE_EPOCH and its payload from $TENURE_DIR/payload. It exits with 0 when done, "
-       "75 to be tried again later, 65 to give up. SIGTERM asks it to stop. No program outlives its tenure, even if "
+       "TENURE_KEY, its epoch from TENURE_EPOCH, its kind and type from TENURE_KIND and TENURE_TYPE, and its payload "
+       "from $TENURE_DIR/payload. It exits with 0 when done, 75 to be tried again later, 65 to give up. SIGTERM asks "
+       "it to stop. No program outlives its tenure, even if "
        "this process is killed.\n"
        "With --warm, programs for tasks stay alive and get one task after the other as a JSON line "
        "{\"type\":\"start\",\"key\",\"epoch\",\"attempt\",\"payload\"}. They answer with a line "
@@ -36,7 +37,9 @@ std::vector<Command> work_commands() {
         {"replaces", "ID", "a leaving worker, whose keys come here in one move"},
         {"weight", "W", "share of the keys, relative to the other workers (100)"},
         {"serves", "KEY…", "keys that only this worker may hold", {}, true},
-        {"task", "", "the program is for tasks; has no effect, because a worker gets both kinds of job (TENURE_KIND)"},
+        {"takes", "KIND[:TYPE],…",
+         "which jobs the workers take; KIND is resident, task or any; task: means tasks without a type (every job)"},
+        {"task", "", "take tasks only, like --takes task"},
         {"warm", "N",
          "run tasks through up to N programs that stay alive and get one task after the other (JSON lines); at least "
          "one per shard"},
@@ -59,6 +62,7 @@ std::vector<Command> work_commands() {
         {"exec", "CMD…", "the program and its arguments: the rest of the line", {}, false, true}},
        {{"tenure work --exec ./poller.sh", "one worker that runs poller.sh for each key"},
         {"tenure work --task --warm 2 --exec python3 warm.py", "two interpreters that run all tasks"},
+        {"tenure work --takes task:email,resident --exec ./run.sh", "tasks of the type email, and all residents"},
         {"tenure work --workers 4 --lease 2s --json --exec python3 -u tenant.py",
          "four workers, with events as JSON lines"}},
        run_work},
@@ -75,9 +79,11 @@ std::vector<Command> job_commands() {
        "A key has at most one resident job, which runs until it is stopped. With --task the payload is a task: it is "
        "done once, after the earlier tasks of the same key. If the payload is -, it is read from standard input.\n"
        "With --from, each line of the file is a job: {\"key\":\"k\",\"payload\":\"…\"}. \"payload_base64\", "
-       "\"task\", \"delay_ms\" and \"max_attempts\" override the flags. The exit code is that of the first job that "
+       "\"type\", \"task\", \"delay_ms\" and \"max_attempts\" override the flags. The exit code is that of the first "
+       "job that "
        "failed.",
        {{"task", "", "a task instead of a resident job"},
+        {"type", "T", "only workers that take this type get the job (none)"},
         {"delay", "D", "do not start it earlier than in D"},
         {"max-attempts", "N", "attempts before a failing task becomes a dead letter (the pool's limit)"},
         {"wait", "STAGE", "wait until the job is accepted, started or done (accepted)", "accepted|started|done"},

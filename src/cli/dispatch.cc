@@ -37,6 +37,7 @@ Result<DispatchPlan> dispatch_plan(const Call& call) {
 Result<Request> request_of(const Call& call) {
   Request request;
   request.job = call.has("task") ? JobKind::task : JobKind::resident;
+  request.type = call.value("type").value_or("");
   const Result<std::chrono::milliseconds> delay = call.duration("delay", std::chrono::milliseconds(0));
   if (!delay) return Failure(delay.error());
   request.delay = *delay;

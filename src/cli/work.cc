@@ -14,6 +14,7 @@
 #include "cli/failure.h"
 #include "cli/run.h"
 #include "cli/signals.h"
+#include "cli/takes.h"
 #include "cli/work_events.h"
 #include "exec/append_ends.h"
 #include "exec/program_host.h"
@@ -63,6 +64,16 @@ Status read_wear(const Call& call, guard::WearLimits& wear) {
   return {};
 }
 
+// Warm programs are for tasks.
+Result<Takes> takes_of(const Call& call) {
+  if (call.has("takes") && call.has("task")) return misused("--task means --takes task: give one of them");
+  if (!call.has("takes")) return call.has("task") || call.has("warm") ? read_takes("task") : Takes();
+  Result<Takes> takes = read_takes(*call.value("takes"));
+  if (takes && call.has("warm") && takes->any(JobKind::resident))
+    return misused("with --warm, workers take tasks only");
+  return takes;
+}
+
 Result<WorkPlan> work_plan(const Call& call) {
   const Result<std::chrono::milliseconds> lease =
       call.duration("lease", std::chrono::milliseconds(kWorkerTtlMsDefault));
@@ -108,11 +119,14 @@ Result<WorkPlan> work_plan(const Call& call) {
   if (call.has("warm") && call.value("protocol") == "plain") return misused("--warm speaks --protocol json");
   plan.warm = *warm;
   if (const Status read = read_wear(call, plan.wear); !read) return Failure(read.error());
+  const Result<Takes> takes = takes_of(call);
+  if (!takes) return Failure(takes.error());
   const std::string id = call.value("id").value_or(host_and_process());
   for (std::uint64_t i = 1; i <= *count; ++i) {
     NodeWorker worker;
     worker.id = *count == 1 ? id : id + "-" + std::to_string(i);
     worker.weight = static_cast<std::uint32_t>(*weight);
+    worker.takes = *takes;
     if (i == 1) {
       worker.replaces = call.value("replaces").value_or("");
       worker.serves = call.values("serves");

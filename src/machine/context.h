@@ -37,6 +37,9 @@ class Context {
   // True if the pool has switched to a version that has the rule.
   bool rule(Rule rule) const { return (MUTANT(rule_ahead_of_version) ? speaks_ : frame_.version) >= version_of(rule); }
 
+  // Nobody has joined the pool yet, and the node that does may bring the rule.
+  bool may_come(Rule rule) const { return sessions_.ages == 0 && speaks_ >= version_of(rule); }
+
   // Epochs and stamps are never repeated.
   std::uint64_t epoch_last() const { return frame_.epoch; }
   void raise_epoch(std::uint64_t floor);
@@ -58,7 +61,7 @@ class Context {
  private:
   friend class Machine;
 
-  [[maybe_unused]] const std::uint32_t speaks_;
+  const std::uint32_t speaks_;
   FrameState& frame_;
   const SessionTable& sessions_;
   Answers& answers_;

@@ -37,6 +37,7 @@ struct TenureRef {
 struct Grant {
   TenureRef tenure;
   JobKind kind;
+  BytesView type;
   bool first;          // the job was never held before
   bool answer_in_log;  // the holder's records must name the ticket
   bool has_checkpoint;
@@ -119,6 +120,8 @@ class PoolEffects {
  public:
   virtual ~PoolEffects() = default;
 
+  // From here on the pool applies the rules of this machine version.
+  virtual void version_switched(const At&, std::uint32_t /*version*/) {}
   virtual void saved(const At&, std::uint64_t /*position*/) {}
   // A client without the state requests a listing. The eldest node must answer.
   virtual void asked(const At&, const v1::Ask&) {}

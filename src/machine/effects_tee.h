@@ -57,6 +57,9 @@ class EffectsTee final : public Effects {
   void choice_due(const At& at, BytesView key) override { each(keys_, &KeyEffects::choice_due, at, key); }
   void choices_due(const At& at) override { each(keys_, &KeyEffects::choices_due, at); }
 
+  void version_switched(const At& at, std::uint32_t version) override {
+    each(pool_, &PoolEffects::version_switched, at, version);
+  }
   void saved(const At& at, std::uint64_t position) override { each(pool_, &PoolEffects::saved, at, position); }
   void asked(const At& at, const v1::Ask& ask) override { each(pool_, &PoolEffects::asked, at, ask); }
   void shutdown_began(const At& at) override { each(pool_, &PoolEffects::shutdown_began, at); }

@@ -15,6 +15,9 @@ constexpr std::size_t kBlobBytesMax = 1U << 20;
 constexpr std::size_t kResultBytesMax = 1U << 20;
 constexpr std::size_t kMessageBytesMax = 64U << 10;
 constexpr std::size_t kErrorBytesMax = 4096;  // longer texts are cut, not refused
+constexpr std::size_t kTypeBytesMax = 64;
+constexpr std::size_t kTypesMax = 1024;  // types of the jobs in a pool; a job of one more type is refused as pool_full
+constexpr std::size_t kTakesMax = 256;   // kinds and types that a worker names
 
 constexpr std::uint64_t kDelayMsMax = 366ULL * 24 * 3600 * 1000;
 // Epochs are stored in users' databases, whose integers are signed. And there must be room above a joiner's floor.

@@ -82,6 +82,7 @@ void Machine::settle() {
 
 void Machine::join(const v1::Join& record) {
   if (!sessions_.on(record, gone(), version())) return;
+  if (state_.sessions.ages == 1) create(record.speaks());
   if (!configured()) configure(record.configure());
   if (state_.sessions.all.size() == 1) answers_.repeat();  // until now no node could write them
 }
@@ -107,8 +108,19 @@ void Machine::switch_version(const v1::SwitchVersion& record) {
   if (record.to() <= version() || state_.sessions.all.empty() || !sessions_.all_speak(record.to())) {
     return context_.refuse_record();
   }
-  state_.frame.version = record.to();
-  context_.note(record.to());
+  set_version(record.to());
+}
+
+// A new pool has the rules of the node that joins it first.
+void Machine::create(std::uint32_t speaks) {
+  if (speaks > version()) set_version(speaks);
+  if (!context_.rule(Rule::takes)) keys_.forget_types();
+}
+
+void Machine::set_version(std::uint32_t version) {
+  state_.frame.version = version;
+  context_.note(version);
+  context_.effects().version_switched(context_.at(), version);
 }
 
 // Members leave when nothing is left to do. When the last one leaves, the pool ends.

@@ -76,6 +76,9 @@ class Machine final : public StateMachine, public TicketSource {
   const WorkerTable& workers() const { return state_.keys.workers; }
   const std::map<std::uint64_t, DeadLetter>& dead() const { return state_.keys.dead; }
   BytesView dead_payload(const DeadLetter& letter) const { return state_.keys.table.jobs[letter.job].payload; }
+  BytesView dead_type(const DeadLetter& letter) const {
+    return state_.keys.types.name(state_.keys.table.jobs[letter.job].type);
+  }
   const std::deque<PastTenure>& past_tenures() const { return state_.keys.past; }  // the last ones, oldest first
   std::uint32_t queued() const { return state_.keys.queued; }
   std::uint32_t keys() const { return state_.keys.table.slots.live(); }
@@ -98,6 +101,8 @@ class Machine final : public StateMachine, public TicketSource {
   void join(const v1::Join& record);
   void end_session(const std::optional<EndedSession>& ended);
   void configure(const v1::Configure& record);
+  void create(std::uint32_t speaks);
+  void set_version(std::uint32_t version);
   void switch_version(const v1::SwitchVersion& record);
   void begin_shutdown();
   void check_end();

@@ -102,6 +102,11 @@ Status MemberCore::add_worker(NodeWorker worker, Deadline deadline) {
   const std::optional<Errc> refused = workers_.at(id).refused;
   workers_.erase(id);
   on_loop([id](Node& node) { node.remove_worker(id); });
+  if (refused == Errc::version) {
+    return fail(
+        Errc::timed_out, "add worker",
+        "'" + id + "' takes only some jobs, which members of an older version do not know of; they have not left");
+  }
   if (refused) return fail(*refused, "add worker", "another living worker has the id '" + id + "'");
   if (delay_) return ended_because(*delay_, "add worker");
   return fail(Errc::timed_out, "add worker", "the pool did not accept '" + id + "' in time");

@@ -5,6 +5,7 @@
 
 #include "base/assert.h"
 #include "base/output.h"
+#include "pool/worker_rules.h"
 
 namespace tenure {
 namespace {
@@ -142,6 +143,8 @@ Result<std::string> PoolImpl::add_worker(std::shared_ptr<Handler> handler, Worke
   if (!handler) return fail(Errc::invalid, "add worker", "there is no handler");
   if (options.id.empty()) options.id = shards_->node_name() + "/" + to_hex(SystemEntropy().id()).substr(0, 8);
   std::string id = options.id;
+  Result<Takes> takes = takes_of(options.takes.empty() ? handler->takes() : options.takes);
+  if (!takes) return Failure(takes.error());
   (void)forget_left(id);
   // An existing worker with this id must keep its handler.
   if (!host_->add_handler(id, std::move(handler))) {
@@ -151,7 +154,8 @@ Result<std::string> PoolImpl::add_worker(std::shared_ptr<Handler> handler, Worke
                                             .weight = options.weight,
                                             .window = options.window,
                                             .replaces = std::move(options.replaces),
-                                            .serves = std::move(options.serves)},
+                                            .serves = std::move(options.serves),
+                                            .takes = *std::move(takes)},
                                            after(options.join_timeout));
   if (added) return id;
   host_->remove_handler(id);

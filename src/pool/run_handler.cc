@@ -13,6 +13,8 @@ class RunHandler final : public Handler, public std::enable_shared_from_this<Run
  public:
   explicit RunHandler(RunFunction run) : run_(std::move(run)) {}
 
+  std::vector<JobMatch> takes() const override { return {{.kind = JobKind::resident}}; }
+
   Outcome start(Job& job) override {
     const auto life = std::make_shared<Life>();
     std::lock_guard lock(mutex_);  // the thread may end before it is stored here

@@ -27,6 +27,7 @@ Json json_of_dead(const std::vector<v1::ListedDead>& dead) {
   json.object().array("dead");
   for (const v1::ListedDead& row : dead) {
     json.object().field("id", row.id()).field("key", row.key()).field("kind", kind_of(row));
+    json.field("type", row.type());
     json.field("state", state_of(row)).field("epoch", row.epoch());
     json.field("age_ms", row.age_ms()).field("error", row.error()).end();
   }

@@ -14,7 +14,7 @@ class ListedJob;
 
 namespace tenure::render {
 
-// {"position","jobs":[{"key","kind","state","worker","epoch","attempt","since_ms"}]}
+// {"position","jobs":[{"key","kind","type","state","worker","epoch","attempt","since_ms","why"}]}
 Json json_of_jobs(std::uint64_t position, const std::vector<v1::ListedJob>& jobs);
 Table table_of_jobs(const std::vector<v1::ListedJob>& jobs);
 

@@ -321,6 +321,57 @@ for line in sys.stdin:
         worker.wait("stopped", "k", count=2)
 
 
+class Takes(ProgramTest):
+    def why(self, key):
+        job = next(job for job in self.ask("jobs")["jobs"] if job["key"] == key)
+        return job["state"], job["type"], job["why"]
+
+    def test_workers_get_only_what_they_take(self):
+        mailer = Worker(self, "--id", "mailer", "--takes", "task:email,task:sms", "--exec", "sh", "-c",
+                        "echo $TENURE_TYPE $TENURE_KIND")
+        mailer.wait("ready")
+        done = self.ask("dispatch", "k", "--task", "--type", "sms", "--wait", "done")
+        self.assertEqual(done["result"], "sms task\n")
+        line = json.dumps({"key": "k", "task": True, "type": "email"})
+        done = self.run_tenure("dispatch", "--from", "-", "--wait", "done", "--json", text=line + "\n")
+        self.assertEqual(json.loads(done.stdout)["result"], "email task\n")
+
+        self.ask("dispatch", "r")
+        self.ask("dispatch", "f", "--task", "--type", "fax")
+        self.assertEqual(self.why("r"), ("queued", "", "no worker takes residents"))
+        self.assertEqual(self.why("f"), ("queued", "fax", "no worker takes tasks of type 'fax'"))
+        self.assertIn("no worker takes tasks of type 'fax'", self.run_tenure("jobs").stdout)
+        self.assertIn("resident, queued: no worker takes residents", self.run_tenure("explain", "r").stdout)
+        self.assertIn("task of type 'fax', queued: no worker takes", self.run_tenure("explain", "f").stdout)
+
+        keeper = Worker(self, "--id", "keeper", "--takes", "resident,any:fax", "--exec", "sleep", "1000")
+        keeper.wait("started", "r")
+        keeper.wait("granted", "f")
+        takes = {worker["id"]: worker["takes"] for worker in self.ask("workers")["workers"]}
+        self.assertEqual(takes, {"mailer": "task:email,task:sms", "keeper": "resident,task:fax"})
+
+    def test_a_worker_for_tasks_moves_no_residents(self):
+        keeper = Worker(self, "--id", "keeper", "--takes", "resident", "--exec", "sleep", "1000")
+        keeper.wait("ready")
+        for i in range(10):
+            self.ask("dispatch", f"k{i}", "--wait", "started")
+        tasks = Worker(self, "--id", "tasks", "--task", "--exec", "true")
+        tasks.wait("ready")
+        for i in range(10):
+            self.ask("dispatch", f"t{i}", "--task", "--wait", "done")
+        jobs = self.ask("jobs")["jobs"]
+        self.assertEqual({(job["key"], job["worker"], job["state"]) for job in jobs},
+                         {(f"k{i}", "keeper", "running") for i in range(10)})
+        self.assertNotIn("stopped", [event["event"] for event in keeper.events])
+
+    def test_what_is_malformed_is_refused(self):
+        for takes in ("", "tasks", "task,", "task:" + 65 * "x", ",".join(f"any:{i}" for i in range(129))):
+            self.run_tenure("work", "--takes", takes, "--exec", "true", expect=2)
+        self.run_tenure("work", "--takes", "task", "--task", "--exec", "true", expect=2)
+        self.run_tenure("work", "--takes", "resident", "--warm", "1", "--exec", "true", expect=2)
+        self.ask("dispatch", "k", "--type", 65 * "x", expect=10)
+
+
 class Pool(ProgramTest):
     def test_shutdown_ends_the_pool_for_all(self):
         worker = Worker(self, "--exec", *self.resident())

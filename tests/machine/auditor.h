@@ -156,23 +156,40 @@ class Auditor final : public Effects {
     });
   }
 
+  // What the worker said, against the job that the key waits with or is held for.
+  static bool takes(const Image& image, std::uint32_t worker, const v1::KeyState& key) {
+    Bytes type;
+    for (const v1::TypeState& named : image.global.keys().types()) {
+      if (key.head() != 0 && image.jobs.at(key.head()).type() == named.number()) type = named.name();
+    }
+    const auto& said = image.workers.at(worker).takes();
+    return said.empty() || std::any_of(said.begin(), said.end(), [&](const v1::Takes& one) {
+             return (one.kind_plus_one() == 0 || one.kind_plus_one() == key.kind() + 1) &&
+                    (!one.typed() || one.type() == type);
+           });
+  }
+
   // Every key's target is what a choice from scratch gives, whatever happened before.
   void check_targets(const Image& image) {
-    std::vector<Place> places;
-    std::vector<std::uint32_t> open;
-    for (const v1::WorkerState& worker : image.global.keys().workers()) {
-      if (worker.draining()) continue;
-      places.push_back({worker.seed(), worker.weight()});
-      open.push_back(worker.index() + 1);
-    }
-    std::map<Bytes, std::uint32_t> served;
-    for (const v1::ServedState& state : image.global.keys().served()) {
-      for (const std::uint32_t ix : state.workers()) {
-        if (!image.workers.at(ix).draining()) served[state.key()] = ix + 1;
-      }
-    }
     const auto assignment = image.global.frame().config().assignment();
     for (const auto& [key, state] : image.keys) {
+      check(state.target() == 0 || takes(image, state.target() - 1, state),
+            "goes to one that does not take it: " + key);
+      check(state.holder() == 0 || takes(image, state.holder() - 1, state),
+            "held by one that does not take it: " + key);
+      std::vector<Place> places;
+      std::vector<std::uint32_t> open;
+      for (const v1::WorkerState& worker : image.global.keys().workers()) {
+        if (worker.draining() || !takes(image, worker.index(), state)) continue;
+        places.push_back({worker.seed(), worker.weight()});
+        open.push_back(worker.index() + 1);
+      }
+      std::map<Bytes, std::uint32_t> served;
+      for (const v1::ServedState& server : image.global.keys().served()) {
+        for (const std::uint32_t ix : server.workers()) {
+          if (!image.workers.at(ix).draining() && takes(image, ix, state)) served[server.key()] = ix + 1;
+        }
+      }
       if (const auto found = served.find(key); found != served.end()) {
         check(state.target() == found->second, "does not go to its server: " + key);
       } else if (assignment == v1::Configure::CHOSEN) {

@@ -73,11 +73,12 @@ void JobLine::next_job(SlotId slot) {
   Slot& entry = state_.table.slots[slot];
   entry.stop_wanted = false;
   if (entry.head != kNone) {
+    placement_.head_changed(slot);
     slots_.set_state(slot, JobState::queued);
     return queues_.enqueue(slot);
   }
   slots_.set_state(slot, JobState::idle);
-  if (entry.delayed != kNone) return;
+  if (entry.delayed != kNone) return placement_.head_changed(slot);
   state_.bytes -= entry.key.size();
   state_.table.remove(slot);
 }

@@ -7,6 +7,7 @@
 
 #include "machine/context.h"
 #include "machine/keys/keys_state.h"
+#include "machine/keys/placement.h"
 #include "machine/keys/queues.h"
 #include "machine/keys/slots.h"
 
@@ -14,8 +15,8 @@ namespace tenure {
 
 class JobLine {
  public:
-  JobLine(KeysState& state, Context& context, Slots& slots, Queues& queues)
-      : state_(state), context_(context), slots_(slots), queues_(queues) {}
+  JobLine(KeysState& state, Context& context, Slots& slots, Queues& queues, Placement& placement)
+      : state_(state), context_(context), slots_(slots), queues_(queues), placement_(placement) {}
 
   // Adds a task that is due later, or now.
   void add_delayed(SlotId slot, JobId job, std::int64_t delay_ms);
@@ -36,6 +37,7 @@ class JobLine {
   Context& context_;
   Slots& slots_;
   Queues& queues_;
+  Placement& placement_;
 };
 
 }  // namespace tenure

@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "machine/effects.h"
 #include "machine/keys/key_index.h"
+#include "machine/keys/type_table.h"
 #include "machine/slab.h"
 
 namespace tenure {
@@ -58,7 +59,8 @@ struct KeptJob {
   JobId next = kNone;
   JobId before = kNone;  // in the list of delayed tasks; unused in others
   SlotId slot = kNone;
-  std::uint32_t max_attempts = 0;
+  TypeId type = kNoType;
+  std::uint16_t max_attempts = 0;
   std::uint16_t attempts = 0;  // failed attempts
   std::uint16_t crashes = 0;   // deaths of holders
   std::uint16_t fuse_ms = 0;   // its age, at most, when they died
@@ -70,6 +72,7 @@ struct KeptJob {
     return *extra;
   }
 };
+static_assert(sizeof(void*) != 8 || sizeof(KeptJob) <= 88, "there may be millions of them");
 
 // What the state keeps of a key's last past tenure. Without it, a key that was never held and a key whose past was
 // dropped would look the same.
@@ -144,6 +147,8 @@ class KeyTable {
   }
 
   KeptJob& head(SlotId id) { return jobs[slots[id].head]; }
+  // The type of the job that the key waits with, or is held for; none if all of its tasks are delayed.
+  TypeId head_type(SlotId id) const { return slots[id].head == kNone ? kNoType : jobs[slots[id].head].type; }
 
   // For a job that was fetched itself. Fetches the start of a long payload.
   void prefetch_payload(JobId id) const {

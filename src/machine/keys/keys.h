@@ -6,8 +6,8 @@
 //   requests      requests of users: dispatch, notify, stop
 //   tenures       reports of holders, and the consequences of a holder's end
 //   dead_letters  jobs that wait for a person
-//   placement     which worker should hold which key
 //   job_line      the jobs of a key, one after another
+//   placement     which worker should hold which key
 //   queues        each worker's queues: grants, moves, last chances
 //   suspects      which jobs may have killed their holder
 //   slots         the basic steps of all others
@@ -51,6 +51,8 @@ class Keys {
   void assignment_changed() { placement_.retarget_all(); }
   // Accepts no job from now on. Tasks still run, without further delay. Residents are stopped once they have started.
   void begin_shutdown();
+  // The pool was created by a node whose rules know no types.
+  void forget_types();
   // Nothing is left to do.
   bool idle() const { return state_.table.slots.live() == 0; }
 
@@ -77,8 +79,8 @@ class Keys {
   Slots slots_;
   Suspects suspects_;
   Queues queues_;
-  JobLine line_;
   Placement placement_;
+  JobLine line_;
   DeadLetters dead_;
   Tenures tenures_;
   Requests requests_;

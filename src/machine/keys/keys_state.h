@@ -10,6 +10,8 @@
 #include "base/bytes.h"
 #include "machine/keys/job_info.h"
 #include "machine/keys/key_table.h"
+#include "machine/keys/takers.h"
+#include "machine/keys/type_table.h"
 #include "machine/keys/worker_table.h"
 
 namespace tenure {
@@ -31,6 +33,7 @@ struct WorkerQueues {
 
 struct KeysState {
   KeyTable table;
+  TypeTable types;
   WorkerTable workers;
   std::vector<WorkerQueues> queues;                             // by WorkerIx
   std::map<Bytes, std::vector<WorkerIx>, std::less<>> servers;  // by key; the last one counts
@@ -40,9 +43,8 @@ struct KeysState {
   std::uint32_t queued = 0;                                     // jobs that were never held
 
   // Derived from the fields above.
-  std::vector<WorkerIx> open;      // open workers, eldest first
-  std::vector<Place> open_places;  // their places
-  std::uint64_t bytes = 0;         // of keys, payloads, checkpoints, messages and past tenures
+  Takers takers;
+  std::uint64_t bytes = 0;  // of keys, payloads, checkpoints, messages and past tenures
 };
 
 }  // namespace tenure

@@ -48,7 +48,7 @@ bool load_workers(const v1::KeysState& from, KeysState& into) {
     worker.window = state.window();
     worker.draining = state.draining();
     worker.serves.assign(state.serves().begin(), state.serves().end());
-    if (!std::is_sorted(worker.serves.begin(), worker.serves.end())) return false;
+    if (!std::is_sorted(worker.serves.begin(), worker.serves.end()) || !worker.takes.load(state.takes())) return false;
     if (into.queues.size() <= state.index()) into.queues.resize(state.index() + 1);
     WorkerQueues& queues = into.queues[state.index()];
     const bool loaded = load_queue(state.residents(), from.slots_end(), queues.residents) &&
@@ -116,6 +116,11 @@ bool load_dead(const v1::KeysState& from, KeysState& into) {
   return true;
 }
 
+bool load_types(const v1::KeysState& from, KeysState& into) {
+  return std::all_of(from.types().begin(), from.types().end(),
+                     [&](const v1::TypeState& state) { return into.types.restore_name(state.number(), state.name()); });
+}
+
 bool load_past(const v1::KeysState& from, KeysState& into) {
   if (static_cast<std::size_t>(from.past_size()) > kPastTenuresMax) return false;
   for (const v1::PastState& state : from.past()) {
@@ -144,7 +149,8 @@ bool load_job(const v1::JobState& state, KeysState& into) {
   job.due_ms = state.due_ms();
   job.next = from_stored(state.next());
   job.slot = from_stored(state.slot());
-  job.max_attempts = state.max_attempts();
+  job.max_attempts = static_cast<std::uint16_t>(state.max_attempts());
+  if (!into.types.restore_job(state.type(), job.type)) return false;
   job.attempts = static_cast<std::uint16_t>(state.attempts());
   job.crashes = static_cast<std::uint16_t>(state.crashes());
   if (state.fuse_ms() > kYouthMs) return false;
@@ -197,7 +203,7 @@ bool load_key(const v1::KeyState& state, KeysState& into) {
 bool load_keys(const v1::KeysState& from, std::uint64_t items, KeysState& into) {
   into.queued = from.queued();
   return load_table(from, items, into.table) && load_workers(from, into) && load_servers(from, into) &&
-         load_dead(from, into) && load_past(from, into);
+         load_dead(from, into) && load_past(from, into) && load_types(from, into);
 }
 
 bool load_key_item(const v1::Item& item, KeysState& into) {

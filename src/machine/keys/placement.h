@@ -23,10 +23,14 @@ class Placement {
 
   void on(const v1::Choose& record);
 
-  // Creates a slot, with its target, for a key that has none.
+  // Creates a slot for a key that has none. Its target is that of a key without a job.
   SlotId add_key(BytesView key, std::uint64_t hash, JobKind kind);
   // Under chosen assignment, a key without a target waits for the users' function.
   void ask_for_choice(SlotId slot);
+  // The head job of the key is another one, and nobody holds it: another worker may have to.
+  void head_changed(SlotId slot) {
+    if (!state_.takers.uniform(state_.table.slots[slot].kind)) retarget_head(slot);
+  }
   void retarget_all();
   // The key is about to lose its holder `from`. If the new target is the same worker, it changes without a move.
   void retarget_orphan(SlotId slot, WorkerIx from);
@@ -38,11 +42,13 @@ class Placement {
   // The worker accepts no more keys.
   void worker_closed(WorkerIx worker);
   // Call it when the set of open workers has changed, before the two functions above.
-  void refresh_open();
+  void refresh_open() { state_.takers.refresh(state_.workers); }
 
  private:
-  WorkerIx choose(SlotId slot) const;
+  WorkerIx choose(SlotId slot);
   WorkerIx server_of(SlotId slot) const;
+  bool takes(WorkerIx worker, SlotId slot) const;
+  void retarget_head(SlotId slot);
   void remove_server(WorkerIx worker, BytesView key);
   void retarget(SlotId slot, WorkerIx target);
 

@@ -139,6 +139,7 @@ void Queues::grant(SlotId slot, WorkerIx ix, bool trial) {
   context_.effects().granted(context_.at(),
                              {.tenure = slots_.tenure(slot),
                               .kind = entry.kind,
+                              .type = state_.types.name(job.type),
                               .first = first,
                               .answer_in_log = job.answer_in_log,
                               .has_checkpoint = checkpoint,

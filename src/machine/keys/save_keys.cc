@@ -29,6 +29,7 @@ void save_workers(const KeysState& keys, v1::KeysState& into) {
     state.set_window(worker.window);
     state.set_draining(worker.draining);
     for (const Bytes& key : worker.serves) state.add_serves(key);
+    worker.takes.save(*state.mutable_takes());
     save_queue(queues.residents, *state.mutable_residents());
     save_queue(queues.tasks, *state.mutable_tasks());
     save_queue(queues.last_chances, *state.mutable_last_chances());
@@ -60,6 +61,7 @@ void encode_job(const KeysState& keys, JobId id, v1::Item& scratch, Bytes& into)
   state.set_next(to_stored(job.next));
   state.set_slot(to_stored(job.slot));
   state.set_max_attempts(job.max_attempts);
+  state.set_type(job.type);
   state.set_attempts(job.attempts);
   state.set_crashes(job.crashes);
   state.set_fuse_ms(job.fuse_ms);
@@ -89,6 +91,11 @@ void save_keys(const KeysState& keys, v1::KeysState& into) {
   for (const SlotId id : keys.table.slots.free_list()) into.add_slots_free(id);
   into.set_jobs_end(keys.table.jobs.end());
   for (const JobId id : keys.table.jobs.free_list()) into.add_jobs_free(id);
+  for (const auto& [name, number] : keys.types.numbers()) {
+    v1::TypeState& state = *into.add_types();
+    state.set_number(number);
+    state.set_name(name);
+  }
   for (const auto& [key, workers] : keys.servers) {
     v1::ServedState& state = *into.add_served();
     state.set_key(key);

@@ -38,6 +38,7 @@ void Slots::ask_stop(SlotId slot, StopReason reason) {
 void Slots::release_job(JobId id) {
   KeptJob& job = state_.table.jobs[id];
   if (job.fresh) --state_.queued;
+  if (state_.types.remove(job.type)) state_.takers.forget(job.type);
   state_.bytes -= job.payload.size();
   if (job.extra) state_.bytes -= job.extra->checkpoint.size() + job.extra->message_bytes;
   state_.table.jobs.remove(id);

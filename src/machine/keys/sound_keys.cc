@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/mutant.h"
 #include "machine/keys/keys_snapshot.h"
 #include "machine/limits.h"
 #include "machine/load.h"
@@ -91,6 +92,12 @@ bool servers_fit(const KeysState& keys) {
   return pairs == 0;
 }
 
+// No worker holds, or is to hold, what it does not take.
+bool takes_fit(const KeysState& keys, SlotId slot, WorkerIx ix) {
+  if (ix == kNone || MUTANT(placement_ignores_takes)) return true;
+  return keys.workers[ix].takes.has(keys.table.slots[slot].kind, keys.types.name(keys.table.head_type(slot)));
+}
+
 bool holders_fit(const KeysState& keys, const FrameState& frame) {
   const auto worker_ok = [&](WorkerIx ix) { return ix == kNone || (ix < keys.workers.end() && keys.workers[ix].live); };
   std::vector<PoolWorker> counted(keys.workers.end());
@@ -109,6 +116,7 @@ bool holders_fit(const KeysState& keys, const FrameState& frame) {
     if (slot.epoch > frame.epoch || slot.stamp > frame.stamps || slot.since_ms < 0 || slot.since_ms > frame.log_time_ms)
       return false;
     if (slot.solo && !held) return false;
+    if (!takes_fit(keys, id, placed.target) || !takes_fit(keys, id, placed.holder)) return false;
     if (!held) continue;
     if (keys.table.jobs[slot.head].fresh) return false;
     PoolWorker& worker = counted[placed.holder];
@@ -189,7 +197,7 @@ bool dead_fit(const KeysState& keys) {
 
 bool keys_are_sound(const KeysState& keys, const FrameState& frame, const SessionTable& sessions) {
   return lists_fit(keys, frame) && workers_fit(keys, sessions) && servers_fit(keys) && holders_fit(keys, frame) &&
-         timers_fit(keys, frame) && dead_fit(keys);
+         timers_fit(keys, frame) && dead_fit(keys) && keys.types.is_sound();
 }
 
 }  // namespace tenure

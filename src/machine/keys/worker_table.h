@@ -11,6 +11,7 @@
 #include "base/bytes.h"
 #include "machine/keys/key_table.h"
 #include "machine/limits.h"
+#include "machine/takes.h"
 
 namespace tenure {
 
@@ -24,6 +25,7 @@ struct PoolWorker {
   bool live = false;
   bool draining = false;
   std::vector<Bytes> serves;  // sorted
+  Takes takes;                // never changes
 
   std::uint32_t starting = 0;  // residents granted but not started
   std::uint32_t tasks_held = 0;

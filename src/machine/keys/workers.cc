@@ -21,6 +21,11 @@ TenureEnd end_of_tenures(SessionEnd how) {
 
 }  // namespace
 
+void Workers::on_taker(const v1::AddWorker& record) {
+  if (context_.rule(Rule::takes)) return on(record);
+  ++context_.stats.records_unknown;
+}
+
 void Workers::on(const v1::AddWorker& record) {
   if (context_.sessions().find(record.session()) == nullptr) return context_.refuse_record();
   if (const Errc why = judge(record); why != Errc{}) {
@@ -34,7 +39,7 @@ void Workers::on(const v1::AddWorker& record) {
   bool inherits = false;  // true if it gets the keys of an open worker; those of a draining one have gone to others
   if (replaced != kNone) {
     const PoolWorker& old = state_.workers[replaced];
-    inherits = old.open() && old.place.weight == worker.place.weight;
+    inherits = old.open() && old.place.weight == worker.place.weight && old.takes == worker.takes;
     state_.workers[replaced].draining = true;
   }
   settle_place(ix);
@@ -53,6 +58,7 @@ Errc Workers::judge(const v1::AddWorker& record) const {
                      std::all_of(record.serves().begin(), record.serves().end(),
                                  [](const Bytes& key) { return !key.empty() && key.size() <= kKeyBytesMax; });
   if (!sound) return Errc::invalid;
+  if (context_.rule(Rule::takes) && !Takes().load(record.takes())) return Errc::invalid;
   if (state_.workers.find(record.worker()) != kNone) return Errc::key_exists;
   if (state_.workers.by_age.size() >= kWorkersMax) return Errc::pool_full;
   return Errc{};
@@ -72,6 +78,7 @@ WorkerIx Workers::add(const v1::AddWorker& record) {
   worker.window = record.window() == 0 ? kWindowDefault : record.window();
   worker.place.weight = record.weight() == 0 ? kWeightDefault : record.weight();
   worker.place.seed = seed;
+  if (context_.rule(Rule::takes)) worker.takes.load(record.takes());
   return ix;
 }
 

@@ -31,6 +31,8 @@ class Workers {
         tenures_(tenures) {}
 
   void on(const v1::AddWorker& record);
+  // The record of a worker that takes only some jobs. Members of version 1 would skip it: their pool cannot have one.
+  void on_taker(const v1::AddWorker& record);
   void on(const v1::RemoveWorker& record);
   void on(const v1::Drain& record);
   void on(const v1::Serve& record);

@@ -62,6 +62,7 @@ void Runtime::granted(const At& /*at*/, const Grant& grant) {
                .session = session_,
                .worker = Bytes(grant.tenure.worker),
                .kind = grant.kind,
+               .type = Bytes(grant.type),
                .attempt = grant.attempt,
                .payload = Bytes(grant.payload),
                .has_checkpoint = grant.has_checkpoint,

@@ -53,6 +53,7 @@ std::vector<Violation> check(const History& history, const Expectations& expecte
   check_recovery(history, holds, expected, verdict);
   check_messages(history, holds, expected, verdict);
   check_handovers(history, holds, verdict);
+  check_takes(history, verdict);
   auto found = verdict.take();
   std::sort(found.begin(), found.end(), [](const Violation& a, const Violation& b) {
     return std::tie(a.at, a.promise, a.text) < std::tie(b.at, b.promise, b.text);

@@ -21,6 +21,7 @@
 //   p  no node gives up for good, because every fault here is temporary
 //   q  every request of a living process gets its outcome
 //   r  without faults, the end of a hold is soon in the log
+//   t  a worker gets only jobs that it takes
 
 #include <cstdint>
 #include <string>

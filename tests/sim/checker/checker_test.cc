@@ -471,5 +471,31 @@ TEST(Checker, O_NobodyDiesForNothing) {
   EXPECT_EQ(held().at(9).close().verdict({.calm = true}), "");
 }
 
+// A worker is given only jobs that it takes; jobs from before the pool knew types may count as jobs without one.
+TEST(Checker, T_WorkersGetWhatTheyTake) {
+  const auto pool = [](std::vector<std::string> taken) {
+    return Story().lease(1, 20).takes(1, "w", std::move(taken)).asks_typed(50, Ask::task, "k", "x");
+  };
+  const auto granted = [](Story story) {
+    return story.log(50, Step::accepted).grant_to(1, "w", "k", 5, 50).verdict({.all_settled = false});
+  };
+  EXPECT_EQ(granted(pool({})), "");
+  EXPECT_EQ(granted(pool({"task"})), "");
+  EXPECT_EQ(granted(pool({"resident", "task:x"})), "");
+  EXPECT_EQ(granted(pool({"resident"})), "t");
+  EXPECT_EQ(granted(pool({"task:y", "resident:x"})), "t");
+  EXPECT_EQ(granted(pool({"task:"})), "t");
+  EXPECT_EQ(granted(pool({"resident"}).takes(1, "other", {})), "t");
+  const auto untyped = [&](std::vector<std::string> taken) {
+    return pool(std::move(taken))
+        .add(LogSettled{1, 50, Step::accepted, {}, false})
+        .grant_to(1, "w", "k", 5, 50)
+        .verdict({.all_settled = false});
+  };
+  EXPECT_EQ(untyped({"task:"}), "");
+  EXPECT_EQ(untyped({"task:x"}), "");
+  EXPECT_EQ(untyped({"task:y"}), "t");
+}
+
 }  // namespace
 }  // namespace tenure::sim

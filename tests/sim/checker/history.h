@@ -36,6 +36,13 @@ struct NodeBroke {
   std::string why;
 };
 
+// A worker of the process takes only these jobs: "task", "resident:a", …; none: every job.
+struct WorkerTakes {
+  ProcessNumber process;
+  std::string worker;
+  std::vector<std::string> takes;
+};
+
 // The node believes that its session lasts until then, in true time. The latest word counts.
 struct Leased {
   ProcessNumber process;
@@ -82,6 +89,7 @@ struct Asked {
   std::string key;
   bool delayed = false;  // not before some time: it may be overtaken
   std::uint64_t of = 0;  // for retry_dead and drop_dead: the ticket of the buried job
+  std::string type = {};
 };
 struct Answered {
   ProcessNumber process;
@@ -101,7 +109,8 @@ struct LogSettled {
   std::uint64_t position;
   std::uint64_t ticket;
   Step step;
-  Errc code;  // only if refused
+  Errc code;          // only if refused
+  bool typed = true;  // the pool knew of types
 };
 struct LogGranted {
   std::uint64_t position;
@@ -109,6 +118,8 @@ struct LogGranted {
   std::uint64_t epoch;
   std::uint64_t ticket;
   bool first;  // the job was never held before
+  std::uint64_t session = 0;
+  std::string worker = {};
 };
 struct LogEnded {
   std::uint64_t position;
@@ -163,9 +174,10 @@ struct Closed {    // the end, and what the log looks like then
   std::uint64_t snapshot_bytes;
 };
 
-using What = std::variant<ProcessCrashed, ProcessLeft, ProcessPaused, ProcessResumed, NodeBroke, Leased, HoldBegan,
-                          HoldEnded, Wrote, Delivered, Asked, Answered, TicketLost, LogSettled, LogGranted, LogEnded,
-                          LogFenced, LogBuried, LogBlob, LogLost, GhostSettled, GhostGranted, Digest, Healed, Closed>;
+using What =
+    std::variant<ProcessCrashed, ProcessLeft, ProcessPaused, ProcessResumed, NodeBroke, Leased, HoldBegan, HoldEnded,
+                 Wrote, Delivered, Asked, Answered, TicketLost, LogSettled, LogGranted, LogEnded, LogFenced, LogBuried,
+                 LogBlob, LogLost, GhostSettled, GhostGranted, Digest, Healed, Closed, WorkerTakes>;
 
 struct Event {
   Time at;

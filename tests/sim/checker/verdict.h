@@ -44,5 +44,6 @@ void check_recovery(const History& history, const PastHolds& holds, const Expect
 void check_messages(const History& history, const PastHolds& holds, const Expectations& expected,
                     Verdict& verdict);                                                   // m
 void check_handovers(const History& history, const PastHolds& holds, Verdict& verdict);  // n
+void check_takes(const History& history, Verdict& verdict);                              // t
 
 }  // namespace tenure::sim

@@ -26,6 +26,7 @@ struct Request {
   Bytes text;  // the payload, or the message
   Nanos delay{};
   std::uint64_t grave = 0;  // of the buried job, for retry_dead and drop_dead
+  Bytes type = {};
 
   // As production code has it.
   tenure::Request asked() const;

@@ -34,6 +34,11 @@ struct Teller {
   std::string operator()(const Leased& e) const {
     return who(e.process) + " session " + to_hex(e.session) + " leased until " + seconds(e.until);
   }
+  std::string operator()(const WorkerTakes& e) const {
+    std::string all;
+    for (const std::string& taken : e.takes) all += " " + taken;
+    return who(e.process) + " " + e.worker + " takes" + (all.empty() ? " everything" : all);
+  }
   std::string operator()(const HoldBegan& e) const {
     return who(e.process) + " begins " + e.key + " epoch " + text(e.epoch) + " ticket " + to_hex(e.ticket) +
            " session " + to_hex(e.session) + " given " + to_hex(e.given);
@@ -48,8 +53,8 @@ struct Teller {
     return who(e.process) + " gets message " + to_hex(e.ticket) + " for " + e.key + " epoch " + text(e.epoch);
   }
   std::string operator()(const Asked& e) const {
-    return who(e.process) + " asks " + name(e.ask) + " " + e.key + " ticket " + to_hex(e.ticket) +
-           (e.delayed ? " delayed" : "") + (e.of != 0 ? " of " + to_hex(e.of) : "");
+    return who(e.process) + " asks " + name(e.ask) + (e.type.empty() ? "" : ":" + e.type) + " " + e.key + " ticket " +
+           to_hex(e.ticket) + (e.delayed ? " delayed" : "") + (e.of != 0 ? " of " + to_hex(e.of) : "");
   }
   std::string operator()(const Answered& e) const {
     return who(e.process) + " is told " + with_code(e.step, e.code) + " ticket " + to_hex(e.ticket);
@@ -62,7 +67,7 @@ struct Teller {
   }
   std::string operator()(const LogGranted& e) const {
     return "log " + text(e.position) + ": granted " + e.key + " epoch " + text(e.epoch) + " ticket " +
-           to_hex(e.ticket) + (e.first ? " first" : "");
+           to_hex(e.ticket) + (e.first ? " first" : "") + " to " + e.worker + " of " + to_hex(e.session);
   }
   std::string operator()(const LogEnded& e) const {
     return "log " + text(e.position) + ": ended " + e.key + " epoch " + text(e.epoch);

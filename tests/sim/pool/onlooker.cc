@@ -4,6 +4,7 @@
 #include <array>
 
 #include "machine/rules.h"
+#include "sim/pool/tastes.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure::sim {
@@ -99,8 +100,8 @@ void Onlooker::applied(ProcessNumber process, Position position, std::uint64_t d
 void Onlooker::granted(const At&, const Grant& grant) {
   if (ghost_) recorder_.add(GhostGranted{Bytes(grant.tenure.key), grant.tenure.epoch, grant.ticket});
   if (silent_) return;
-  recorder_.add(
-      LogGranted{machine_->position(), Bytes(grant.tenure.key), grant.tenure.epoch, grant.ticket, grant.first});
+  recorder_.add(LogGranted{machine_->position(), Bytes(grant.tenure.key), grant.tenure.epoch, grant.ticket, grant.first,
+                           grant.tenure.session, Bytes(grant.tenure.worker)});
 }
 
 void Onlooker::ended(const At&, const TenureRef& tenure, TenureEnd) {
@@ -118,7 +119,8 @@ void Onlooker::settled(const At&, const Settlement& settlement) {
   if (ghost_) return recorder_.add(GhostSettled{settlement.ticket, step_of(settlement.state)});
   if (settlement.state == TicketState::failed) failed_last_ = settlement.ticket;
   if (silent_) return;
-  recorder_.add(LogSettled{machine_->position(), settlement.ticket, step_of(settlement.state), settlement.code});
+  recorder_.add(LogSettled{machine_->position(), settlement.ticket, step_of(settlement.state), settlement.code,
+                           machine_->version() >= kTakesVersion});
 }
 
 void Onlooker::joined(const At&, std::uint64_t session) {

@@ -134,7 +134,7 @@ void PoolRun::plan_upgrade() {
 
 // The process ends in good order or is killed, and the one that follows runs the other program.
 void PoolRun::replace_program(Seat& seat) {
-  seat.speaks = versions_.chance(0.85) ? kRehearsedVersion : kMachineVersion;
+  seat.speaks = plan_.older + (versions_.chance(0.85) ? 1 : 0);
   if (seat.process == nullptr) return;
   ++outcome_.upgrades;
   if (seat.leaving || versions_.chance(0.3)) return seat.process->crash();

@@ -4,6 +4,7 @@
 
 #include "base/mutant.h"
 #include "sim/pool/actor.h"
+#include "sim/pool/tastes.h"
 #include "sim/pool/visitor.h"
 
 namespace tenure::sim {
@@ -28,6 +29,7 @@ PoolRun::PoolRun(const Plan& plan)
       work_(plan.work),
       dice_(world_.fork("run")),
       versions_(world_.fork("versions")),
+      types_(world_.fork("types")),
       run_{world_, wires_, onlooker_, recorder_, store_, work_} {
   wires_.options().beats_prove = !MUTANT(beats_unproven);
   for (std::uint32_t i = 0; i < plan.nodes; ++i)
@@ -51,6 +53,7 @@ void PoolRun::add_seat(std::string name, Seat::Kind kind) {
   seat->number = static_cast<std::uint32_t>(seats_.size());
   seat->name = std::move(name);
   seat->kind = kind;
+  seat->speaks = plan_.older;
   seat->clock = std::make_unique<SimClock>(world_, Nanos(dice_.between(kSecond, 1'000'000 * kSecond)),
                                            dice_.between(-plan_.ppm_max, plan_.ppm_max),
                                            plan_.server.start_ms + dice_.between(-3'600'000, 3'600'000));
@@ -74,7 +77,11 @@ std::shared_ptr<Caller> PoolRun::make_caller(Seat& seat) {
   options.node.speaks = seat.speaks;
   options.node.look_every = plan_.look_every;
   for (std::uint32_t i = 0; seat.kind == Seat::Kind::worker && i < plan_.workers_per_node; ++i) {
-    options.workers.push_back({.id = seat.name + "." + std::to_string(i), .replaces = {}, .serves = {}});
+    const bool knows = seat.speaks >= kTakesVersion;
+    const std::vector<std::string> taste = knows ? taste_of(plan_, seat.number, i) : std::vector<std::string>();
+    options.workers.push_back(
+        {.id = seat.name + "." + std::to_string(i), .replaces = {}, .serves = {}, .takes = to_takes(taste)});
+    recorder_.add(WorkerTakes{seat.process->number(), options.workers.back().id, taste});
   }
   return std::make_shared<Actor>(run_, *seat.process, seat.link, std::move(options));
 }
@@ -98,8 +105,8 @@ void PoolRun::start(Seat& seat) {
   };
   seat.caller->on_broken = [&seat] { seat.process->crash(); };
   // The operator reads why, and installs the newer program.
-  seat.caller->on_too_old = [&seat] {
-    seat.speaks = kRehearsedVersion;
+  seat.caller->on_too_old = [this, &seat] {
+    seat.speaks = plan_.older + 1;
     seat.process->crash();
   };
   seat.caller->start();
@@ -146,7 +153,7 @@ Outcome PoolRun::run() {
   outcome_.events = world_.events();
   outcome_.grants = onlooker_.machine().stats().grants;
   outcome_.wire_faults = wires_.faults();
-  outcome_.switched = onlooker_.newest_version() > kMachineVersion ? 1 : 0;
+  outcome_.switched = onlooker_.newest_version() > plan_.older ? 1 : 0;
   return outcome_;
 }
 
@@ -220,6 +227,8 @@ Expectations PoolRun::expectations() const {
   // worker and on one that joined meanwhile.
   const Time spoken = plan_.lease + plan_.lease / 2 + plan_.lease / 5;
   expected.recovery = spoken + 2 * plan_.wires.timeout + 2 * (plan_.work.start_max + plan_.work.stop_max) + kSecond;
+  // Where one worker takes what no other does, its next life has to be added: in an upgrade, once all have switched.
+  if (plan_.choosy) expected.recovery += plan_.lease / 2 + kSecond;
   // Jobs that may have killed their holders are tried one after another, each for twice as long as it had run then.
   if (plan_.quarantine_after != 0) {
     const Time alone = std::min<Time>(2 * plan_.busy, kYouthMs * kMilli) + kSecond / 2;

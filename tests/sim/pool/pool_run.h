@@ -53,7 +53,7 @@ class PoolRun {
     Process* process = nullptr;
     Caller* caller = nullptr;  // owned by the process
     bool leaving = false;
-    std::uint32_t speaks = kMachineVersion;  // the machine version of the program that is installed there
+    std::uint32_t speaks = 0;  // the machine version of the program that is installed there
     std::uint32_t lives = 0;
   };
 
@@ -84,8 +84,8 @@ class PoolRun {
 
   // pool_work.cc
   void plan_request(std::uint32_t client);
-  void request(Caller& caller);
-  void send(Caller& caller, Ask ask);
+  void request(const Seat& seat);
+  void send(const Seat& seat, Ask ask);
   Bytes some_key(Ask ask);
 
   Plan plan_;
@@ -98,6 +98,7 @@ class PoolRun {
   Work work_;  // the plan's until all heals, then a calm one
   Dice dice_;
   Dice versions_;
+  Dice types_;
   RunContext run_;
   std::vector<std::unique_ptr<Seat>> seats_;  // workers first, then clients
   bool healed_ = false;

@@ -96,6 +96,11 @@ Plan plan_for(std::uint64_t seed) {
   choose_work(plan, dice);
   Dice versions(seed, "versions");
   if (versions.chance(0.2)) plan.upgrade_every = versions.magnitude(kSecond, 10 * kSecond);
+  // To the version that is the newest, or to the one that will be.
+  if (plan.upgrade_every != 0 && versions.chance(0.6)) plan.older = kMachineVersion - 1;
+  Dice tastes(seed, "tastes");
+  plan.choosy = tastes.chance(plan.older < kMachineVersion ? 0.7 : 0.4);
+  if (plan.choosy || tastes.chance(0.2)) plan.types = static_cast<std::uint32_t>(tastes.between(0, 3));
 
   const std::uint64_t style = dice.below(20);
   if (style == 0) return plan;  // no fault at all

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/shard.h"
+#include "machine/rules.h"
 #include "sim/world/log_server.h"
 #include "sim/world/wires.h"
 
@@ -71,12 +72,15 @@ struct Plan {
   std::uint32_t quarantine_after = 0;  // deaths of holders; zero: never
   std::uint64_t snapshot_bytes_min = 4096;
   std::uint32_t look_every = 64;  // as NodeOptions has it
+  bool choosy = false;            // some workers take only some jobs
+  std::uint32_t types = 0;        // of the jobs, beside the empty one
   ServerOptions server;
   WireOptions wires;
   Work work;
   // A rolling upgrade: programs that speak one machine version are replaced by programs that speak the next, one by
   // one, and now and then by the older ones again. The mean span between two replacements; zero: all speak the older
   // one.
+  std::uint32_t older = kMachineVersion;
   Time upgrade_every = 0;
   std::array<Time, kFaults> every{};  // the mean span between two of a kind; zero: never
 
