@@ -192,6 +192,13 @@ redis.call('HSET', KEYS[2], 'format', '3')
 return 1
 )";
 
+// A script, because the reply to an XREVRANGE would have the entry's data, too.
+constexpr std::string_view kEnd = R"(
+local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
+if last then return last[1] end
+return redis.call('EXISTS', KEYS[1]) == 1 and '0-0'
+)";
+
 std::string sha1_hex(std::string_view text) {
   std::array<unsigned char, 20> digest{};
   unsigned size = 0;
@@ -225,7 +232,8 @@ const Scripts& Scripts::get() {
                                                     .commit = with_meta(kCommit),
                                                     .trim = with_meta(kTrim),
                                                     .remove = in_same_log(kRemove),
-                                                    .mark = with_meta(kMark)};
+                                                    .mark = with_meta(kMark),
+                                                    .end = Script(std::string(kEnd))};
   return *scripts;
 }
 
