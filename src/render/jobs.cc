@@ -14,7 +14,7 @@ std::string_view state_of(const v1::ListedJob& job) { return to_string(static_ca
 
 }  // namespace
 
-Json json_of_jobs(std::uint64_t position, const std::vector<v1::ListedJob>& jobs) {
+Json json_of_jobs(std::uint64_t position, const std::vector<v1::ListedJob>& jobs, std::optional<std::uint64_t> next) {
   Json json;
   json.object().field("position", position).array("jobs");
   for (const v1::ListedJob& row : jobs) {
@@ -23,7 +23,9 @@ Json json_of_jobs(std::uint64_t position, const std::vector<v1::ListedJob>& jobs
     row.epoch() == 0 ? json.null("epoch") : json.field("epoch", row.epoch());
     json.field("attempt", row.attempt()).field("since_ms", row.since_ms()).end();
   }
-  return json.end().end();
+  json.end();
+  next ? json.field("next", *next) : json.null("next");
+  return json.end();
 }
 
 Table table_of_jobs(const std::vector<v1::ListedJob>& jobs) {

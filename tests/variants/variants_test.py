@@ -69,7 +69,7 @@ class Variant(unittest.TestCase):
         run = self.run_tenure("bench", "throughput", *options, "--engine", "memory:")
         self.assertEqual(run.returncode, 0, run.stderr)
         if VARIANT == "sqlite":
-            run = self.run_tenure("bench", "throughput", *options, "--engine", f"sqlite:{self.folder}")
+            run = self.run_tenure("bench", "throughput", *options, "--engine", f"sqlite:{self.folder}/bench.db")
             self.assertEqual(run.returncode, 0, run.stderr)
         if VARIANT == "redis":
             self.says(self.run_tenure("jobs", "--timeout", "1s", "--engine", URLS["redis"]), "127.0.0.1:1")
