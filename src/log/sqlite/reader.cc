@@ -96,10 +96,10 @@ void Reader::serve() {
   for (;;) {
     work_.wait(lock, [this] { return stopping_ || read_done_ || asked(); });
     if (stopping_) return;
-    if (!end_dones_.empty()) {
-      serve_end(lock);
-      continue;
-    }
+    // Others follow in the same turn, so that callers who ask again and again do not keep the entries from coming.
+    if (!end_dones_.empty()) serve_ends(lock);
+    if (stopping_) return;
+    if (!read_done_ && snapshot_dones_.empty()) continue;
     // A read that waits in a lost history gets its answer before the handle starts over.
     if (snapshot_dones_.empty() || (read_done_ && (!now_ || !now_->file->still_there())))
       serve_read(lock);
@@ -117,12 +117,12 @@ void Reader::serve_snapshot(std::unique_lock<std::mutex>& lock) {
   lock.lock();
 }
 
-void Reader::serve_end(std::unique_lock<std::mutex>& lock) {
-  Log::EndDone done = std::move(end_dones_.front());
-  end_dones_.pop_front();
+void Reader::serve_ends(std::unique_lock<std::mutex>& lock) {
+  std::vector<Log::EndDone> dones = std::exchange(end_dones_, {});
   lock.unlock();
-  done(end());
-  done = nullptr;
+  const Result<Position> found = end();
+  for (const Log::EndDone& done : dones) done(found);
+  dones.clear();
   lock.lock();
 }
 

@@ -11,6 +11,7 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "log/log.h"
 #include "log/sqlite/access.h"
@@ -48,7 +49,7 @@ class Reader {
  private:
   void serve();
   void serve_snapshot(std::unique_lock<std::mutex>& lock);
-  void serve_end(std::unique_lock<std::mutex>& lock);
+  void serve_ends(std::unique_lock<std::mutex>& lock);
   void serve_read(std::unique_lock<std::mutex>& lock);
   Result<std::vector<Entry>> look(const Cursor& after, std::uint32_t commits);
   Result<Snapshot> load_newest();
@@ -74,7 +75,7 @@ class Reader {
   Cursor read_after_;
   Log::ReadDone read_done_;  // set while a read is outstanding
   std::deque<SnapshotDone> snapshot_dones_;
-  std::deque<Log::EndDone> end_dones_;
+  std::vector<Log::EndDone> end_dones_;
   bool waiting_ = false;  // the thread sleeps on the wake file, or is about to
   bool stopping_ = false;
   std::thread thread_;  // last: it uses all of the above
