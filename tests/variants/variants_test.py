@@ -53,7 +53,7 @@ class Variant(unittest.TestCase):
         self.assertEqual("redis://HOST:PORT" in run.stderr, VARIANT == "redis")
 
     def test_without_sqlite_an_engine_has_to_be_named(self):
-        run = self.run_tenure("jobs")
+        run = self.run_tenure("dispatch", "k")
         if VARIANT == "sqlite":
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assertTrue((pathlib.Path(self.folder) / "tenure" / "default.db").exists())

@@ -192,11 +192,11 @@ redis.call('HSET', KEYS[2], 'format', '3')
 return 1
 )";
 
-// A script, because the reply to an XREVRANGE would have the entry's data, too.
+// A script, because a reply of the server itself would have the last entry's data, too.
 constexpr std::string_view kEnd = R"(
-local last = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
-if last then return last[1] end
-return redis.call('EXISTS', KEYS[1]) == 1 and '0-0'
+if redis.call('EXISTS', KEYS[1]) == 0 then return false end
+local last = stream_info(KEYS[1])['last-entry']
+return last and last[1] or '0-0'
 )";
 
 std::string sha1_hex(std::string_view text) {
@@ -233,7 +233,7 @@ const Scripts& Scripts::get() {
                                                     .trim = with_meta(kTrim),
                                                     .remove = in_same_log(kRemove),
                                                     .mark = with_meta(kMark),
-                                                    .end = Script(std::string(kEnd))};
+                                                    .end = Script(std::string(kTools).append(kEnd))};
   return *scripts;
 }
 
