@@ -72,10 +72,12 @@ class Pool {
   // Sends a message to the key's resident, wherever it runs.
   Result<Ticket> notify(std::string key, std::string message);
   // Stops the key's job, wherever it runs, and drops the tasks behind it. The ticket is done when the job has stopped.
+  // Its result is the number of tasks that were dropped, or empty if there were none.
   Result<Ticket> stop(std::string key);
 
   // Listings. local_workers() lists the ids of this process's workers at once. The others cover the whole pool, and
-  // first wait until this process has read the log up to its present end.
+  // first wait until this process has read the log up to its present end. So a listing shows everything that anybody
+  // was told before the call. If the engine is away, it fails once the timeout is over.
   std::vector<std::string> local_workers() const;
   Result<std::vector<WorkerInfo>> workers(Timeout timeout = kListingTimeout) const;
   Result<KeyPage> keys(const KeyQuery& query = {}, Timeout timeout = kListingTimeout) const;

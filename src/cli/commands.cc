@@ -107,7 +107,7 @@ std::vector<Command> job_commands() {
        1,
        1,
        "stop the job of a key, wherever it runs",
-       "Waits until the job has stopped. Drops the tasks that wait behind it.",
+       "Waits until the job has stopped. Drops the tasks that wait behind it, and says how many.",
        {kTimeout},
        {{"tenure stop tenant-1", ""}},
        run_stop},
@@ -126,6 +126,7 @@ std::vector<Command> listing_commands() {
         {"worker", "ID", "only keys that this worker holds"},
         {"state", "S", "only keys in this state", kStates},
         kLimit,
+        {"from", "N", "go on after an earlier listing, at its \"next\""},
         kTimeout},
        {{"tenure jobs --state running --limit 20", ""}, {"tenure jobs --prefix tenant- --json | jq .jobs", ""}},
        run_jobs},
@@ -153,7 +154,7 @@ std::vector<Command> listing_commands() {
        0,
        "list jobs that are out of attempts or quarantined",
        "",
-       {kLimit, kTimeout},
+       {kLimit, {"after", "ID", "go on after this dead letter, an earlier listing's \"next\""}, kTimeout},
        {{"tenure dead list", ""}},
        run_dead_list},
       {"dead retry",
@@ -176,7 +177,7 @@ std::vector<Command> pool_commands() {
        1,
        1,
        "move a worker's keys to the other workers, and give it no new ones",
-       "Waits until the worker holds no keys.",
+       "Waits until the worker holds no keys. If no other worker takes keys, they wait until one joins.",
        {kTimeout},
        {{"tenure drain host-a:4711", ""}},
        run_drain},
@@ -224,8 +225,9 @@ std::vector<Command> bench_commands() {
        0,
        0,
        "measure tasks per second and their latency, and the log alone in the same run",
-       "Runs in this process, on a new file in the current folder, or in the folder that --engine sqlite:FOLDER "
-       "names. --engine memory: uses no disk. On a Redis server it creates pools and removes them at the end. For "
+       "Runs in this process, on a new file in the current folder, or on the new file that --engine sqlite:PATH "
+       "names, and removes it at the end. --engine memory: uses no disk. On a Redis server it creates pools and "
+       "removes them at the end. For "
        "comparison it appends the entries of the run to the log alone again, with the same sizes, one after the "
        "other.",
        {{"jobs", "N", "how many tasks (200000)"},
@@ -308,7 +310,8 @@ const std::vector<Flag>& common_flags() {
 
 std::string_view exit_codes_text() {
   return "0 done, 1 other error, 2 wrong usage, 3 key_exists, 4 no_such_key, 5 pool_full, 6 timed out (the request may "
-         "still take effect), 7 the job failed, 8 engine unreachable or refused, 9 pool shutting down or gone, 10 "
+         "still take effect), 7 the job failed, 8 engine unreachable or refused, 9 pool shutting down, gone or "
+         "missing, 10 "
          "refused input";
 }
 

@@ -91,7 +91,7 @@ int tell(const Shards& pool, const DispatchPlan& plan, const std::string& key, c
   }
   if (!error) return kDone;
   print_note("tenure: " + key + ": " + error->message());
-  if (const std::string next = hint(error->code); !next.empty()) print_note("  " + next);
+  if (const std::string next = hint(*error); !next.empty()) print_note("  " + next);
   return exit_code(error->code);
 }
 
@@ -202,7 +202,7 @@ int run_dispatch(const Call& call) {
   if (!plan) return report_usage(call, plan.error());
   Result<Request> request = request_of(call);
   if (!request) return report_usage(call, request.error());
-  const Result<std::unique_ptr<Shards>> pool = connect(call);
+  const Result<std::unique_ptr<Shards>> pool = connect(call, nullptr, Missing::create);
   if (!pool) return report(call, pool.error());
   return from ? dispatch_from(call, **pool, *plan, *request) : dispatch_one(call, **pool, *plan, *std::move(request));
 }

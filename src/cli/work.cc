@@ -16,6 +16,7 @@
 #include "cli/signals.h"
 #include "cli/takes.h"
 #include "cli/work_events.h"
+#include "cli/work_joining.h"
 #include "exec/append_ends.h"
 #include "exec/program_host.h"
 #include "exec/warm_host.h"
@@ -25,8 +26,6 @@
 
 namespace tenure::cli {
 namespace {
-
-constexpr std::chrono::minutes kJoinPatience{2};
 
 struct WorkPlan {
   CoreOptions core;
@@ -255,6 +254,7 @@ int run_work(const Call& call) {
 
   WorkEvents events(call.json());
   Told told(events);
+  TakenIds taken;
   std::vector<std::unique_ptr<guard::DeathWatch>> deaths;
   std::unique_ptr<Shards> pool;
   plan->programs.log = [](const Hold& hold, BytesView line) { print_note(hold.key + " | " + Bytes(line)); };
@@ -264,7 +264,7 @@ int run_work(const Call& call) {
   ToldHost host(*programs->host);
   ShardParts parts;
   parts.host = [&](std::uint32_t) { return &host; };
-  parts.listeners = [&](std::uint32_t) { return CoreListeners{.node = {&told}}; };
+  parts.listeners = [&](std::uint32_t) { return CoreListeners{.node = {&told, &taken}}; };
   parts.known_death = [&](std::uint32_t shard) { return death_watch_of(*plan, shard, **guard, deaths); };
   Result<std::unique_ptr<Shards>> opened = Shards::open(plan->core, parts);
   if (!opened) return report(call, opened.error());
@@ -277,10 +277,9 @@ int run_work(const Call& call) {
   programs->attach(reports);
   host.attach(reports);
 
-  for (const NodeWorker& worker : plan->workers) {
-    const Status added = pool->add_worker(worker, after(kJoinPatience));
-    if (!added) return report(call, added.error());
-  }
+  const Joining joining = join(*pool, plan->workers, taken, signals, [&] { leave(*pool, signals); });
+  if (joining.interrupted) return kDone;
+  if (!joining.added) return report(call, joining.added.error());
   std::string all;
   for (const NodeWorker& worker : plan->workers) all += (all.empty() ? "" : " ") + worker.id;
   events.write({"ready", {}, 0, all, {}});

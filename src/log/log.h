@@ -97,6 +97,11 @@ class Log {
   // outstanding per Log. Fails with trimmed, lost_history, unavailable, or an error of the engine.
   virtual void read(Cursor after, ReadDone done) = 0;
 
+  // The position of the last entry, or zero if there is none. No entry whose append was acknowledged to anybody before
+  // this call comes after it. Does not change the log.
+  using EndDone = std::function<void(Result<Position>)>;
+  virtual void find_end(EndDone /*done*/) {}
+
   // The newest snapshot. If none was stored, the result has no chunks and the default cursor.
   virtual void load_snapshot(std::function<void(Result<Snapshot>)> done) = 0;
   virtual std::unique_ptr<SnapshotWriter> begin_snapshot(Cursor at) = 0;

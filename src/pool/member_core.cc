@@ -148,10 +148,7 @@ std::vector<std::string> MemberCore::workers() const {
 }
 
 Status MemberCore::look(const std::function<void(const Machine&)>& what, Deadline deadline) {
-  if (!wait(deadline, [this] { return caught_up_ || failure_; })) {
-    return fail(Errc::timed_out, "look", "the log has not been read to its end yet");
-  }
-  if (Status running = still_running("look"); !running) return running;
+  if (Status fresh = catch_up(deadline); !fresh) return fresh;
   loop_.run([&] { what(node_->machine()); });
   return {};
 }

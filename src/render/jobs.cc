@@ -14,7 +14,7 @@ std::string_view state_of(const v1::ListedJob& job) { return to_string(static_ca
 
 }  // namespace
 
-Json json_of_jobs(std::uint64_t position, const std::vector<v1::ListedJob>& jobs) {
+Json json_of_jobs(std::uint64_t position, const std::vector<v1::ListedJob>& jobs, std::optional<std::uint64_t> next) {
   Json json;
   json.object().field("position", position).array("jobs");
   for (const v1::ListedJob& row : jobs) {
@@ -26,7 +26,9 @@ Json json_of_jobs(std::uint64_t position, const std::vector<v1::ListedJob>& jobs
     row.why().empty() ? json.null("why") : json.field("why", row.why());
     json.end();
   }
-  return json.end().end();
+  json.end();
+  next ? json.field("next", *next) : json.null("next");
+  return json.end();
 }
 
 Table table_of_jobs(const std::vector<v1::ListedJob>& jobs) {

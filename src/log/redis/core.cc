@@ -39,7 +39,7 @@ Core::Core(const World& world, const RedisSettings& settings, const LogOptions& 
       data_connection_(
           world, settings, [this] { return greet(all_scripts()); }, [this](const Error& error) { lose(error); }),
       beat_connection_(
-          world, settings, [this] { return greet({&Scripts::get().probe, &Scripts::get().beat}); },
+          world, settings, [this] { return greet({&Scripts::get().probe, &Scripts::get().beat, &Scripts::get().end}); },
           [this](const Error& error) { lose(error); }),
       tail_connection_(
           world, settings, [this] { return greet({&Scripts::get().probe, &Scripts::get().mark}); },
@@ -68,6 +68,7 @@ void Core::open(Done done) {
     if (!overview) return done(Failure(overview.error()));
     enter(*overview);
     options_.shard.count = overview->shards;
+    options_.create = true;  // from here on a removed log is replaced
     done(Status());
   });
 }
@@ -123,6 +124,22 @@ void Core::loaded(const Overview& overview) {
   const Error anew{Errc::unavailable, "redis log", "the handle starts over"};
   beat_connection_.drop(anew);
   tail_connection_.drop(anew);
+}
+
+// On the connection of the beats, because appends of megabytes may be in front of it on the other one.
+void Core::find_end(Log::EndDone done) {
+  if (const Status known = check_history(); !known) return done(Failure(known.error()));
+  const std::array<std::string_view, 1> keys = {history_.stream};
+  beat_connection_.send("find end", call(Scripts::get().end, keys, {}),
+                        [this, done = std::move(done)](const Result<Reply>& reply) {
+                          if (!reply) return done(Failure(not_loaded(reply.error())));
+                          if (reply->value().is_nil()) {
+                            return done(fail(Errc::lost_history, "redis log", settings_.shown + ": the log is gone"));
+                          }
+                          const std::optional<Position> end = parse_id(reply->value().text());
+                          if (!end) return done(fail(Errc::corrupt, "redis log", settings_.shown + ": not an id"));
+                          done(*end);
+                        });
 }
 
 void Core::store_snapshot(std::uint64_t log, Snapshot snapshot, Done done) {

@@ -24,14 +24,14 @@ class JobLine {
   // All delayed tasks join the line now, in the order of their times.
   void end_delays(SlotId slot);
   // Drops the tasks behind the head, and the delayed ones. Their dispatchers learn that they were stopped.
-  void drop_waiting(SlotId slot);
+  std::uint32_t drop_waiting(SlotId slot);
   // The head job is over and forgotten. The key continues with the next job.
   void finish_head(SlotId slot);
   // The key continues with its head. Without jobs it is removed.
   void next_job(SlotId slot);
 
  private:
-  void drop_list(JobId first);
+  std::uint32_t drop_list(JobId first);
 
   KeysState& state_;
   Context& context_;

@@ -47,6 +47,7 @@ struct JobExtra {
   std::uint64_t last_message = 0;
   std::vector<std::uint64_t> stop_tickets;  // get an answer when it has stopped
   std::vector<std::uint64_t> stop_says;     // the same, with an answer in the log
+  std::uint32_t dropped = 0;                // tasks of the key that were dropped by the stops that wait for an answer
   std::uint32_t together_max = 0;           // on trial with this many jobs altogether; zero: with any number
 };
 

@@ -159,7 +159,7 @@ bool load_job(const v1::JobState& state, KeysState& into) {
   job.fresh = state.fresh();
   into.bytes += job.payload.size();
   const bool plain = !state.has_checkpoint() && state.last_message() == 0 && state.stop_tickets_size() == 0 &&
-                     state.stop_says_size() == 0 && state.together_max() == 0;
+                     state.stop_says_size() == 0 && state.together_max() == 0 && state.dropped() == 0;
   if (plain) return true;
   JobExtra& extra = job.extras();
   extra.has_checkpoint = state.has_checkpoint();
@@ -170,6 +170,7 @@ bool load_job(const v1::JobState& state, KeysState& into) {
     extra.message_bytes += state.messages(i).size();
   }
   extra.stop_tickets.assign(state.stop_tickets().begin(), state.stop_tickets().end());
+  extra.dropped = state.dropped();
   extra.stop_says.assign(state.stop_says().begin(), state.stop_says().end());
   extra.together_max = state.together_max();
   into.bytes += extra.checkpoint.size() + extra.message_bytes;

@@ -151,12 +151,13 @@ void Requests::on(const v1::Stop& record) {
 
 // Ends everything under the key: a running job is asked to stop, waiting jobs are dropped.
 void Requests::stop_job(SlotId slot, std::uint64_t ticket, bool in_log) {
-  line_.drop_waiting(slot);
+  const std::uint32_t dropped = line_.drop_waiting(slot);
   if (state_.table.slots[slot].head == kNone) {
-    context_.answers().settle({ticket, TicketState::stopped, Errc{}, 0, {}, {}}, in_log);
+    slots_.tell_stopper(ticket, in_log, dropped);
     return line_.next_job(slot);
   }
   KeptJob& job = state_.table.head(slot);
+  job.extras().dropped += dropped;
   (in_log ? job.extras().stop_says : job.extras().stop_tickets).push_back(ticket);
   const WorkerIx holder = state_.table.placed[slot].holder;
   switch (state_.table.slots[slot].state) {
@@ -175,7 +176,9 @@ void Requests::stop_job(SlotId slot, std::uint64_t ticket, bool in_log) {
     case JobState::quarantined: dead_.erase_letter_of(slot); break;
     case JobState::idle:
     case JobState::queued:
-    case JobState::waiting: break;
+    case JobState::waiting:
+      if (state_.table.slots[slot].kind == JobKind::task) ++job.extras().dropped;
+      break;
   }
   slots_.tell_stopped(job, 0);
   slots_.tell_stoppers(job);

@@ -77,6 +77,7 @@ void encode_job(const KeysState& keys, JobId id, v1::Item& scratch, Bytes& into)
     }
     for (const std::uint64_t ticket : job.extra->stop_tickets) state.add_stop_tickets(ticket);
     for (const std::uint64_t ticket : job.extra->stop_says) state.add_stop_says(ticket);
+    state.set_dropped(job.extra->dropped);
     state.set_together_max(job.extra->together_max);
   }
   scratch.SerializeToString(&into);

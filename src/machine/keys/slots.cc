@@ -93,11 +93,14 @@ void Slots::tell_failed(const KeptJob& job, std::uint64_t epoch, BytesView error
 
 void Slots::tell_stoppers(KeptJob& job) {
   if (!job.extra) return;
-  const auto tell = [&](std::uint64_t ticket, bool in_log) {
-    context_.answers().settle({ticket, TicketState::stopped, Errc{}, 0, {}, {}}, in_log);
-  };
-  for (const std::uint64_t ticket : std::exchange(job.extra->stop_tickets, {})) tell(ticket, false);
-  for (const std::uint64_t ticket : std::exchange(job.extra->stop_says, {})) tell(ticket, true);
+  const std::uint32_t dropped = std::exchange(job.extra->dropped, 0);
+  for (const std::uint64_t ticket : std::exchange(job.extra->stop_tickets, {})) tell_stopper(ticket, false, dropped);
+  for (const std::uint64_t ticket : std::exchange(job.extra->stop_says, {})) tell_stopper(ticket, true, dropped);
+}
+
+void Slots::tell_stopper(std::uint64_t ticket, bool in_log, std::uint32_t dropped) {
+  const Bytes text = dropped == 0 ? Bytes() : std::to_string(dropped);
+  context_.answers().settle({ticket, TicketState::stopped, Errc{}, 0, {}, text}, in_log);
 }
 
 void Slots::begin_snapshot(std::function<void(SlotId)> save) {

@@ -34,6 +34,8 @@ class Slots {
   void tell_failed(const KeptJob& job, std::uint64_t epoch, BytesView error);
   // Reports the stop to all callers that requested it.
   void tell_stoppers(KeptJob& job);
+  // The answer to a stop, with the number of tasks that it has dropped as its text, or none.
+  void tell_stopper(std::uint64_t ticket, bool in_log, std::uint32_t dropped);
 
   // Call it before a slot, its place or its jobs change. A snapshot in progress saves the slot first.
   void touch(SlotId slot) {

@@ -145,7 +145,12 @@ void Client::look(const v1::Batch& batch) {
             0);
         break;
       case v1::Record::kStarted:
-        hear({record.started().ticket(), TicketState::started, Errc{}, record.started().epoch(), {}, {}},
+        hear({record.started().ticket(),
+              TicketState::started,
+              Errc{},
+              record.started().epoch(),
+              record.started().worker(),
+              {}},
              record.started().session());
         break;
       case v1::Record::kDone:

@@ -58,6 +58,7 @@ void Runtime::granted(const At& /*at*/, const Grant& grant) {
   held.key = grant.tenure.key;
   held.session = session_;
   held.ticket = grant.answer_in_log ? grant.ticket : 0;
+  if (held.ticket != 0) held.worker = std::make_unique<Bytes>(grant.tenure.worker);
   host_.start({.hold = {.key = held.key, .epoch = grant.tenure.epoch},
                .session = session_,
                .worker = Bytes(grant.tenure.worker),
@@ -265,6 +266,7 @@ void Runtime::append_started(std::uint64_t epoch, const Held& held) {
   if (held.ticket == 0) return;
   started.set_ticket(held.ticket);
   started.set_session(held.session);
+  if (held.worker) started.set_worker(*held.worker);
 }
 
 void Runtime::append_finished(const Report& report, const Held& held) {
