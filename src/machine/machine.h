@@ -29,6 +29,8 @@
 #include "machine/effects.h"
 #include "machine/keys/keys.h"
 #include "machine/limits.h"
+#include "machine/restoration.h"
+#include "machine/restore_source.h"
 #include "machine/sessions/sessions.h"
 #include "machine/snapshot.h"
 #include "machine/state.h"
@@ -39,6 +41,7 @@ namespace v1 {
 class Configure;
 class Join;
 class Record;
+class Restore;
 class SwitchVersion;
 }  // namespace v1
 
@@ -71,10 +74,15 @@ class Machine {
   // Replaces the state. After an error the old state stays.
   Status restore(const std::vector<Bytes>& chunks);
 
+  // What this machine knows, for another log. The machine must not change any more.
+  std::unique_ptr<RestoreSource> remembered() const { return std::make_unique<RestoreSource>(state_); }
+  const RestorationState& restoration() const { return state_.restoration; }
+
   // Reading the frame.
   std::uint64_t position() const { return state_.frame.position; }
   std::uint32_t version() const { return state_.frame.version; }
   std::uint32_t speaks() const { return speaks_; }
+  std::uint64_t origin() const { return state_.frame.origin; }  // of the log: another one has another
   std::int64_t log_time_ms() const { return state_.frame.log_time_ms; }
   std::int64_t engine_ms() const { return state_.frame.engine_ms; }  // time of the last entry, for people
   std::uint64_t epoch_last() const { return state_.frame.epoch; }
@@ -119,6 +127,7 @@ class Machine {
   void end_session(const std::optional<EndedSession>& ended);
   void configure(const v1::Configure& record);
   void switch_version(const v1::SwitchVersion& record);
+  void restore(const v1::Restore& record);
   void begin_shutdown();
   void check_end();
 
@@ -129,6 +138,7 @@ class Machine {
   Answers answers_{state_.answers, context_};
   Sessions sessions_{state_.sessions, context_};
   Keys keys_{state_.keys, context_};
+  Restoration restoration_{state_.restoration, state_.frame, context_, keys_.restorer()};
   bool told_drained_ = false;  // between entries: drained()
   bool snapshot_under_way_ = false;
 };

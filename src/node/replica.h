@@ -61,6 +61,11 @@ class Replica {
   void resume();
 
   const Machine& machine() const { return *machine_; }
+  // After reloaded(): the machine whose place another one has taken, once; and what the engine says of removals.
+  std::unique_ptr<Machine> take_replaced() { return std::move(replaced_); }
+  std::optional<std::int64_t> removed_ms() const { return removed_ms_; }
+  // In history_lost(): the log was merely trimmed too far for this reader, which was slow.
+  bool fell_behind() const { return fell_behind_; }
   Position position() const { return cursor_.position; }
   // The digest right after the entry at this position, if it is recent enough.
   std::optional<std::uint64_t> digest_at(Position position) const;
@@ -122,6 +127,9 @@ class Replica {
   Effects& effects_;
   ReplicaEvents& events_;
   std::unique_ptr<Machine> machine_;
+  std::unique_ptr<Machine> replaced_;
+  std::optional<std::int64_t> removed_ms_;
+  bool fell_behind_ = false;
   Cursor cursor_;
   Instant applied_at_;
   Backoff backoff_;
