@@ -21,6 +21,8 @@
 //   p  no node gives up for good, because every fault here is temporary
 //   q  every request of a living process gets its outcome
 //   r  without faults, the end of a hold is soon in the log
+//   s  a log that lost everything is put back by a member that lived within its lease, with all that it knew, once, and
+//      not after the pool was removed
 
 #include <cstdint>
 #include <string>
