@@ -121,7 +121,7 @@ class KeyEffects {
   virtual void buried(const At&, BytesView /*key*/, std::uint64_t /*dead_id*/, bool /*quarantined*/) {}
 
   // A job is back from what members remember of a log that was lost. It is dead if it was dead then.
-  virtual void job_restored(const At&, BytesView /*key*/, std::uint64_t /*ticket*/) {}
+  virtual void job_restored(const At&, BytesView /*key*/, std::uint64_t /*ticket*/, bool /*dead*/) {}
 
   // Under chosen assignment: this key needs a choice; or the workers changed, so all keys need new choices.
   virtual void choice_due(const At&, BytesView /*key*/) {}

@@ -54,8 +54,8 @@ class EffectsTee final : public Effects {
   void buried(const At& at, BytesView key, std::uint64_t dead_id, bool quarantined) override {
     each(keys_, &KeyEffects::buried, at, key, dead_id, quarantined);
   }
-  void job_restored(const At& at, BytesView key, std::uint64_t ticket) override {
-    each(keys_, &KeyEffects::job_restored, at, key, ticket);
+  void job_restored(const At& at, BytesView key, std::uint64_t ticket, bool dead) override {
+    each(keys_, &KeyEffects::job_restored, at, key, ticket, dead);
   }
   void choice_due(const At& at, BytesView key) override { each(keys_, &KeyEffects::choice_due, at, key); }
   void choices_due(const At& at) override { each(keys_, &KeyEffects::choices_due, at); }

@@ -20,7 +20,7 @@
 //   log.settled POSITION TICKET STATE CODE                               log.buried POSITION TICKET
 //   log.expired POSITION SESSION          others have declared it dead
 //   log.restoring POSITION LOSSES KNOWN GHOST   a member puts back what it knew up to KNOWN, in the log as it was then
-//   log.restored POSITION KEY TICKET      log.restore_ended POSITION
+//   log.restored POSITION KEY TICKET DEAD   log.restore_ended POSITION
 //   log.lost KEPT                         everything after that position is gone
 //
 // Lines of the log are in its order, and have the earliest possible times, because an engine's times are in whole
@@ -236,7 +236,7 @@ class Translation {
     } else if (line.what == "log.restoring") {
       add(LogRestoring{line.number(0), line.number(1), line.number(2), line.word(3) == "1"});
     } else if (line.what == "log.restored") {
-      add(LogRestored{line.number(0), line.word(1), line.number(2)});
+      add(LogRestored{line.number(0), line.word(1), line.number(2), line.word(3) == "1"});
     } else if (line.what == "log.restore_ended") {
       add(LogRestoreEnded{line.number(0)});
     } else if (line.what == "log.buried") {

@@ -49,8 +49,8 @@ class Testimony final : private Effects {
   void settled(const At&, const Settlement& settlement) override;
   void restoring(const At&, const Restored& it) override;
   void restored(const At&, const Restored&) override { say("log.restore_ended", position_); }
-  void job_restored(const At&, BytesView key, std::uint64_t ticket) override {
-    say("log.restored", position_, Bytes(key), ticket);
+  void job_restored(const At&, BytesView key, std::uint64_t ticket, bool dead) override {
+    say("log.restored", position_, Bytes(key), ticket, dead ? 1 : 0);
   }
   void buried(const At&, BytesView key, std::uint64_t dead_id, bool quarantined) override;
   void joined(const At&, std::uint64_t session) override { heard_.push_back(session); }

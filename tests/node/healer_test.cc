@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 constexpr std::int64_t kTimeMs = 1'700'000'000'000;
 
-class HealerTest : public testing::Test, private HealerEvents, private AppenderEvents {
+class HealerTest : public testing::Test, public HealerEvents, public AppenderEvents {
  protected:
   HealerTest() : entropy_(1), appender_(log_, loop_, loop_, entropy_, *this) { make(true); }
 

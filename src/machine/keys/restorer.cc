@@ -48,7 +48,9 @@ Restorer::Count Restorer::put_back(const v1::RememberedKey& key, const Case& how
     const bool dead_task = from.has_letter() && kind_of(key) == JobKind::task;
     const bool put = dead_task ? put_dead_task(key, from) : joined && put_job(key, from, slot, hash);
     ++(put ? count.back : count.left_out);
-    if (put) context_.effects().job_restored(context_.at(), key.key(), from.job().ticket());
+    if (put) {
+      context_.effects().job_restored(context_.at(), key.key(), from.job().ticket(), from.has_letter());
+    }
   }
   context_.note(hash);
   if (joined && slot != kNone) go_on(key, slot, added, held_back);

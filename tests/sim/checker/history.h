@@ -155,6 +155,7 @@ struct LogRestored {
   std::uint64_t position;
   std::string key;
   std::uint64_t ticket;
+  bool dead = false;  // it was buried
 };
 struct LogRestoreEnded {
   std::uint64_t position;

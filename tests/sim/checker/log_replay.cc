@@ -212,12 +212,16 @@ void LogReplay::on(const LogRestored& restored) {
   const auto found = old_->jobs.find(restored.ticket);
   const bool known = found != old_->jobs.end() && (found->second.live || found->second.buried);
   if (!known && !of_ghost_) return broken('s', "restored though it was over: " + what);
+  if (known && !of_ghost_ && found->second.buried != restored.dead) {
+    return broken('s', "restored dead or alive, against what it was: " + what);
+  }
   ReplayedKey& key = keys[restored.key];
   const bool resident = asked->second.ask == Ask::resident;
   ReplayedJob& job = jobs[restored.ticket];
   if (found != old_->jobs.end()) job = found->second;
   job.asked = &asked->second;
-  job.live = job.live && !job.buried;
+  job.buried = restored.dead;
+  job.live = !restored.dead;
   if (of_ghost_) job.vague = true;
   if (resident && (key.resident != 0 || key.any())) broken('h', "restored beside another live job: " + what);
   if (job.live || resident) enter_key(asked->second);

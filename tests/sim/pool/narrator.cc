@@ -88,7 +88,7 @@ struct Teller {
            (e.ghost ? " (ghost)" : "");
   }
   std::string operator()(const LogRestored& e) const {
-    return "log " + text(e.position) + ": restored " + e.key + " ticket " + to_hex(e.ticket);
+    return "log " + text(e.position) + ": restored " + e.key + " ticket " + to_hex(e.ticket) + (e.dead ? " dead" : "");
   }
   std::string operator()(const LogRestoreEnded& e) const { return "log " + text(e.position) + ": all restored"; }
   std::string operator()(const NoticedLoss& e) const {

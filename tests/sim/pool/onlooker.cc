@@ -146,8 +146,8 @@ void Onlooker::restored(const At&, const Restored&) {
   if (!silent_) recorder_.add(LogRestoreEnded{machine_->position()});
 }
 
-void Onlooker::job_restored(const At&, BytesView key, std::uint64_t ticket) {
-  if (!silent_) recorder_.add(LogRestored{machine_->position(), Bytes(key), ticket});
+void Onlooker::job_restored(const At&, BytesView key, std::uint64_t ticket, bool dead) {
+  if (!silent_) recorder_.add(LogRestored{machine_->position(), Bytes(key), ticket, dead});
 }
 
 void Onlooker::session_ended(const At&, std::uint64_t session, SessionEnd how) {

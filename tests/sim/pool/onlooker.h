@@ -46,7 +46,7 @@ class Onlooker final : private Effects {
   void shutdown_began(const At&) override;
   void restoring(const At&, const Restored& it) override;
   void restored(const At&, const Restored& it) override;
-  void job_restored(const At&, BytesView key, std::uint64_t ticket) override;
+  void job_restored(const At&, BytesView key, std::uint64_t ticket, bool dead) override;
   void granted(const At&, const Grant& grant) override;
   void ended(const At&, const TenureRef& tenure, TenureEnd why) override;
   void buried(const At&, BytesView key, std::uint64_t dead_id, bool quarantined) override;
