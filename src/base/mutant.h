@@ -37,7 +37,11 @@ namespace tenure {
   X(notify_dropped_on_move)  /* messages to a key that is moving are dropped */                     \
   X(rule_ahead_of_version)   /* a node applies a new rule as soon as it speaks it */                \
   X(placement_ignores_takes) /* a job is granted to a worker that does not take it */               \
-  X(joins_unseat_residents)  /* a newcomer unseats residents that it does not take */
+  X(joins_unseat_residents)  /* a newcomer unseats residents that it does not take */              \
+  X(restored_twice)          /* a second member puts the pool back again after it was restored */   \
+  X(restored_after_end)      /* a pool that was shut down is put back by one who was cut off */     \
+  X(restored_epochs_low)     /* a restored pool gives epochs that were given before */              \
+  X(restore_forgets_dead)    /* buried jobs are not put back */
 
 enum class Mutant : std::uint8_t {
   none,

@@ -105,6 +105,7 @@ Result<WorkPlan> work_plan(const Call& call) {
   plan.core.pool = pool_name(call);
   plan.core.shard.count = static_cast<std::uint32_t>(*shards);
   plan.core.node.lease = *lease;
+  plan.core.node.restores = !call.has("no-heal");
   plan.core.node.config = config;
   plan.programs.pool = plan.core.pool;
   plan.programs.command = call.rest;
@@ -177,6 +178,15 @@ class Told final : public NodeEvents {
     if (--delayed_ == 0) print_note("tenure: the log is back");
   }
   void log_warned(const Error& error) override { print_note("tenure: " + error.message()); }
+  void restoring(const Restored& it) override { print_note("tenure: " + to_string(it, false)); }
+  void restored(const Restored& it) override {
+    const std::string text = to_string(it, true);
+    print_note("tenure: " + text);
+    events_.write({"restored", {}, 0, {}, text});
+  }
+  void not_restored(std::string_view why) override {
+    print_note("tenure: the log lost what had been read, and it is not put back: " + std::string(why));
+  }
   void fenced(std::uint64_t /*session*/, FenceReason reason) override {
     events_.write({"fenced", {}, 0, {}, to_string(reason)});
   }

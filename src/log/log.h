@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/bytes.h"
@@ -63,6 +64,9 @@ struct Cursor {
 struct Snapshot {
   Cursor cursor;
   std::vector<Bytes> chunks;
+  // When somebody last removed the pool on purpose (Log::remove), by the engine's time; zero if nobody has. Nothing if
+  // the engine cannot tell. An engine that lost everything may have lost this, too.
+  std::optional<std::int64_t> removed_ms{};
 };
 
 // Writes one snapshot chunk by chunk. Nobody sees it before commit has succeeded. Destroying a writer discards what was

@@ -54,6 +54,9 @@ class EffectsTee final : public Effects {
   void buried(const At& at, BytesView key, std::uint64_t dead_id, bool quarantined) override {
     each(keys_, &KeyEffects::buried, at, key, dead_id, quarantined);
   }
+  void job_restored(const At& at, BytesView key, std::uint64_t ticket, bool dead) override {
+    each(keys_, &KeyEffects::job_restored, at, key, ticket, dead);
+  }
   void choice_due(const At& at, BytesView key) override { each(keys_, &KeyEffects::choice_due, at, key); }
   void choices_due(const At& at) override { each(keys_, &KeyEffects::choices_due, at); }
 
@@ -65,6 +68,8 @@ class EffectsTee final : public Effects {
   void shutdown_began(const At& at) override { each(pool_, &PoolEffects::shutdown_began, at); }
   void shutdown_drained(const At& at) override { each(pool_, &PoolEffects::shutdown_drained, at); }
   void pool_gone(const At& at) override { each(pool_, &PoolEffects::pool_gone, at); }
+  void restoring(const At& at, const Restored& it) override { each(pool_, &PoolEffects::restoring, at, it); }
+  void restored(const At& at, const Restored& it) override { each(pool_, &PoolEffects::restored, at, it); }
 
  private:
   template <class Group, class... Said, class... Given>

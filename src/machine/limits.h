@@ -43,6 +43,14 @@ constexpr std::size_t kMessagesBytesMax = 1U << 20;
 constexpr std::size_t kStopsMax = 1024;           // requests that wait for one job to stop
 constexpr std::size_t kUnansweredMax = 1U << 16;  // beyond it the oldest is left to the dispatcher, who loads the state
 constexpr std::size_t kDeadTasksMax = 10'000;     // beyond it the oldest dead task is dropped, and counted
+
+// A log that lost everything may be put back within this time of its first entry; later it is a new pool's.
+constexpr std::int64_t kRestoreWithinMs = 600'000;
+constexpr int kFormerMax = 16;                      // sessions that a node names when it joins
+constexpr std::size_t kTicketsNotedMax = 1U << 16;  // in such a log; with more jobs of its own it is a new pool's
+// A key of which only some jobs are back waits this long for the others.
+constexpr std::int64_t kRestoreHoldMs = 60'000;
+
 constexpr std::size_t kTimersPerEntryMax = 4096;  // the others fire with the next entry
 
 // A step of log time counts for at most this much. So an hour without appends, or a jump of the engine's clock, does

@@ -17,6 +17,9 @@ void Machine::apply(const EntryView& entry, const v1::Batch* batch, Effects& eff
   ASSERT(entry.position > frame.position);
   context_.effects_ = &effects;
   frame.position = entry.position;
+  if (frame.origin == 0) {
+    frame.origin = hash_mix(hash_bytes(entry.data), static_cast<std::uint64_t>(entry.time_ms) ^ entry.position) | 1;
+  }
   ++context_.stats.entries;
   advance_time(entry.time_ms);
   fire_timers();
@@ -45,13 +48,16 @@ void Machine::apply_record(const v1::Record& record) {
     case v1::Record::kShutdown: return begin_shutdown();
     case v1::Record::kSaved: return context_.effects().saved(context_.at(), record.saved().position());
     case v1::Record::kAsk: return context_.effects().asked(context_.at(), record.ask());
+    case v1::Record::kRestore: return restore(record.restore());
     case v1::Record::kJoin: return join(record.join());
     case v1::Record::kBeat: return sessions_.on(record.beat());
     case v1::Record::kExpire: return end_session(sessions_.on(record.expire()));
     case v1::Record::kEnd: return end_session(sessions_.on(record.end()));
     case v1::Record::kAnswer: return answers_.on(record.answer());
     case v1::Record::KIND_NOT_SET: ++context_.stats.records_unknown; return;
-    default: return keys_.on(record);
+    default:
+      if (restoration_.notes_jobs() && record.has_dispatch()) restoration_.note_job(record.dispatch().ticket());
+      return keys_.on(record);
   }
 }
 
@@ -84,6 +90,7 @@ void Machine::join(const v1::Join& record) {
   if (!sessions_.on(record, gone(), version())) return;
   if (state_.sessions.ages == 1) create(record.speaks());
   if (!configured()) configure(record.configure());
+  restoration_.joined(state_.sessions.find(record.session())->newcomer);
   if (state_.sessions.all.size() == 1) answers_.repeat();  // until now no node could write them
 }
 
@@ -93,6 +100,7 @@ void Machine::end_session(const std::optional<EndedSession>& ended) {
   context_.note(ended->id);
   keys_.session_ended(ended->id, ended->how);
   sessions_.end(*ended);
+  restoration_.session_ended(ended->id);
   // The next eldest node writes the answers that the last one did not.
   if (was_eldest) answers_.repeat();
 }
@@ -102,6 +110,11 @@ void Machine::configure(const v1::Configure& record) {
   state_.frame.configured = true;
   apply_config(record, state_.frame.config);
   if (config().assignment != before) keys_.assignment_changed();
+}
+
+void Machine::restore(const v1::Restore& record) {
+  if (restoration_.brings_options(record)) configure(record.configure());
+  restoration_.on(record);
 }
 
 void Machine::switch_version(const v1::SwitchVersion& record) {

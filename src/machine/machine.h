@@ -31,6 +31,8 @@
 #include "machine/keys/keys.h"
 #include "machine/keys/ticket_source.h"
 #include "machine/limits.h"
+#include "machine/restoration.h"
+#include "machine/restore_source.h"
 #include "machine/sessions/sessions.h"
 #include "machine/snapshot.h"
 #include "machine/state.h"
@@ -42,6 +44,7 @@ namespace v1 {
 class Configure;
 class Join;
 class Record;
+class Restore;
 class SwitchVersion;
 }  // namespace v1
 
@@ -63,7 +66,12 @@ class Machine final : public StateMachine, public TicketSource {
   // A digest of the whole state, computed from scratch. For tests, and to check a restored snapshot.
   std::uint64_t state_digest() const { return digest_of(state_); }
 
+  // What this machine knows, for another log. The machine must not change any more.
+  std::unique_ptr<RestoreSource> remembered() const { return std::make_unique<RestoreSource>(state_); }
+  const RestorationState& restoration() const { return state_.restoration; }
+
   // Reading the frame, as far as a StateMachine does not.
+  std::uint64_t origin() const { return state_.frame.origin; }  // of the log: another one has another
   const PoolConfig& config() const { return state_.frame.config; }
   bool configured() const { return state_.frame.configured; }
   bool shutting_down() const { return state_.frame.shutting_down; }
@@ -104,6 +112,7 @@ class Machine final : public StateMachine, public TicketSource {
   void create(std::uint32_t speaks);
   void set_version(std::uint32_t version);
   void switch_version(const v1::SwitchVersion& record);
+  void restore(const v1::Restore& record);
   void begin_shutdown();
   void check_end();
 
@@ -113,6 +122,7 @@ class Machine final : public StateMachine, public TicketSource {
   Answers answers_{state_.answers, context_};
   Sessions sessions_{state_.sessions, context_};
   Keys keys_{state_.keys, context_};
+  Restoration restoration_{state_.restoration, state_.frame, context_, keys_.restorer()};
   bool told_drained_ = false;  // between entries: drained()
   bool snapshot_under_way_ = false;
 };

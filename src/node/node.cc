@@ -30,7 +30,12 @@ Node::Node(const NodeWorld& world, NodeOptions options, NodeEvents& events)
       tickets_(appender_, events_),
       keys_(keys_part(world_, options_, appender_, replica_, events_)),
       membership_(world_, options_, appender_, replica_, keys_.get(), events_, *this),
-      steward_(world.loop, appender_, membership_.observer(), options_.choose) {}
+      steward_(world.loop, appender_, membership_.observer(), options_.choose),
+      healer_(world.loop, appender_,
+              {.on = options_.restores && keys_ != nullptr,
+               .lease = options_.lease,
+               .part_bytes = options_.restore_part_bytes},
+              *this) {}
 
 Node::~Node() = default;
 
@@ -45,6 +50,7 @@ void Node::start() {
   if (keys_) keys_->listen_to(effects_);
   effects_.add_sessions(membership_);
   steward_.listen_to(effects_);
+  effects_.add_pool(healer_);
   effects_.add_pool(*this);
   replica_.start();
   seek_end();
@@ -53,7 +59,7 @@ void Node::start() {
 void Node::add_worker(NodeWorker worker) {
   ASSERT(keys_ != nullptr);
   keys_->workers().add(std::move(worker));
-  if (phase_ == Phase::following && membership_.outside()) membership_.join();
+  if (phase_ == Phase::following && membership_.outside()) membership_.join(healer_.remembered());
 }
 
 void Node::remove_worker(BytesView id) {
@@ -135,6 +141,7 @@ void Node::applied() {
   for (PoolWatcher* watcher : watchers_) watcher->applied(machine());
   if (phase_ == Phase::loading && end_position_ && replica_.position() >= *end_position_) return reach_end();
   if (!membership_.check_join()) return;
+  healer_.look(machine(), living_session());
   steward_.look(machine(), membership_.rank(), replica_.applied_at());
   membership_.check_leaving();
 }
@@ -145,6 +152,7 @@ bool Node::handled_divergence() {
   if (where == 0) return false;
   if (++divergences_ < kDivergencesMax) {
     replica_.abandon();
+    healer_.distrust();
   } else {
     break_down({Errc::corrupt, "compare state",
                 "this node's state differs from the others' at position " + std::to_string(where) +
@@ -158,6 +166,11 @@ void Node::reloaded() {
   tickets_.in_doubt();
   membership_.reloaded();
   steward_.reset();
+  healer_.reloaded(replica_.take_replaced(), replica_.removed_ms());
+}
+
+std::uint64_t Node::living_session() const {
+  return membership_.alive() && machine().sessions().find(session()) != nullptr ? session() : 0;
 }
 
 void Node::broken(const Error& error) { break_down(error); }

@@ -154,6 +154,7 @@ Status MemberCore::look(const std::function<void(const Machine&)>& what, Deadlin
 }
 
 Result<v1::Told> MemberCore::inquire(const v1::Ask& ask, Deadline deadline) {
+  if (ask.has_remembered()) return fail(Errc::refused, "ask members", "only a client that keeps no state asks");
   v1::Told told;
   const auto look_up = [&](const Machine& machine) { told = tell(machine, node_->observer(), ask); };
   if (Status looked = look(look_up, deadline); !looked) return Failure(looked.error());

@@ -43,6 +43,7 @@ CoreOptions core_options(const std::string& name, std::string url, const PoolOpt
   core.node.name = options.node_name;
   core.node.lease = options.worker_ttl;
   core.node.choose = options.choose;
+  core.node.restores = options.heal;
   PoolConfig& config = core.node.config;
   config.max_queued_jobs = options.max_queued_jobs;
   config.max_attempts = options.max_attempts;
@@ -71,6 +72,11 @@ class PoolImpl::Voice final : public NodeEvents {
   }
   void log_resumed() override { write_log(LogLevel::info, "the log is back"); }
   void log_warned(const Error& error) override { write_log(LogLevel::warning, error.message()); }
+  void restoring(const Restored& it) override { write_log(LogLevel::warning, to_string(it, false)); }
+  void restored(const Restored& it) override { write_log(LogLevel::warning, to_string(it, true)); }
+  void not_restored(std::string_view why) override {
+    write_log(LogLevel::warning, "the log lost what had been read, and it is not put back: " + std::string(why));
+  }
   void broken(const Error& error) override { write_log(LogLevel::error, error.message()); }
 
  private:

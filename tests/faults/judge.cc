@@ -19,6 +19,8 @@
 //   log.granted POSITION SESSION KEY EPOCH TICKET FIRST                  log.ended POSITION KEY EPOCH
 //   log.settled POSITION TICKET STATE CODE                               log.buried POSITION TICKET
 //   log.expired POSITION SESSION          others have declared it dead
+//   log.restoring POSITION LOSSES KNOWN GHOST   a member puts back what it knew up to KNOWN, in the log as it was then
+//   log.restored POSITION KEY TICKET DEAD   log.restore_ended POSITION
 //   log.lost KEPT                         everything after that position is gone
 //
 // Lines of the log are in its order, and have the earliest possible times, because an engine's times are in whole
@@ -231,6 +233,12 @@ class Translation {
       add(LogGranted{line.number(0), line.word(2), line.number(3), line.number(4), line.word(5) == "1"});
     } else if (line.what == "log.ended") {
       add(LogEnded{line.number(0), line.word(1), line.number(2)});
+    } else if (line.what == "log.restoring") {
+      add(LogRestoring{line.number(0), line.number(1), line.number(2), line.word(3) == "1"});
+    } else if (line.what == "log.restored") {
+      add(LogRestored{line.number(0), line.word(1), line.number(2), line.word(3) == "1"});
+    } else if (line.what == "log.restore_ended") {
+      add(LogRestoreEnded{line.number(0)});
     } else if (line.what == "log.buried") {
       add(LogBuried{line.number(0), line.number(1)});
     } else if (const auto step = step_of(line.word(2)); line.what == "log.settled" && step) {
@@ -288,6 +296,10 @@ void print_lost_jobs(const std::vector<Line>& lines) {
     if (line.what == "log.settled" && line.word(2) == "accepted") {
       accepted[line.number(0)].push_back(line.number(1));
       lost.erase(line.number(1));
+    }
+    if (line.what == "log.restored") {
+      accepted[line.number(0)].push_back(line.number(2));
+      lost.erase(line.number(2));
     }
     if (line.what != "log.lost") continue;
     const auto from = accepted.upper_bound(line.number(0));

@@ -168,6 +168,18 @@ class Pool:
         jobs = [(key, f"life-{self.residents}") for key in RESIDENTS]
         self.dispatch(jobs, "resident")
 
+    def wait_residents(self):
+        """Until the pool has all residents again, though nobody has dispatched any."""
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            jobs = self.ask("jobs", "--limit", "100000")
+            found = {job["key"] for job in json.loads(jobs.stdout)["jobs"]} if jobs.returncode == 0 else set()
+            if found >= set(RESIDENTS):
+                return
+            if time.monotonic() > deadline:
+                raise AssertionError(f"the pool was not put back: without {set(RESIDENTS) - found}")
+            time.sleep(0.02)
+
     def missing(self):
         """What the pool lacks to be whole: every worker a member, every resident running, no task waiting."""
         workers, jobs = self.ask("workers"), self.ask("jobs", "--limit", "100000")

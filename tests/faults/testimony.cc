@@ -29,6 +29,7 @@ void Testimony::lose_after(Position kept) {
   const auto lost = entries_.upper_bound(kept);
   if (lost == entries_.end()) return;
   say("log.lost", kept);
+  ++losses_;
   entries_.erase(lost, entries_.end());
   machine_ = std::make_unique<Machine>();
   const std::int64_t now_ns = time_ns_;
@@ -40,6 +41,7 @@ void Testimony::lose_after(Position kept) {
 
 void Testimony::apply(const Entry& entry, std::int64_t engine_ns) {
   position_ = entry.position;
+  if (!mute_) losses_at_.try_emplace({entry.position, entry.time_ms}, losses_);
   time_ns_ = engine_ns;
   note_dispatches(entry);
   heard_.clear();
@@ -114,6 +116,15 @@ void Testimony::settled(const At&, const Settlement& settlement) {
   if (settlement.state == TicketState::failed) failed_last_ = settlement.ticket;
   say("log.settled", position_, settlement.ticket, kSteps[static_cast<std::size_t>(settlement.state)],
       static_cast<int>(settlement.code));
+}
+
+// By the last entry that the member knew. One that was never seen here is like one in a ghost.
+void Testimony::restoring(const At&, const Restored& it) {
+  const Session* const session = machine_->sessions().find(it.session);
+  if (session == nullptr) return;
+  const auto known = losses_at_.find({session->remembers, session->remembers_ms});
+  const bool seen = known != losses_at_.end();
+  say("log.restoring", position_, seen ? known->second : losses_, session->remembers, seen ? 0 : 1);
 }
 
 // The job's ticket was told of its failure just before.

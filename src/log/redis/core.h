@@ -51,6 +51,7 @@ class Core {
   void find(FindLog::Done done);
   void try_load(SnapshotDone done, int tries);
   void load_again(SnapshotDone done, int tries);
+  void ask_removed(Snapshot snapshot, const SnapshotDone& done);
   void loaded(const Overview& overview);
   void enter(const Overview& overview);
   void lose(const Error& error);

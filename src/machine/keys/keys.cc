@@ -7,6 +7,7 @@ namespace tenure {
 
 Keys::Keys(KeysState& state, Context& context)
     : state_(state),
+      context_(context),
       slots_(state, context),
       suspects_(state, context, slots_),
       queues_(state, context, slots_, suspects_),

@@ -6,6 +6,7 @@
 //   requests      requests of users: dispatch, notify, stop
 //   tenures       reports of holders, and the consequences of a holder's end
 //   dead_letters  jobs that wait for a person
+//   restorer      jobs that are put back from what members remember of a lost log
 //   job_line      the jobs of a key, one after another
 //   placement     which worker should hold which key
 //   queues        each worker's queues: grants, moves, last chances
@@ -25,6 +26,7 @@
 #include "machine/keys/placement.h"
 #include "machine/keys/queues.h"
 #include "machine/keys/requests.h"
+#include "machine/keys/restorer.h"
 #include "machine/keys/slots.h"
 #include "machine/keys/suspects.h"
 #include "machine/keys/tenures.h"
@@ -61,6 +63,7 @@ class Keys {
     return state_.bytes + std::uint64_t{state_.table.slots.live()} * 64 + std::uint64_t{state_.table.jobs.live()} * 32;
   }
   Slots& slots() { return slots_; }
+  Restorer restorer() { return {state_, context_, slots_, line_, placement_}; }
   // The state was replaced.
   void restored();
 
@@ -76,6 +79,7 @@ class Keys {
   TicketView view_of(JobId job) const;
 
   KeysState& state_;
+  Context& context_;
   Slots slots_;
   Suspects suspects_;
   Queues queues_;

@@ -142,38 +142,20 @@ bool load_job(const v1::JobState& state, KeysState& into) {
   const JobId id = from_stored(state.job());
   if (id >= into.table.jobs.end() || state.message_numbers_size() != state.messages_size()) return false;
   KeptJob& job = into.table.jobs[id];
-  if (state.ticket() == 0 || job.ticket != 0) return false;  // a ticket that was already loaded
-  job.payload = state.payload();
-  job.ticket = state.ticket();
+  if (state.ticket() == 0 || job.ticket != 0) return false;  // it has a ticket once it was loaded
+  if (state.fuse_ms() > kYouthMs) return false;
   job.stamp = state.stamp();
   job.due_ms = state.due_ms();
   job.next = from_stored(state.next());
   job.slot = from_stored(state.slot());
-  job.max_attempts = static_cast<std::uint16_t>(state.max_attempts());
+  load_job_content(state, job);
   if (!into.types.restore_job(state.type(), job.type)) return false;
-  job.attempts = static_cast<std::uint16_t>(state.attempts());
-  job.crashes = static_cast<std::uint16_t>(state.crashes());
-  if (state.fuse_ms() > kYouthMs) return false;
-  job.fuse_ms = static_cast<std::uint16_t>(state.fuse_ms());
-  job.answer_in_log = state.answer_in_log();
-  job.fresh = state.fresh();
-  into.bytes += job.payload.size();
-  const bool plain = !state.has_checkpoint() && state.last_message() == 0 && state.stop_tickets_size() == 0 &&
-                     state.stop_says_size() == 0 && state.together_max() == 0 && state.dropped() == 0;
-  if (plain) return true;
-  JobExtra& extra = job.extras();
-  extra.has_checkpoint = state.has_checkpoint();
-  extra.checkpoint = state.checkpoint();
-  extra.last_message = state.last_message();
-  for (int i = 0; i < state.messages_size(); ++i) {
-    extra.messages.push_back({state.message_numbers(i), state.messages(i)});
-    extra.message_bytes += state.messages(i).size();
+  if (state.stop_tickets_size() != 0 || state.stop_says_size() != 0 || state.dropped() != 0) {
+    job.extras().stop_tickets.assign(state.stop_tickets().begin(), state.stop_tickets().end());
+    job.extras().stop_says.assign(state.stop_says().begin(), state.stop_says().end());
+    job.extras().dropped = state.dropped();
   }
-  extra.stop_tickets.assign(state.stop_tickets().begin(), state.stop_tickets().end());
-  extra.dropped = state.dropped();
-  extra.stop_says.assign(state.stop_says().begin(), state.stop_says().end());
-  extra.together_max = state.together_max();
-  into.bytes += extra.checkpoint.size() + extra.message_bytes;
+  into.bytes += content_bytes(job);
   return true;
 }
 
@@ -200,6 +182,32 @@ bool load_key(const v1::KeyState& state, KeysState& into) {
 }
 
 }  // namespace
+
+void load_job_content(const v1::JobState& state, KeptJob& job) {
+  job.payload = state.payload();
+  job.ticket = state.ticket();
+  job.max_attempts = static_cast<std::uint16_t>(state.max_attempts());
+  job.attempts = static_cast<std::uint16_t>(state.attempts());
+  job.crashes = static_cast<std::uint16_t>(state.crashes());
+  job.fuse_ms = static_cast<std::uint16_t>(std::min<std::int64_t>(state.fuse_ms(), kYouthMs));
+  job.answer_in_log = state.answer_in_log();
+  job.fresh = state.fresh();
+  const bool plain = !state.has_checkpoint() && state.last_message() == 0 && state.together_max() == 0;
+  if (plain) return;
+  JobExtra& extra = job.extras();
+  extra.has_checkpoint = state.has_checkpoint();
+  extra.checkpoint = state.checkpoint();
+  extra.last_message = state.last_message();
+  for (int i = 0; i < std::min(state.messages_size(), state.message_numbers_size()); ++i) {
+    extra.messages.push_back({state.message_numbers(i), state.messages(i)});
+    extra.message_bytes += state.messages(i).size();
+  }
+  extra.together_max = state.together_max();
+}
+
+std::uint64_t content_bytes(const KeptJob& job) {
+  return job.payload.size() + (job.extra ? job.extra->checkpoint.size() + job.extra->message_bytes : 0);
+}
 
 bool load_keys(const v1::KeysState& from, std::uint64_t items, KeysState& into) {
   into.queued = from.queued();

@@ -54,14 +54,26 @@ void encode_job(const KeysState& keys, JobId id, v1::Item& scratch, Bytes& into)
   v1::JobState& state = *scratch.mutable_job();
   state.Clear();
   state.set_job(to_stored(id));
-  state.set_payload(job.payload);
-  state.set_ticket(job.ticket);
   state.set_stamp(job.stamp);
   state.set_due_ms(job.due_ms);
   state.set_next(to_stored(job.next));
   state.set_slot(to_stored(job.slot));
-  state.set_max_attempts(job.max_attempts);
   state.set_type(job.type);
+  if (job.extra) {
+    for (const std::uint64_t ticket : job.extra->stop_tickets) state.add_stop_tickets(ticket);
+    for (const std::uint64_t ticket : job.extra->stop_says) state.add_stop_says(ticket);
+    state.set_dropped(job.extra->dropped);
+  }
+  save_job_content(job, state);
+  scratch.SerializeToString(&into);
+}
+
+}  // namespace
+
+void save_job_content(const KeptJob& job, v1::JobState& state) {
+  state.set_payload(job.payload);
+  state.set_ticket(job.ticket);
+  state.set_max_attempts(job.max_attempts);
   state.set_attempts(job.attempts);
   state.set_crashes(job.crashes);
   state.set_fuse_ms(job.fuse_ms);
@@ -75,15 +87,9 @@ void encode_job(const KeysState& keys, JobId id, v1::Item& scratch, Bytes& into)
       state.add_message_numbers(message.number);
       state.add_messages(message.text);
     }
-    for (const std::uint64_t ticket : job.extra->stop_tickets) state.add_stop_tickets(ticket);
-    for (const std::uint64_t ticket : job.extra->stop_says) state.add_stop_says(ticket);
-    state.set_dropped(job.extra->dropped);
     state.set_together_max(job.extra->together_max);
   }
-  scratch.SerializeToString(&into);
 }
-
-}  // namespace
 
 void save_keys(const KeysState& keys, v1::KeysState& into) {
   into.set_queued(keys.queued);

@@ -22,6 +22,8 @@
 //   q  every request of a living process gets its outcome
 //   r  without faults, the end of a hold is soon in the log
 //   t  a worker gets only jobs that it takes
+//   s  a log that lost everything is put back by a member that lived within its lease, with all that it knew, once, and
+//      not after the pool was removed
 
 #include <cstdint>
 #include <string>

@@ -497,5 +497,21 @@ TEST(Checker, T_WorkersGetWhatTheyTake) {
   EXPECT_EQ(untyped({"task:y"}), "t");
 }
 
+TEST(Checker, S_AWipedLogIsPutBack) {
+  const auto lost = [](const LogLost& how) {
+    return Story().at(0).lease(1, 100).at(1).resident("k", 50, 5).at(2).add(how).add(NoticedLoss{1, Story::session(1)});
+  };
+  const auto wiped = [&] { return lost({.kept = 0, .wiped = true}).at(3).add(LogJoined{10, 9, true}); };
+  const auto restoring = [&] { return wiped().add(LogRestoring{11, 0, 99, false}); };
+  const auto restored = [&] { return restoring().add(LogRestored{11, "k", 50}); };
+  EXPECT_EQ(restored().add(LogRestoreEnded{11}).verdict(), "");
+  EXPECT_EQ(restoring().add(LogRestoreEnded{11}).verdict(), "s") << "not all that was known";
+  EXPECT_EQ(restored().add(LogRestored{11, "k", 50}).verdict(), "s") << "a job came back twice";
+  EXPECT_EQ(restored().add(LogRestoreEnded{11}).add(LogRestoring{12, 0, 99, false}).verdict(), "s") << "twice";
+  EXPECT_EQ(wiped().at(99).close().verdict(), "s") << "nobody did it";
+  EXPECT_EQ(wiped().add(ProcessCrashed{1}).at(99).close().verdict(), "") << "nobody was left to do it";
+  EXPECT_EQ(lost({.kept = 0, .removed = true}).add(LogRestoring{11, 0, 99, false}).verdict(), "s") << "it was removed";
+}
+
 }  // namespace
 }  // namespace tenure::sim

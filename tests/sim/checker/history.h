@@ -144,10 +144,44 @@ struct LogBlob {
   std::uint64_t epoch;
   std::uint64_t value;
 };
+// The pool is to end.
+struct LogShutdown {
+  std::uint64_t position;
+};
+// A node has joined; it remembers a log that was lost, or does not.
+struct LogJoined {
+  std::uint64_t position;
+  std::uint64_t session;
+  bool remembers;
+};
+// A member begins to put back what it remembers: up to the position `known`, in the log as it was after so many losses;
+// or in a ghost, of which it is not said what became of it. Then the jobs that are back, and the end.
+struct LogRestoring {
+  std::uint64_t position;
+  std::size_t losses;
+  std::uint64_t known;
+  bool ghost;
+};
+struct LogRestored {
+  std::uint64_t position;
+  std::string key;
+  std::uint64_t ticket;
+  bool dead = false;  // it was buried
+};
+struct LogRestoreEnded {
+  std::uint64_t position;
+};
+// A member has noticed that the log lost what it had read.
+struct NoticedLoss {
+  ProcessNumber process;
+  std::uint64_t session;
+};
 // Everything after `kept` is gone from the log, even if somebody had read it.
 struct LogLost {
   std::uint64_t kept;
   bool replaced = false;  // by a new log, while nodes that know the old one continue in it
+  bool wiped = false;     // with everything else that the server had
+  bool removed = false;   // on purpose
 };
 // The same two in a log that had been replaced by then: nodes that still follow it may act on them for a while.
 struct GhostSettled {
@@ -177,7 +211,8 @@ struct Closed {    // the end, and what the log looks like then
 using What =
     std::variant<ProcessCrashed, ProcessLeft, ProcessPaused, ProcessResumed, NodeBroke, Leased, HoldBegan, HoldEnded,
                  Wrote, Delivered, Asked, Answered, TicketLost, LogSettled, LogGranted, LogEnded, LogFenced, LogBuried,
-                 LogBlob, LogLost, GhostSettled, GhostGranted, Digest, Healed, Closed, WorkerTakes>;
+                 LogBlob, LogShutdown, LogJoined, LogRestoring, LogRestored, LogRestoreEnded, NoticedLoss, LogLost,
+                 GhostSettled, GhostGranted, Digest, Healed, Closed, WorkerTakes>;
 
 struct Event {
   Time at;

@@ -81,7 +81,24 @@ struct Teller {
   std::string operator()(const LogBlob& e) const {
     return "log " + text(e.position) + ": blob " + to_hex(e.value) + " for " + e.key + " epoch " + text(e.epoch);
   }
-  std::string operator()(const LogLost& e) const { return "LOG LOST everything after " + text(e.kept); }
+  std::string operator()(const LogLost& e) const {
+    return "LOG LOST everything after " + text(e.kept) + (e.wiped ? " (wiped)" : "") + (e.removed ? " (removed)" : "");
+  }
+  std::string operator()(const LogShutdown& e) const { return "log " + text(e.position) + ": shutdown"; }
+  std::string operator()(const LogJoined& e) const {
+    return "log " + text(e.position) + ": joined " + to_hex(e.session) + (e.remembers ? ", which remembers" : "");
+  }
+  std::string operator()(const LogRestoring& e) const {
+    return "log " + text(e.position) + ": restoring what was known up to " + text(e.known) +
+           (e.ghost ? " (ghost)" : "");
+  }
+  std::string operator()(const LogRestored& e) const {
+    return "log " + text(e.position) + ": restored " + e.key + " ticket " + to_hex(e.ticket) + (e.dead ? " dead" : "");
+  }
+  std::string operator()(const LogRestoreEnded& e) const { return "log " + text(e.position) + ": all restored"; }
+  std::string operator()(const NoticedLoss& e) const {
+    return who(e.process) + " session " + to_hex(e.session) + " notices that the log has lost";
+  }
   std::string operator()(const GhostSettled& e) const {
     return std::string("ghost: ") + name(e.step) + " ticket " + to_hex(e.ticket);
   }

@@ -32,7 +32,8 @@ Onlooker::Onlooker(LogServer& server, Recorder& recorder)
     : server_(server), recorder_(recorder), machine_(std::make_unique<Machine>(kRehearsedVersion)) {
   server_.observe([this](const LogServer::Stored& stored,
                          LogServer::LogNumber log) { server_.is_ghost(log) ? take_ghost(stored, log) : take(stored); },
-                  [this](Position kept) { rebuild(kept); }, [this] { replaced(); });
+                  [this](Position kept, bool removed) { rebuild(kept, removed); },
+                  [this](bool wiped) { replaced(wiped); });
 }
 
 Onlooker::~Onlooker() { server_.observe(nullptr, nullptr, nullptr); }
@@ -40,6 +41,7 @@ Onlooker::~Onlooker() { server_.observe(nullptr, nullptr, nullptr); }
 // For a ghost, only what its followers may learn, and their digests.
 void Onlooker::take_ghost(const LogServer::Stored& stored, LogServer::LogNumber log) {
   Machine& machine = *ghosts_.at(log);
+  appended_.try_emplace({stored.entry.position, stored.entry.time_ms}, Appended{log_losses_.at(log), true});
   ghost_ = silent_ = true;
   machine.apply({stored.entry.position, stored.entry.time_ms, stored.entry.data}, *this);
   ghost_ = silent_ = false;
@@ -47,14 +49,17 @@ void Onlooker::take_ghost(const LogServer::Stored& stored, LogServer::LogNumber 
   known_[stored.entry.position].push_back({stored.order, machine.digest()});
 }
 
-void Onlooker::replaced() {
-  recorder_.add(LogLost{.kept = 0, .replaced = true});
+void Onlooker::replaced(bool wiped) {
+  recorder_.add(LogLost{.kept = 0, .replaced = !wiped, .wiped = wiped});
+  log_losses_[server_.current() - 1] = losses_++;
   ghosts_[server_.current() - 1] = std::exchange(machine_, std::make_unique<Machine>(kRehearsedVersion));
-  graves_.clear();
 }
 
 void Onlooker::take(const LogServer::Stored& stored) {
-  if (!silent_) write_blobs(stored);
+  if (!silent_) {
+    write_blobs(stored);
+    appended_.try_emplace({stored.entry.position, stored.entry.time_ms}, Appended{losses_, false});
+  }
   machine_->apply({stored.entry.position, stored.entry.time_ms, stored.entry.data}, *this);
   newest_version_ = std::max(newest_version_, machine_->version());
   if (silent_) return;
@@ -76,10 +81,10 @@ void Onlooker::write_blobs(const LogServer::Stored& stored) {
   }
 }
 
-void Onlooker::rebuild(Position kept) {
-  recorder_.add(LogLost{.kept = kept});
+void Onlooker::rebuild(Position kept, bool removed) {
+  recorder_.add(LogLost{.kept = kept, .removed = removed});
+  ++losses_;
   machine_ = std::make_unique<Machine>(kRehearsedVersion);
-  graves_.clear();
   silent_ = true;
   for (const LogServer::Stored& stored : server_.history()) take(stored);
   silent_ = false;
@@ -124,8 +129,27 @@ void Onlooker::settled(const At&, const Settlement& settlement) {
 }
 
 void Onlooker::joined(const At&, std::uint64_t session) {
-  if (!silent_)
-    recorder_.note([&] { return "log " + std::to_string(machine_->position()) + ": joined " + to_hex(session); });
+  if (silent_) return;
+  recorder_.add(LogJoined{machine_->position(), session, !machine_->sessions().find(session)->newcomer});
+}
+
+void Onlooker::shutdown_began(const At&) {
+  if (!silent_) recorder_.add(LogShutdown{machine_->position()});
+}
+
+void Onlooker::restoring(const At&, const Restored& it) {
+  if (silent_) return;
+  const Session& session = *machine_->sessions().find(it.session);
+  const Appended& entry = appended_.at({session.remembers, session.remembers_ms});
+  recorder_.add(LogRestoring{machine_->position(), entry.losses, session.remembers, entry.ghost});
+}
+
+void Onlooker::restored(const At&, const Restored&) {
+  if (!silent_) recorder_.add(LogRestoreEnded{machine_->position()});
+}
+
+void Onlooker::job_restored(const At&, BytesView key, std::uint64_t ticket, bool dead) {
+  if (!silent_) recorder_.add(LogRestored{machine_->position(), Bytes(key), ticket, dead});
 }
 
 void Onlooker::session_ended(const At&, std::uint64_t session, SessionEnd how) {

@@ -76,6 +76,7 @@ std::shared_ptr<Caller> PoolRun::make_caller(Seat& seat) {
   options.node.replica.snapshot_bytes_min = plan_.snapshot_bytes_min;
   options.node.speaks = seat.speaks;
   options.node.look_every = plan_.look_every;
+  options.node.restore_part_bytes = plan_.restore_part_bytes;
   for (std::uint32_t i = 0; seat.kind == Seat::Kind::worker && i < plan_.workers_per_node; ++i) {
     const bool knows = seat.speaks >= kTakesVersion;
     const std::vector<std::string> taste = knows ? taste_of(plan_, seat.number, i) : std::vector<std::string>();
@@ -236,6 +237,13 @@ Expectations PoolRun::expectations() const {
   }
   // A reader of a replaced log notices that.
   if (plan_.interval(Fault::replaced) != 0) expected.recovery += plan_.wires.doubt_max;
+  // Where all was lost, the pool is put back once the leases of all are over; those who remember less let others go
+  // first.
+  for (const Fault loss : {Fault::wiped, Fault::replaced, Fault::lost_tail}) {
+    if (plan_.interval(loss) == 0) continue;
+    expected.recovery += plan_.lease + plan_.nodes * plan_.lease / 4 + kSecond;
+    break;
+  }
   expected.queue_bound = plan_.queue_bound;
   expected.shard = plan_.shard;
   // A snapshot is due when the log since the last one is twice as large as the state, or four times if the state has

@@ -77,6 +77,7 @@ class PoolRun {
   void pause(Seat& seat, Time span);
   void cut(Seat& seat, bool to_server, bool to_host, Time span);
   void fail_over();
+  void shut_down();
   void throw_junk();
   void plan_upgrade();
   void replace_program(Seat& seat);

@@ -52,6 +52,7 @@ void PoolRun::send(const Seat& seat, Ask ask) {
     grave = at->first;
     key = at->second.key;
     buried = onlooker_.buried_ticket(grave);
+    if (buried == 0) return;
   }
   const auto asked = [=, this, process = caller.process().number()](std::uint64_t ticket) {
     ++outcome_.tickets;

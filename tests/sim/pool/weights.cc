@@ -7,8 +7,11 @@ namespace tenure::sim {
 namespace {
 
 constexpr std::array<std::string_view, kFaults> kNames{
-    "crash", "crash_inside", "pause", "stall",      "cut",       "cut_one_way", "outage",  "slow_reader",
-    "trim",  "lost_tail",    "junk",  "clock_rate", "wall_step", "leave",       "replaced"};
+    "crash",     "crash_inside", "pause",      "stall",     "cut",   "cut_one_way", "outage", "slow_reader", "trim",
+    "lost_tail", "junk",         "clock_rate", "wall_step", "leave", "replaced",    "wiped",  "ended"};
+
+// Those that a run draws its faults from; the others are drawn apart.
+constexpr std::size_t kDrawn = 15;
 
 // The faults of the wires, which a run has or has not like the others.
 constexpr std::size_t kWireFaults = 7;
@@ -75,6 +78,22 @@ void choose_work(Plan& plan, Dice& dice) {
   if (dice.chance(0.6)) work.ignores_stop = 0;
 }
 
+void choose_wipes(Plan& plan) {
+  Dice dice(plan.seed, "wipes");
+  plan.restore_part_bytes = static_cast<std::size_t>(dice.magnitude(64, 1U << 17));
+  const auto every = [&](Fault fault) -> Time& { return plan.every[static_cast<std::size_t>(fault)]; };
+  if (dice.chance(0.05)) {
+    // Some are cut off meanwhile, and must not bring the pool back.
+    every(Fault::ended) = dice.magnitude(5 * kSecond, 40 * kSecond);
+    every(Fault::cut) = dice.magnitude(kSecond, 5 * kSecond);
+    plan.queue_bound = 1000;
+  }
+  if (!dice.chance(0.15)) return;
+  every(Fault::wiped) = dice.magnitude(2 * kSecond, 30 * kSecond);
+  // A new log has the default bound until the first worker joins.
+  plan.queue_bound = 1000;
+}
+
 }  // namespace
 
 std::string_view to_string(Fault fault) { return kNames[static_cast<std::size_t>(fault)]; }
@@ -104,19 +123,20 @@ Plan plan_for(std::uint64_t seed) {
 
   const std::uint64_t style = dice.below(20);
   if (style == 0) return plan;  // no fault at all
+  choose_wipes(plan);
   const auto add = [&](std::size_t kind) {
-    if (kind < kFaults) {
+    if (kind < kDrawn) {
       plan.every[kind] = dice.magnitude(kSecond, 20 * kSecond);
     } else {
-      add_wire_fault(plan, kind - kFaults, dice);
+      add_wire_fault(plan, kind - kDrawn, dice);
     }
   };
   if (style <= 4) {
-    add(dice.below(kFaults + kWireFaults));
+    add(dice.below(kDrawn + kWireFaults));
     return plan;
   }
   const double share = static_cast<double>(dice.between(10, 80)) / 100;
-  for (std::size_t kind = 0; kind < kFaults + kWireFaults; ++kind) {
+  for (std::size_t kind = 0; kind < kDrawn + kWireFaults; ++kind) {
     if (dice.chance(share)) add(kind);
   }
   // Losing history makes every node start over, which hides much else: each kind of loss is in a quarter of the runs at

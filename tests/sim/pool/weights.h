@@ -32,8 +32,10 @@ enum class Fault : std::uint8_t {
   wall_step,     // a host's wall clock jumps
   leave,         // a node leaves in good order, and another one comes
   replaced,      // newcomers get a new log, while the others continue in the old one
+  wiped,         // the server has lost everything
+  ended,         // somebody shuts the pool down, and other processes begin it anew
 };
-constexpr std::size_t kFaults = 15;
+constexpr std::size_t kFaults = 17;
 std::string_view to_string(Fault fault);
 
 // What clients ask for, and how handlers behave. Weights are relative.
@@ -74,6 +76,7 @@ struct Plan {
   std::uint32_t look_every = 64;  // as NodeOptions has it
   bool choosy = false;            // some workers take only some jobs
   std::uint32_t types = 0;        // of the jobs, beside the empty one
+  std::size_t restore_part_bytes = 1U << 17;
   ServerOptions server;
   WireOptions wires;
   Work work;
