@@ -35,7 +35,10 @@ namespace tenure {
   X(stale_epoch_accepted)    /* a holder's record counts whatever epoch it names */                 \
   X(unsent_forgotten)        /* a batch whose answer was lost is not sent again */                  \
   X(notify_dropped_on_move)  /* messages to a key that is moving are dropped */                     \
-  X(rule_ahead_of_version)   /* a node applies a new rule as soon as it speaks it */
+  X(rule_ahead_of_version)   /* a node applies a new rule as soon as it speaks it */                \
+  X(blames_all_young)        /* a death without evidence counts against every young job there */    \
+  X(evidence_ignored)        /* a job that crashes its process is never blamed */                   \
+  X(foreign_culprit)         /* evidence counts against a job that another session holds */
 
 enum class Mutant : std::uint8_t {
   none,

@@ -113,6 +113,7 @@ Result<WorkPlan> work_plan(const Call& call) {
     NodeWorker worker;
     worker.id = *count == 1 ? id : id + "-" + std::to_string(i);
     worker.weight = static_cast<std::uint32_t>(*weight);
+    worker.isolates = true;
     if (i == 1) {
       worker.replaces = call.value("replaces").value_or("");
       worker.serves = call.values("serves");

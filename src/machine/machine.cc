@@ -90,7 +90,7 @@ void Machine::end_session(const std::optional<EndedSession>& ended) {
   if (!ended) return;
   const bool was_eldest = state_.sessions.eldest()->id == ended->id;
   context_.note(ended->id);
-  keys_.session_ended(ended->id, ended->how);
+  keys_.session_ended(*ended);
   sessions_.end(*ended);
   // The next eldest node writes the answers that the last one did not.
   if (was_eldest) answers_.repeat();

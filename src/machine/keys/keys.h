@@ -8,8 +8,8 @@
 //   dead_letters  jobs that wait for a person
 //   placement     which worker should hold which key
 //   job_line      the jobs of a key, one after another
-//   queues        each worker's queues: grants, moves, last chances
-//   suspects      which jobs may have killed their holder
+//   queues        each worker's queues: grants and moves
+//   blame         which jobs brought their holder's process down
 //   slots         the basic steps of all others
 //
 // Each uses only those below it.
@@ -19,6 +19,7 @@
 #include <optional>
 
 #include "machine/context.h"
+#include "machine/keys/blame.h"
 #include "machine/keys/dead_letters.h"
 #include "machine/keys/job_line.h"
 #include "machine/keys/keys_state.h"
@@ -26,7 +27,6 @@
 #include "machine/keys/queues.h"
 #include "machine/keys/requests.h"
 #include "machine/keys/slots.h"
-#include "machine/keys/suspects.h"
 #include "machine/keys/tenures.h"
 #include "machine/keys/workers.h"
 
@@ -44,7 +44,7 @@ class Keys {
 
   void on(const v1::Record& record);
   // While the session is still in the pool.
-  void session_ended(std::uint64_t session, SessionEnd how) { workers_.session_ended(session, how); }
+  void session_ended(const EndedSession& ended) { workers_.session_ended(ended); }
   void fire(const MachineTimer& timer);
   // Call it after each record and each timer.
   void settle() { queues_.settle(); }
@@ -75,7 +75,7 @@ class Keys {
 
   KeysState& state_;
   Slots slots_;
-  Suspects suspects_;
+  Blame blame_;
   Queues queues_;
   JobLine line_;
   Placement placement_;

@@ -53,14 +53,13 @@ bool load_workers(const v1::KeysState& from, KeysState& into) {
     WorkerQueues& queues = into.queues[state.index()];
     const bool loaded = load_queue(state.residents(), from.slots_end(), queues.residents) &&
                         load_queue(state.tasks(), from.slots_end(), queues.tasks) &&
-                        load_queue(state.last_chances(), from.slots_end(), queues.last_chances) &&
                         load_queue(state.moves(), from.slots_end(), queues.moves);
     if (!loaded) return false;
     worker.starting = state.starting();
     worker.tasks_held = state.tasks_held();
     worker.moving = state.moving();
     worker.keys_held = state.keys_held();
-    worker.on_trial = state.on_trial();
+    worker.isolates = state.isolates();
     into.workers.by_age.push_back(state.index());
   }
   into.workers.ages = from.worker_ages();
@@ -147,13 +146,12 @@ bool load_job(const v1::JobState& state, KeysState& into) {
   job.max_attempts = state.max_attempts();
   job.attempts = static_cast<std::uint16_t>(state.attempts());
   job.crashes = static_cast<std::uint16_t>(state.crashes());
-  if (state.fuse_ms() > kYouthMs) return false;
-  job.fuse_ms = static_cast<std::uint16_t>(state.fuse_ms());
+  job.lonely_deaths = static_cast<std::uint16_t>(state.lonely_deaths());
   job.answer_in_log = state.answer_in_log();
   job.fresh = state.fresh();
   into.bytes += job.payload.size();
   const bool plain = !state.has_checkpoint() && state.last_message() == 0 && state.stop_tickets_size() == 0 &&
-                     state.stop_says_size() == 0 && state.together_max() == 0;
+                     state.stop_says_size() == 0;
   if (plain) return true;
   JobExtra& extra = job.extras();
   extra.has_checkpoint = state.has_checkpoint();
@@ -165,7 +163,6 @@ bool load_job(const v1::JobState& state, KeysState& into) {
   }
   extra.stop_tickets.assign(state.stop_tickets().begin(), state.stop_tickets().end());
   extra.stop_says.assign(state.stop_says().begin(), state.stop_says().end());
-  extra.together_max = state.together_max();
   into.bytes += extra.checkpoint.size() + extra.message_bytes;
   return true;
 }
@@ -183,8 +180,6 @@ bool load_key(const v1::KeyState& state, KeysState& into) {
   slot.tail = from_stored(state.tail());
   slot.delayed = from_stored(state.delayed());
   slot.stop_wanted = state.stop_wanted();
-  slot.solo = state.solo();
-  slot.settled = state.settled();
   slot.started_ms = state.started_ms();
   into.table.placed[state.slot()] = {hash_bytes(slot.key), from_stored(state.target()), from_stored(state.holder())};
   into.bytes += slot.key.size();

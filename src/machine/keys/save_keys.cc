@@ -31,13 +31,12 @@ void save_workers(const KeysState& keys, v1::KeysState& into) {
     for (const Bytes& key : worker.serves) state.add_serves(key);
     save_queue(queues.residents, *state.mutable_residents());
     save_queue(queues.tasks, *state.mutable_tasks());
-    save_queue(queues.last_chances, *state.mutable_last_chances());
     save_queue(queues.moves, *state.mutable_moves());
     state.set_starting(worker.starting);
     state.set_tasks_held(worker.tasks_held);
     state.set_moving(worker.moving);
     state.set_keys_held(worker.keys_held);
-    state.set_on_trial(worker.on_trial);
+    state.set_isolates(worker.isolates);
   }
   into.set_worker_ages(keys.workers.ages);
   for (const KeptPlace& place : keys.workers.kept_places) {
@@ -62,7 +61,7 @@ void encode_job(const KeysState& keys, JobId id, v1::Item& scratch, Bytes& into)
   state.set_max_attempts(job.max_attempts);
   state.set_attempts(job.attempts);
   state.set_crashes(job.crashes);
-  state.set_fuse_ms(job.fuse_ms);
+  state.set_lonely_deaths(job.lonely_deaths);
   state.set_answer_in_log(job.answer_in_log);
   state.set_fresh(job.fresh);
   if (job.extra) {
@@ -75,7 +74,6 @@ void encode_job(const KeysState& keys, JobId id, v1::Item& scratch, Bytes& into)
     }
     for (const std::uint64_t ticket : job.extra->stop_tickets) state.add_stop_tickets(ticket);
     for (const std::uint64_t ticket : job.extra->stop_says) state.add_stop_says(ticket);
-    state.set_together_max(job.extra->together_max);
   }
   scratch.SerializeToString(&into);
 }
@@ -134,8 +132,6 @@ void each_item(const KeysState& keys, SlotId id, const TakeItem& take) {
   key.set_state(static_cast<std::uint32_t>(slot.state));
   key.set_kind(static_cast<std::uint32_t>(slot.kind));
   key.set_stop_wanted(slot.stop_wanted);
-  key.set_solo(slot.solo);
-  key.set_settled(slot.settled);
   key.set_started_ms(slot.started_ms);
   key.set_past(static_cast<std::uint32_t>(slot.past));
   key.set_target(to_stored(placed.target));

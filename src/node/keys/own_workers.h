@@ -19,6 +19,7 @@ struct NodeWorker {
   std::uint32_t window = kWindowDefault;
   Bytes replaces{};
   std::vector<Bytes> serves{};
+  bool isolates = false;  // its jobs run in processes of their own
 };
 
 // Belongs to the node's loop.

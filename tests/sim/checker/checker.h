@@ -21,6 +21,8 @@
 //   p  no node gives up for good, because every fault here is temporary
 //   q  every request of a living process gets its outcome
 //   r  without faults, the end of a hold is soon in the log
+//   x  a job is quarantined only if it crashed its processes, or was alone in them whenever they died
+//   y  a job that the log names as having crashed its process too often is not granted again
 
 #include <cstdint>
 #include <string>
@@ -41,7 +43,8 @@ struct Expectations {
   Time resume_slack = 5 * kMilli;    // and how late after a resume, where its process was paused at the deadline
   Time recovery = 30 * kSecond;      // after Healed
   std::uint32_t queue_bound = 1000;
-  Shard shard{};  // of whose epochs the remainder tells the shard
+  std::uint32_t quarantine_after = 0;  // crashes; zero: never
+  Shard shard{};                       // of whose epochs the remainder tells the shard
   std::uint64_t bytes_since_snapshot_max = UINT64_MAX;
   std::uint64_t log_entries_max = UINT64_MAX;
   bool all_answered = true;  // the run was long enough for every answer

@@ -37,7 +37,7 @@ class Onlooker final : private Effects {
   void take(const LogServer::Stored& stored);
   void take_ghost(const LogServer::Stored& stored, LogServer::LogNumber log);
   void replaced();
-  void write_blobs(const LogServer::Stored& stored);
+  void write_holders_words(const LogServer::Stored& stored);
   void rebuild(Position kept);
 
   void granted(const At&, const Grant& grant) override;

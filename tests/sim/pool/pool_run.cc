@@ -28,7 +28,8 @@ PoolRun::PoolRun(const Plan& plan)
       work_(plan.work),
       dice_(world_.fork("run")),
       versions_(world_.fork("versions")),
-      run_{world_, wires_, onlooker_, recorder_, store_, work_} {
+      run_{world_, wires_, onlooker_, recorder_, store_, work_},
+      reports_(world_, wires_, onlooker_, plan_) {
   wires_.options().beats_prove = !MUTANT(beats_unproven);
   for (std::uint32_t i = 0; i < plan.nodes; ++i)
     add_seat(std::string("n").append(std::to_string(i)), Seat::Kind::worker);
@@ -74,7 +75,8 @@ std::shared_ptr<Caller> PoolRun::make_caller(Seat& seat) {
   options.node.replica.speaks = seat.speaks;
   options.node.look_every = plan_.look_every;
   for (std::uint32_t i = 0; seat.kind == Seat::Kind::worker && i < plan_.workers_per_node; ++i) {
-    options.workers.push_back({.id = seat.name + "." + std::to_string(i), .replaces = {}, .serves = {}});
+    options.workers.push_back(
+        {.id = seat.name + "." + std::to_string(i), .replaces = {}, .serves = {}, .isolates = plan_.isolates});
   }
   return std::make_shared<Actor>(run_, *seat.process, seat.link, std::move(options));
 }
@@ -88,6 +90,7 @@ void PoolRun::start(Seat& seat) {
   seat.process->own(std::move(caller));
   seat.process->on_crash = [this, &seat, number = seat.process->number()] {
     recorder_.add(ProcessCrashed{number});
+    reports_.died(*seat.process, seat.caller->session(), seat.link);
     gone(seat);
   };
   seat.caller->on_closed = [this, &seat] {
@@ -220,14 +223,10 @@ Expectations PoolRun::expectations() const {
   // worker and on one that joined meanwhile.
   const Time spoken = plan_.lease + plan_.lease / 2 + plan_.lease / 5;
   expected.recovery = spoken + 2 * plan_.wires.timeout + 2 * (plan_.work.start_max + plan_.work.stop_max) + kSecond;
-  // Jobs that may have killed their holders are tried one after another, each for twice as long as it had run then.
-  if (plan_.quarantine_after != 0) {
-    const Time alone = std::min<Time>(2 * plan_.busy, kYouthMs * kMilli) + kSecond / 2;
-    expected.recovery += (plan_.work.resident_keys + plan_.work.task_keys) * alone;
-  }
   // A reader of a replaced log notices that.
   if (plan_.interval(Fault::replaced) != 0) expected.recovery += plan_.wires.doubt_max;
   expected.queue_bound = plan_.queue_bound;
+  expected.quarantine_after = plan_.quarantine_after;
   expected.shard = plan_.shard;
   // A snapshot is due when the log since the last one is twice as large as the state, or four times if the state has
   // shrunk, and twice that if the log is busy. Entries in flight come on top.
