@@ -19,6 +19,7 @@
 
 namespace tenure {
 
+class CrashMark;
 class LiveJob;
 
 class Job {
@@ -55,6 +56,7 @@ class Job {
   void fail(std::string error);
 
  private:
+  friend class CrashMark;
   std::shared_ptr<LiveJob> live_;
 };
 

@@ -24,6 +24,14 @@ enum class OnLeaseLost : std::uint8_t {
   keep_running,  // let them run: only for programs whose writes are all checked by epoch
 };
 
+// Whether a process with workers has a guard (PoolOptions::guard). The program is looked for where TENURE_GUARD says,
+// beside this program, where it was installed, and in PATH.
+enum class Guard : std::uint8_t {
+  automatic,  // if the program is found; none for memory:
+  on,         // without one a worker cannot be added
+  off,
+};
+
 struct PoolOptions {
   // Settings of the pool. The process that creates the pool sets them; later processes' values are ignored.
 
@@ -38,7 +46,7 @@ struct PoolOptions {
   // The pause before a retry: 1 s, doubling with each attempt up to 1 h, with jitter.
   std::chrono::milliseconds retry_backoff{kRetryBackoffMsDefault};
   std::chrono::milliseconds retry_backoff_max{kRetryBackoffMsMaxDefault};
-  // How many holders a job may kill before its quarantine: 3. Zero: no limit.
+  // How often a job's handler may crash its process before its quarantine: 3. Zero: no limit.
   std::uint32_t quarantine_after = kQuarantineAfterDefault;
   Assignment assignment = Assignment::rendezvous;
 
@@ -62,6 +70,15 @@ struct PoolOptions {
   // Called on a thread that the pool keeps for callbacks, with no lock held. The text is one line of printable
   // characters, whatever the keys, names and errors in it contain.
   std::function<void(LogLevel, std::string_view)> logger{};
+
+  // A small process beside this one, `tenure-guard`, that outlives it for a moment. When this process dies, it says so
+  // in the log at once, on every engine, and names the job whose handler crashed it. Without it the other processes
+  // wait for the lease, and no job is blamed.
+  Guard guard = Guard::automatic;
+  // Whether handlers for SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL and uncaught exceptions note which job caused them.
+  // They are installed with the guard, once for the process, and pass on to those that were installed before. False: no
+  // job of this process is blamed for a crash.
+  bool note_crashes = true;
 };
 
 struct WorkerOptions {

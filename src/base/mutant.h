@@ -41,7 +41,10 @@ namespace tenure {
   X(restored_twice)          /* a second member puts the pool back again after it was restored */   \
   X(restored_after_end)      /* a pool that was shut down is put back by one who was cut off */     \
   X(restored_epochs_low)     /* a restored pool gives epochs that were given before */              \
-  X(restore_forgets_dead)    /* buried jobs are not put back */
+  X(restore_forgets_dead)    /* buried jobs are not put back */                                     \
+  X(blames_all_young)        /* a death without evidence counts against every young job there */    \
+  X(evidence_ignored)        /* a job that crashes its process is never blamed */                   \
+  X(foreign_culprit)         /* evidence counts against a job that another session holds */
 
 enum class Mutant : std::uint8_t {
   none,

@@ -127,6 +127,7 @@ Result<WorkPlan> work_plan(const Call& call) {
     worker.id = *count == 1 ? id : id + "-" + std::to_string(i);
     worker.weight = static_cast<std::uint32_t>(*weight);
     worker.takes = *takes;
+    worker.isolates = true;
     if (i == 1) {
       worker.replaces = call.value("replaces").value_or("");
       worker.serves = call.values("serves");

@@ -65,14 +65,12 @@ constexpr std::size_t kSendersMax = 1U << 17;
 // Batches of one sender that may be in flight: the width of the window for detecting duplicates.
 constexpr std::uint64_t kInFlightMax = 64;
 
-// A job whose holder died within this time of its start may have killed the holder.
+// What the end of a session may say about a crash: further culprits are left out, and longer texts are cut.
+constexpr std::size_t kCulpritsMax = 64;
+constexpr std::size_t kEvidenceBytesMax = 512;
+// A job that crashes its process after it has run for this long starts again with its first crash.
+constexpr std::int64_t kForgivenMs = 3'600'000;
+// Where nothing is known about a death, it never counts against a job that has run for this long.
 constexpr std::int64_t kYouthMs = 30'000;
-// A job on its last chance counts as harmless after it has run for this long as the only such job of its session. If
-// its holders died later after its start, the time is twice that age, at most kYouthMs.
-constexpr std::int64_t kSoloMs = 2'000;
-// If very many jobs wait for their last chance, this share of them runs together.
-constexpr std::size_t kTrialShare = 16;
-constexpr std::uint32_t kTrialMax = 256;
-constexpr std::uint32_t kTrialCut = 4;  // fewer by this factor after they have killed their holder
 
 }  // namespace tenure

@@ -98,7 +98,7 @@ void Machine::end_session(const std::optional<EndedSession>& ended) {
   if (!ended) return;
   const bool was_eldest = state_.sessions.eldest()->id == ended->id;
   context_.note(ended->id);
-  keys_.session_ended(ended->id, ended->how);
+  keys_.session_ended(*ended);
   sessions_.end(*ended);
   restoration_.session_ended(ended->id);
   // The next eldest node writes the answers that the last one did not.

@@ -6,6 +6,8 @@
 #include <tenure/handler.hpp>
 #include <thread>
 
+#include "pool/crash_mark.h"
+
 namespace tenure {
 namespace {
 
@@ -40,6 +42,7 @@ class RunHandler final : public Handler, public std::enable_shared_from_this<Run
   };
 
   void live(Life& life, Job& job) {
+    const CrashMark mark(job);
     try {
       life.result = run_(job);
     } catch (...) {

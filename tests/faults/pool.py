@@ -145,7 +145,7 @@ class Pool:
         log = open(self.folder / f"worker-{self.lives}.log", "w")
         self.workers[self.lives] = subprocess.Popen(
             [self.tenure, "work", "--json", "--engine", self.world.engine(name), "--pool", self.name, "--lease",
-             f"{LEASE_S}s", "--id", name, "--quarantine-after", "0", "--max-attempts", "1000", "--shards",
+             f"{LEASE_S}s", "--id", name, "--max-attempts", "1000", "--shards",
              str(self.shards), "--exec", self.handler,
              self.ledger, self.history], stdout=log, stderr=log)
         log.close()

@@ -106,8 +106,9 @@ void Testimony::granted(const At&, const Grant& grant) {
       grant.first ? 1 : 0);
 }
 
-void Testimony::ended(const At&, const TenureRef& tenure, TenureEnd /*why*/) {
-  say("log.ended", position_, Bytes(tenure.key), tenure.epoch);
+void Testimony::ended(const At&, const TenureRef& tenure, TenureEnd why) {
+  const bool died = why == TenureEnd::crashed || why == TenureEnd::expired;
+  say("log.ended", position_, Bytes(tenure.key), tenure.epoch, died ? 1 : 0);
 }
 
 void Testimony::settled(const At&, const Settlement& settlement) {
@@ -128,8 +129,8 @@ void Testimony::restoring(const At&, const Restored& it) {
 }
 
 // The job's ticket was told of its failure just before.
-void Testimony::buried(const At&, BytesView /*key*/, std::uint64_t /*dead_id*/, bool /*quarantined*/) {
-  say("log.buried", position_, failed_last_);
+void Testimony::buried(const At&, BytesView /*key*/, std::uint64_t /*dead_id*/, bool quarantined) {
+  say("log.buried", position_, failed_last_, quarantined ? 1 : 0);
 }
 
 void Testimony::beat_seen(const At&, const SeenBeat& beat) { heard_.push_back(beat.session); }

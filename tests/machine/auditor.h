@@ -146,14 +146,8 @@ class Auditor final : public Effects {
         return false;
       };
       const bool full = target->tasks_held() >= target->window();
-      check((waits_in(target->tasks()) && full) || (waits_in(target->last_chances()) && lane_taken(image, *target)),
-            "a grant is due: " + key);
+      check(waits_in(target->tasks()) && full, "a grant is due: " + key);
     }
-  }
-  static bool lane_taken(const Image& image, const v1::WorkerState& worker) {
-    return std::any_of(image.workers.begin(), image.workers.end(), [&](const auto& entry) {
-      return entry.second.session() == worker.session() && entry.second.on_trial() != 0;
-    });
   }
 
   // What the worker said, against the job that the key waits with or is held for.

@@ -96,6 +96,7 @@ class Historian {
     if (chance(25)) spec.replaces = worker(machine);
     if (chance(20)) spec.serves = {key(), key()};
     if (chance(40)) spec.takes = takes();
+    spec.isolates = chance(20);
     return rec::add_worker(session(machine), name(), spec);
   }
 
@@ -115,7 +116,7 @@ class Historian {
     switch (below(10)) {
       case 0: return rec::expire(who, known == nullptr || chance(30) ? below(50) : known->last_beat);
       case 1: return rec::end(who, static_cast<v1::End::Reason>(below(3)));
-      case 2: return rec::end(who, v1::End::CRASHED);
+      case 2: return rec::crash(who, culprits(machine), Bytes(below(600), 'e'));
       case 3: return rec::remove_worker(who, worker(machine));
       case 4: return rec::drain(worker(machine));
       case 5: return rec::serve(who, worker(machine), {key()}, {key()});
@@ -123,6 +124,16 @@ class Historian {
       case 7: return rec::choose(key(), worker(machine));
       default: return rec::beat(who, below(100), chance(20) ? kMachineVersion : speaks_);
     }
+  }
+
+  // Some of those that hold a key now, in whatever session.
+  std::vector<std::uint64_t> culprits(const Machine& machine) {
+    std::vector<std::uint64_t> epochs;
+    machine.each_job(0, [&](const JobInfo& job) {
+      if (job.session != 0 && chance(30)) epochs.push_back(job.epoch);
+      return true;
+    });
+    return epochs;
   }
 
   v1::Record users_word(const Machine&) {

@@ -89,6 +89,12 @@ class TestPool {
   }
   bool alive(std::uint64_t session) const { return machine().sessions().find(session) != nullptr; }
   void crash(std::uint64_t session) { append(rec::end(session, v1::End::CRASHED)); }
+  // The same, with evidence against the present holders of these keys.
+  void crash(std::uint64_t session, const std::vector<Bytes>& culprits, BytesView evidence = "SIGSEGV") {
+    std::vector<std::uint64_t> epochs;
+    for (const Bytes& key : culprits) epochs.push_back(epoch(key));
+    append(rec::crash(session, epochs, evidence));
+  }
   void leave(std::uint64_t session) { append(rec::end(session)); }
 
   // Jobs. Each gives its ticket.

@@ -48,12 +48,21 @@ inline Record end(std::uint64_t session, v1::End::Reason reason = v1::End::LEFT)
   return record;
 }
 
+// As a guard reports it: the tenures whose handlers brought the process down.
+inline Record crash(std::uint64_t session, const std::vector<std::uint64_t>& culprits, BytesView evidence = "SIGSEGV") {
+  Record record = end(session, v1::End::CRASHED);
+  for (const std::uint64_t epoch : culprits) record.mutable_end()->add_culprits(epoch);
+  if (!culprits.empty()) record.mutable_end()->set_evidence(Bytes(evidence));
+  return record;
+}
+
 struct WorkerSpec {
   std::uint32_t weight = 0;
   std::uint32_t window = 0;
   Bytes replaces = {};
   std::vector<Bytes> serves = {};
   Takes takes = {};
+  bool isolates = false;
 };
 
 // What a worker takes, from texts like "task" and "resident:x".
@@ -72,6 +81,7 @@ inline Record add_worker(std::uint64_t session, BytesView worker, const WorkerSp
   v1::AddWorker& add = spec.takes.everything() ? *record.mutable_add_worker() : *record.mutable_add_taker();
   add.set_session(session);
   add.set_worker(Bytes(worker));
+  add.set_isolates(spec.isolates);
   add.set_weight(spec.weight);
   add.set_window(spec.window);
   add.set_replaces(spec.replaces);

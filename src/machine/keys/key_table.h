@@ -48,7 +48,6 @@ struct JobExtra {
   std::vector<std::uint64_t> stop_tickets;  // get an answer when it has stopped
   std::vector<std::uint64_t> stop_says;     // the same, with an answer in the log
   std::uint32_t dropped = 0;                // tasks of the key that were dropped by the stops that wait for an answer
-  std::uint32_t together_max = 0;           // on trial with this many jobs altogether; zero: with any number
 };
 
 struct KeptJob {
@@ -62,9 +61,9 @@ struct KeptJob {
   SlotId slot = kNone;
   TypeId type = kNoType;
   std::uint16_t max_attempts = 0;
-  std::uint16_t attempts = 0;  // failed attempts
-  std::uint16_t crashes = 0;   // deaths of holders
-  std::uint16_t fuse_ms = 0;   // its age, at most, when they died
+  std::uint16_t attempts = 0;       // failed attempts
+  std::uint16_t crashes = 0;        // of its process, by evidence
+  std::uint16_t lonely_deaths = 0;  // of holders that held nothing else, in a row
   bool answer_in_log = false;
   bool fresh = true;  // never held, so it counts for the limit of the queue
 
@@ -94,8 +93,6 @@ struct Slot {
   JobKind kind = JobKind::resident;
   bool live = false;
   bool stop_wanted = false;  // stop it as soon as it has started
-  bool solo = false;         // on its last chance, alone in its session or with few others
-  bool settled = false;      // had run for long when its stop was requested
   Past past = Past::none;
 };
 

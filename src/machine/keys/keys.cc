@@ -9,14 +9,14 @@ Keys::Keys(KeysState& state, Context& context)
     : state_(state),
       context_(context),
       slots_(state, context),
-      suspects_(state, context, slots_),
-      queues_(state, context, slots_, suspects_),
+      blame_(state, context),
+      queues_(state, context, slots_),
       placement_(state, context, slots_, queues_),
       line_(state, context, slots_, queues_, placement_),
       dead_(state, context, slots_, line_, placement_),
-      tenures_(state, context, slots_, suspects_, queues_, line_, dead_),
+      tenures_(state, context, slots_, blame_, queues_, line_, dead_),
       requests_(state, context, slots_, queues_, line_, placement_, dead_),
-      workers_(state, context, slots_, suspects_, placement_, tenures_) {}
+      workers_(state, context, slots_, blame_, placement_, tenures_) {}
 
 void Keys::on(const v1::Record& record) {
   switch (record.kind_case()) {
@@ -50,7 +50,6 @@ void Keys::fire(const MachineTimer& timer) {
   switch (timer.kind) {
     case TimerKind::start_timeout: return tenures_.time_out_start(slot);
     case TimerKind::retry: slots_.set_state(slot, JobState::queued); return queues_.enqueue(slot);
-    case TimerKind::solo: Suspects::acquit(state_.table.head(slot)); return queues_.end_trial(slot);
     case TimerKind::delay: break;
   }
   ASSERT(false);

@@ -9,8 +9,8 @@
 //   restorer      jobs that are put back from what members remember of a lost log
 //   job_line      the jobs of a key, one after another
 //   placement     which worker should hold which key
-//   queues        each worker's queues: grants, moves, last chances
-//   suspects      which jobs may have killed their holder
+//   queues        each worker's queues: grants and moves
+//   blame         which jobs brought their holder's process down
 //   slots         the basic steps of all others
 //
 // Each uses only those below it.
@@ -20,6 +20,7 @@
 #include <optional>
 
 #include "machine/context.h"
+#include "machine/keys/blame.h"
 #include "machine/keys/dead_letters.h"
 #include "machine/keys/job_line.h"
 #include "machine/keys/keys_state.h"
@@ -28,7 +29,6 @@
 #include "machine/keys/requests.h"
 #include "machine/keys/restorer.h"
 #include "machine/keys/slots.h"
-#include "machine/keys/suspects.h"
 #include "machine/keys/tenures.h"
 #include "machine/keys/workers.h"
 
@@ -46,7 +46,7 @@ class Keys {
 
   void on(const v1::Record& record);
   // While the session is still in the pool.
-  void session_ended(std::uint64_t session, SessionEnd how) { workers_.session_ended(session, how); }
+  void session_ended(const EndedSession& ended) { workers_.session_ended(ended); }
   void fire(const MachineTimer& timer);
   // Call it after each record and each timer.
   void settle() { queues_.settle(); }
@@ -81,7 +81,7 @@ class Keys {
   KeysState& state_;
   Context& context_;
   Slots slots_;
-  Suspects suspects_;
+  Blame blame_;
   Queues queues_;
   Placement placement_;
   JobLine line_;

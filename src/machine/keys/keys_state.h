@@ -26,7 +26,6 @@ struct QueueItem {
 struct WorkerQueues {
   std::deque<QueueItem> residents;
   std::deque<QueueItem> tasks;
-  std::deque<QueueItem> last_chances;
   std::deque<QueueItem> moves;
   bool dirty = false;  // something changed in this record; never true between records
 };

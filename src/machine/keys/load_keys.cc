@@ -53,14 +53,13 @@ bool load_workers(const v1::KeysState& from, KeysState& into) {
     WorkerQueues& queues = into.queues[state.index()];
     const bool loaded = load_queue(state.residents(), from.slots_end(), queues.residents) &&
                         load_queue(state.tasks(), from.slots_end(), queues.tasks) &&
-                        load_queue(state.last_chances(), from.slots_end(), queues.last_chances) &&
                         load_queue(state.moves(), from.slots_end(), queues.moves);
     if (!loaded) return false;
     worker.starting = state.starting();
     worker.tasks_held = state.tasks_held();
     worker.moving = state.moving();
     worker.keys_held = state.keys_held();
-    worker.on_trial = state.on_trial();
+    worker.isolates = state.isolates();
     into.workers.by_age.push_back(state.index());
   }
   into.workers.ages = from.worker_ages();
@@ -143,7 +142,6 @@ bool load_job(const v1::JobState& state, KeysState& into) {
   if (id >= into.table.jobs.end() || state.message_numbers_size() != state.messages_size()) return false;
   KeptJob& job = into.table.jobs[id];
   if (state.ticket() == 0 || job.ticket != 0) return false;  // it has a ticket once it was loaded
-  if (state.fuse_ms() > kYouthMs) return false;
   job.stamp = state.stamp();
   job.due_ms = state.due_ms();
   job.next = from_stored(state.next());
@@ -172,8 +170,6 @@ bool load_key(const v1::KeyState& state, KeysState& into) {
   slot.tail = from_stored(state.tail());
   slot.delayed = from_stored(state.delayed());
   slot.stop_wanted = state.stop_wanted();
-  slot.solo = state.solo();
-  slot.settled = state.settled();
   slot.started_ms = state.started_ms();
   into.table.placed[state.slot()] = {hash_bytes(slot.key), from_stored(state.target()), from_stored(state.holder())};
   into.bytes += slot.key.size();
@@ -189,10 +185,10 @@ void load_job_content(const v1::JobState& state, KeptJob& job) {
   job.max_attempts = static_cast<std::uint16_t>(state.max_attempts());
   job.attempts = static_cast<std::uint16_t>(state.attempts());
   job.crashes = static_cast<std::uint16_t>(state.crashes());
-  job.fuse_ms = static_cast<std::uint16_t>(std::min<std::int64_t>(state.fuse_ms(), kYouthMs));
+  job.lonely_deaths = static_cast<std::uint16_t>(state.lonely_deaths());
   job.answer_in_log = state.answer_in_log();
   job.fresh = state.fresh();
-  const bool plain = !state.has_checkpoint() && state.last_message() == 0 && state.together_max() == 0;
+  const bool plain = !state.has_checkpoint() && state.last_message() == 0;
   if (plain) return;
   JobExtra& extra = job.extras();
   extra.has_checkpoint = state.has_checkpoint();
@@ -202,7 +198,6 @@ void load_job_content(const v1::JobState& state, KeptJob& job) {
     extra.messages.push_back({state.message_numbers(i), state.messages(i)});
     extra.message_bytes += state.messages(i).size();
   }
-  extra.together_max = state.together_max();
 }
 
 std::uint64_t content_bytes(const KeptJob& job) {

@@ -10,14 +10,12 @@
 #include "machine/context.h"
 #include "machine/keys/keys_state.h"
 #include "machine/keys/slots.h"
-#include "machine/keys/suspects.h"
 
 namespace tenure {
 
 class Queues {
  public:
-  Queues(KeysState& state, Context& context, Slots& slots, Suspects& suspects)
-      : state_(state), context_(context), slots_(slots), suspects_(suspects) {}
+  Queues(KeysState& state, Context& context, Slots& slots) : state_(state), context_(context), slots_(slots) {}
 
   // The head job of this key needs a holder. Without an open worker it waits, and the next worker to open finds it.
   void enqueue(SlotId slot);
@@ -27,22 +25,18 @@ class Queues {
   void mark(WorkerIx worker);
   // Between records: grants what can be granted.
   void settle();
-  // The job is no longer on its last chance, because it passed or its tenure is over.
-  void end_trial(SlotId slot);
 
  private:
   void pump(WorkerIx ix);
-  void pump_last_chances(WorkerIx ix);
   template <class HasRoom>
   void grant_from(std::deque<QueueItem>& queue, WorkerIx ix, HasRoom has_room);
-  void grant(SlotId slot, WorkerIx ix, bool trial);
+  void grant(SlotId slot, WorkerIx ix);
   void start_moves(WorkerIx ix);
   bool valid(const QueueItem& item, JobState state) const;
 
   KeysState& state_;
   Context& context_;
   Slots& slots_;
-  Suspects& suspects_;
   std::vector<WorkerIx> dirty_;  // empty between records
 };
 

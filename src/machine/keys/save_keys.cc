@@ -32,13 +32,12 @@ void save_workers(const KeysState& keys, v1::KeysState& into) {
     worker.takes.save(*state.mutable_takes());
     save_queue(queues.residents, *state.mutable_residents());
     save_queue(queues.tasks, *state.mutable_tasks());
-    save_queue(queues.last_chances, *state.mutable_last_chances());
     save_queue(queues.moves, *state.mutable_moves());
     state.set_starting(worker.starting);
     state.set_tasks_held(worker.tasks_held);
     state.set_moving(worker.moving);
     state.set_keys_held(worker.keys_held);
-    state.set_on_trial(worker.on_trial);
+    state.set_isolates(worker.isolates);
   }
   into.set_worker_ages(keys.workers.ages);
   for (const KeptPlace& place : keys.workers.kept_places) {
@@ -76,7 +75,7 @@ void save_job_content(const KeptJob& job, v1::JobState& state) {
   state.set_max_attempts(job.max_attempts);
   state.set_attempts(job.attempts);
   state.set_crashes(job.crashes);
-  state.set_fuse_ms(job.fuse_ms);
+  state.set_lonely_deaths(job.lonely_deaths);
   state.set_answer_in_log(job.answer_in_log);
   state.set_fresh(job.fresh);
   if (job.extra) {
@@ -87,7 +86,6 @@ void save_job_content(const KeptJob& job, v1::JobState& state) {
       state.add_message_numbers(message.number);
       state.add_messages(message.text);
     }
-    state.set_together_max(job.extra->together_max);
   }
 }
 
@@ -148,8 +146,6 @@ void each_item(const KeysState& keys, SlotId id, const TakeItem& take) {
   key.set_state(static_cast<std::uint32_t>(slot.state));
   key.set_kind(static_cast<std::uint32_t>(slot.kind));
   key.set_stop_wanted(slot.stop_wanted);
-  key.set_solo(slot.solo);
-  key.set_settled(slot.settled);
   key.set_started_ms(slot.started_ms);
   key.set_past(static_cast<std::uint32_t>(slot.past));
   key.set_target(to_stored(placed.target));

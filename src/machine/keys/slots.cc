@@ -13,12 +13,6 @@ void Slots::set_state(SlotId slot, JobState state) {
   Slot& entry = state_.table.slots[slot];
   if (entry.due_ms != 0) context_.timers().erase({entry.due_ms, entry.stamp, TimerKind::retry, slot});
   entry.due_ms = 0;
-  // A request to stop does not make a job young again.
-  if (state == JobState::moving || state == JobState::stopping) {
-    entry.settled = entry.settled || is_settled(slot);
-  } else {
-    entry.settled = false;
-  }
   entry.state = state;
   entry.stamp = context_.next_stamp();
   entry.since_ms = context_.log_time_ms();
@@ -53,12 +47,6 @@ TenureRef Slots::tenure(SlotId slot) const {
 
 bool Slots::is_stopping(SlotId slot) const {
   return state_.table.slots[slot].state == JobState::stopping || state_.table.slots[slot].stop_wanted;
-}
-
-bool Slots::is_settled(SlotId slot) const {
-  const Slot& entry = state_.table.slots[slot];
-  return entry.kind == JobKind::resident && entry.state == JobState::running &&
-         context_.log_time_ms() - entry.since_ms >= kYouthMs;
 }
 
 void Slots::tell_accepted(std::uint64_t ticket, bool in_log, SlotId slot) {

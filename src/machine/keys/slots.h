@@ -24,8 +24,6 @@ class Slots {
   TenureRef tenure(SlotId slot) const;
   // True if its holder was asked to stop it for good, or will be once it has started.
   bool is_stopping(SlotId slot) const;
-  // A resident that has run for long has shown that it does not kill its holder.
-  bool is_settled(SlotId slot) const;
 
   // Reports the job's new state to its dispatcher.
   void tell_accepted(std::uint64_t ticket, bool in_log, SlotId slot);

@@ -115,7 +115,6 @@ bool holders_fit(const KeysState& keys, const FrameState& frame) {
     if (slot.kind == JobKind::task && of_residents) return false;
     if (slot.epoch > frame.epoch || slot.stamp > frame.stamps || slot.since_ms < 0 || slot.since_ms > frame.log_time_ms)
       return false;
-    if (slot.solo && !held) return false;
     if (!takes_fit(keys, id, placed.target) || !takes_fit(keys, id, placed.holder)) return false;
     if (!held) continue;
     if (keys.table.jobs[slot.head].fresh) return false;
@@ -124,15 +123,13 @@ bool holders_fit(const KeysState& keys, const FrameState& frame) {
     worker.tasks_held += slot.kind == JobKind::task ? 1 : 0;
     worker.starting += slot.state == JobState::starting ? 1 : 0;
     worker.moving += slot.state == JobState::moving ? 1 : 0;
-    worker.on_trial += slot.solo ? 1 : 0;
   }
   std::sort(names.begin(), names.end());
   if (std::adjacent_find(names.begin(), names.end()) != names.end()) return false;
   return std::all_of(keys.workers.by_age.begin(), keys.workers.by_age.end(), [&](WorkerIx ix) {
     const PoolWorker& worker = keys.workers[ix];
     return worker.keys_held == counted[ix].keys_held && worker.tasks_held == counted[ix].tasks_held &&
-           worker.starting == counted[ix].starting && worker.moving == counted[ix].moving &&
-           worker.on_trial == counted[ix].on_trial;
+           worker.starting == counted[ix].starting && worker.moving == counted[ix].moving;
   });
 }
 
@@ -143,13 +140,10 @@ bool timers_fit(const KeysState& keys, const FrameState& frame) {
   for (SlotId id = 0; id < keys.table.slots.end(); ++id) {
     const Slot& slot = keys.table.slots[id];
     if (!slot.live) continue;
-    const bool solo = slot.state == JobState::running && slot.kind == JobKind::resident && slot.solo;
-    const bool timed = slot.state == JobState::starting || slot.state == JobState::waiting || solo;
+    const bool timed = slot.state == JobState::starting || slot.state == JobState::waiting;
     if (timed != (slot.due_ms != 0)) return false;
     if (timed) {
-      const TimerKind kind = slot.state == JobState::starting  ? TimerKind::start_timeout
-                             : slot.state == JobState::waiting ? TimerKind::retry
-                                                               : TimerKind::solo;
+      const TimerKind kind = slot.state == JobState::starting ? TimerKind::start_timeout : TimerKind::retry;
       expected.insert({slot.due_ms, slot.stamp, kind, id});
       ++count;
     }

@@ -24,6 +24,7 @@ struct PoolWorker {
   std::uint32_t window = 0;
   bool live = false;
   bool draining = false;
+  bool isolates = false;      // its jobs run in processes of their own
   std::vector<Bytes> serves;  // sorted
   Takes takes;                // never changes
 
@@ -31,7 +32,6 @@ struct PoolWorker {
   std::uint32_t tasks_held = 0;
   std::uint32_t moving = 0;
   std::uint64_t keys_held = 0;
-  std::uint32_t on_trial = 0;  // jobs on their last chance that it runs now
 
   bool open() const { return live && !draining; }
 };

@@ -73,7 +73,7 @@ std::optional<EndedSession> Sessions::on(const v1::End& record) {
   }
   switch (record.reason()) {
     case v1::End::FENCED: return EndedSession{record.session(), SessionEnd::fenced};
-    case v1::End::CRASHED: return EndedSession{record.session(), SessionEnd::crashed};
+    case v1::End::CRASHED: return EndedSession{record.session(), SessionEnd::crashed, &record};
     default: return EndedSession{record.session(), SessionEnd::left};
   }
 }

@@ -20,6 +20,7 @@ struct NodeWorker {
   Bytes replaces{};
   std::vector<Bytes> serves{};
   Takes takes{};
+  bool isolates = false;  // its jobs run in processes of their own
 };
 
 // Belongs to the node's loop.

@@ -53,6 +53,7 @@ std::vector<Violation> check(const History& history, const Expectations& expecte
   check_writes(history, holds, expected, verdict);
   check_deadlines(holds, expected, verdict);
   check_jobs(history, expected, verdict);
+  check_blame(history, expected, verdict);
   if (expected.calm) {
     check_calm(history, verdict);
     check_told(history, expected, verdict);

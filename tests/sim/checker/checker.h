@@ -24,6 +24,8 @@
 //   t  a worker gets only jobs that it takes
 //   s  a log that lost everything is put back by a member that lived within its lease, with all that it knew, once, and
 //      not after the pool was removed
+//   x  a job is quarantined only if it crashed its processes, or was alone in them whenever they died
+//   y  a job that the log names as having crashed its process too often is not granted again
 
 #include <cstdint>
 #include <string>
@@ -44,7 +46,8 @@ struct Expectations {
   Time resume_slack = 5 * kMilli;    // and how late after a resume, where its process was paused at the deadline
   Time recovery = 30 * kSecond;      // after Healed
   std::uint32_t queue_bound = 1000;
-  Shard shard{};  // of whose epochs the remainder tells the shard
+  std::uint32_t quarantine_after = 0;  // crashes; zero: never
+  Shard shard{};                       // of whose epochs the remainder tells the shard
   std::uint64_t bytes_since_snapshot_max = UINT64_MAX;
   std::uint64_t log_entries_max = UINT64_MAX;
   bool all_answered = true;  // the run was long enough for every answer

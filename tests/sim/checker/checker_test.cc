@@ -513,5 +513,53 @@ TEST(Checker, S_AWipedLogIsPutBack) {
   EXPECT_EQ(lost({.kept = 0, .removed = true}).add(LogRestoring{11, 0, 99, false}).verdict(), "s") << "it was removed";
 }
 
+// One job that crashes its process again and again, beside another one. `deed`: it does; `told`: the log says so.
+Story crashes(int count, bool deed, bool told, bool company) {
+  Story story;
+  story.at(0).asks(50, Ask::resident, "k").log(50, Step::accepted);
+  std::uint64_t position = 100;
+  for (int i = 0; i < count; ++i) {
+    const std::uint64_t epoch = 10 + static_cast<std::uint64_t>(i);
+    const std::uint64_t session = 900 + epoch;
+    story.add(LogGranted{++position, "k", epoch, 50, i == 0, session});
+    if (company) story.add(LogGranted{++position, "other", epoch + 100, 51, i == 0, session});
+    if (deed) story.add(HandlerCrashed{1, "k", epoch});
+    ++position;
+    if (told) story.add(LogCulprits{position, session, {epoch}});
+    story.add(LogEnded{position, "k", epoch, true});
+    if (company) story.add(LogEnded{position, "other", epoch + 100, true});
+  }
+  return story;
+}
+
+const Expectations kThreeCrashes{.quarantine_after = 3, .all_settled = false};
+
+std::string blamed(Story story, bool quarantined) {
+  const std::string all = story.add(LogBuried{999, 50, quarantined}).verdict(kThreeCrashes);
+  return all.find('x') == std::string::npos ? "" : "x";
+}
+
+TEST(Checker, X_OnlyCulpritsAreQuarantined) {
+  EXPECT_EQ(blamed(crashes(3, true, true, true), true), "");
+  EXPECT_EQ(blamed(crashes(2, true, true, true), true), "x") << "too early";
+  EXPECT_EQ(blamed(crashes(3, false, true, true), true), "x") << "what the log says is not true";
+  EXPECT_EQ(blamed(crashes(3, true, false, true), true), "x") << "nobody said so";
+  EXPECT_EQ(blamed(crashes(3, false, false, true), true), "x") << "it merely ran there";
+  EXPECT_EQ(blamed(crashes(3, false, false, false), true), "") << "it was alone each time";
+  EXPECT_EQ(blamed(crashes(2, false, false, false), true), "x");
+  EXPECT_EQ(blamed(crashes(0, false, false, false), false), "") << "it was out of attempts";
+}
+
+TEST(Checker, Y_CulpritsAreQuarantined) {
+  const auto again = [](Story story) {
+    const std::string all = story.add(LogGranted{999, "k", 99, 50, false, 7}).verdict(kThreeCrashes);
+    return all.find('y') == std::string::npos ? "" : "y";
+  };
+  EXPECT_EQ(again(crashes(3, true, true, true)), "y");
+  EXPECT_EQ(again(crashes(2, true, true, true)), "");
+  EXPECT_EQ(again(crashes(3, true, false, true)), "") << "the pool could not know";
+  EXPECT_EQ(again(crashes(3, true, true, true).add(LogBuried{500, 50, true})), "") << "somebody has retried it";
+}
+
 }  // namespace
 }  // namespace tenure::sim

@@ -20,6 +20,12 @@ constexpr ProcessNumber kOnlooker = UINT32_MAX;  // the observer at the log, whe
 struct ProcessCrashed {
   ProcessNumber process;
 };
+// Just before: the handler of this tenure brings its process down.
+struct HandlerCrashed {
+  ProcessNumber process;
+  std::string key;
+  std::uint64_t epoch;
+};
 struct ProcessLeft {  // it ended in good order
   ProcessNumber process;
 };
@@ -125,6 +131,13 @@ struct LogEnded {
   std::uint64_t position;
   std::string key;
   std::uint64_t epoch;
+  bool died = false;  // with its holder
+};
+// The word of a guard on the process that had the session: the tenures whose handlers brought it down.
+struct LogCulprits {
+  std::uint64_t position;
+  std::uint64_t session;
+  std::vector<std::uint64_t> epochs;
 };
 // A session was declared dead, or gave itself up.
 struct LogFenced {
@@ -134,6 +147,7 @@ struct LogFenced {
 struct LogBuried {
   std::uint64_t position;
   std::uint64_t ticket;
+  bool quarantined = false;
 };
 // A checkpoint, or the blob of a release. Repetitions are recognised by sender and sequence.
 struct LogBlob {
@@ -212,7 +226,7 @@ using What =
     std::variant<ProcessCrashed, ProcessLeft, ProcessPaused, ProcessResumed, NodeBroke, Leased, HoldBegan, HoldEnded,
                  Wrote, Delivered, Asked, Answered, TicketLost, LogSettled, LogGranted, LogEnded, LogFenced, LogBuried,
                  LogBlob, LogShutdown, LogJoined, LogRestoring, LogRestored, LogRestoreEnded, NoticedLoss, LogLost,
-                 GhostSettled, GhostGranted, Digest, Healed, Closed, WorkerTakes>;
+                 GhostSettled, GhostGranted, Digest, Healed, Closed, WorkerTakes, HandlerCrashed, LogCulprits>;
 
 struct Event {
   Time at;

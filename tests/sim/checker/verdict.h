@@ -42,12 +42,13 @@ void check_writes(const History& history, const PastHolds& holds, const Expectat
 void check_deadlines(const PastHolds& holds, const Expectations& expected, Verdict& verdict);                       // d
 void check_jobs(const History& history, const Expectations& expected, Verdict& verdict);  // f, g, h, i, s
 void check_restored(const History& history, const PastHolds& holds, const Expectations& expected,
-                    Verdict& verdict);                                                    // s
-void check_calm(const History& history, Verdict& verdict);                                // o
-void check_told(const History& history, const Expectations& expected, Verdict& verdict);  // r
-void check_whole(const History& history, Verdict& verdict);                               // p
-void check_answers(const History& history, Verdict& verdict);                             // q
-void check_agreement(const History& history, Verdict& verdict);                           // j
+                    Verdict& verdict);                                                     // s
+void check_blame(const History& history, const Expectations& expected, Verdict& verdict);  // x, y
+void check_calm(const History& history, Verdict& verdict);                                 // o
+void check_told(const History& history, const Expectations& expected, Verdict& verdict);   // r
+void check_whole(const History& history, Verdict& verdict);                                // p
+void check_answers(const History& history, Verdict& verdict);                              // q
+void check_agreement(const History& history, Verdict& verdict);                            // j
 void check_recovery(const History& history, const PastHolds& holds, const Expectations& expected,
                     Verdict& verdict);  // k, l
 void check_messages(const History& history, const PastHolds& holds, const Expectations& expected,

@@ -72,6 +72,14 @@ struct Teller {
   std::string operator()(const LogEnded& e) const {
     return "log " + text(e.position) + ": ended " + e.key + " epoch " + text(e.epoch);
   }
+  std::string operator()(const HandlerCrashed& e) const {
+    return who(e.process) + " is crashed by its handler of " + e.key + " epoch " + text(e.epoch);
+  }
+  std::string operator()(const LogCulprits& e) const {
+    std::string line = "log " + text(e.position) + ": " + to_hex(e.session) + " was crashed by";
+    for (const std::uint64_t epoch : e.epochs) line += " " + text(epoch);
+    return line;
+  }
   std::string operator()(const LogFenced& e) const {
     return "log " + text(e.position) + ": session " + to_hex(e.session) + " is over before its time";
   }

@@ -57,7 +57,7 @@ void Onlooker::replaced(bool wiped) {
 
 void Onlooker::take(const LogServer::Stored& stored) {
   if (!silent_) {
-    write_blobs(stored);
+    write_holders_words(stored);
     appended_.try_emplace({stored.entry.position, stored.entry.time_ms}, Appended{losses_, false});
   }
   machine_->apply({stored.entry.position, stored.entry.time_ms, stored.entry.data}, *this);
@@ -68,7 +68,7 @@ void Onlooker::take(const LogServer::Stored& stored) {
 }
 
 // By the records alone: whether they count is for the checker to say.
-void Onlooker::write_blobs(const LogServer::Stored& stored) {
+void Onlooker::write_holders_words(const LogServer::Stored& stored) {
   v1::Batch batch;
   if (!batch.ParseFromString(stored.entry.data) || batch.format() != 1 || batch.sender() == 0) return;
   for (const v1::Record& record : batch.records()) {
@@ -78,6 +78,10 @@ void Onlooker::write_blobs(const LogServer::Stored& stored) {
     };
     if (record.has_checkpoint()) write(record.checkpoint(), record.checkpoint().data());
     if (record.has_released() && record.released().has_blob()) write(record.released(), record.released().blob());
+    if (record.has_end() && record.end().culprits_size() != 0) {
+      const auto& culprits = record.end().culprits();
+      recorder_.add(LogCulprits{stored.entry.position, record.end().session(), {culprits.begin(), culprits.end()}});
+    }
   }
 }
 
@@ -109,15 +113,16 @@ void Onlooker::granted(const At&, const Grant& grant) {
                            grant.tenure.session, Bytes(grant.tenure.worker)});
 }
 
-void Onlooker::ended(const At&, const TenureRef& tenure, TenureEnd) {
-  if (!silent_) recorder_.add(LogEnded{machine_->position(), Bytes(tenure.key), tenure.epoch});
+void Onlooker::ended(const At&, const TenureRef& tenure, TenureEnd why) {
+  const bool died = why == TenureEnd::crashed || why == TenureEnd::expired;
+  if (!silent_) recorder_.add(LogEnded{machine_->position(), Bytes(tenure.key), tenure.epoch, died});
 }
 
-void Onlooker::buried(const At&, BytesView, std::uint64_t dead_id, bool) {
+void Onlooker::buried(const At&, BytesView, std::uint64_t dead_id, bool quarantined) {
   if (ghost_) return;
   // The job's ticket was told of its failure just before.
   graves_[dead_id] = failed_last_;
-  if (!silent_) recorder_.add(LogBuried{machine_->position(), failed_last_});
+  if (!silent_) recorder_.add(LogBuried{machine_->position(), failed_last_, quarantined});
 }
 
 void Onlooker::settled(const At&, const Settlement& settlement) {

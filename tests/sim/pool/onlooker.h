@@ -40,7 +40,7 @@ class Onlooker final : private Effects {
   void take(const LogServer::Stored& stored);
   void take_ghost(const LogServer::Stored& stored, LogServer::LogNumber log);
   void replaced(bool wiped);
-  void write_blobs(const LogServer::Stored& stored);
+  void write_holders_words(const LogServer::Stored& stored);
   void rebuild(Position kept, bool removed);
 
   void shutdown_began(const At&) override;

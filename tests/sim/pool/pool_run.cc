@@ -30,7 +30,8 @@ PoolRun::PoolRun(const Plan& plan)
       dice_(world_.fork("run")),
       versions_(world_.fork("versions")),
       types_(world_.fork("types")),
-      run_{world_, wires_, onlooker_, recorder_, store_, work_} {
+      run_{world_, wires_, onlooker_, recorder_, store_, work_},
+      reports_(world_, wires_, onlooker_, plan_) {
   wires_.options().beats_prove = !MUTANT(beats_unproven);
   for (std::uint32_t i = 0; i < plan.nodes; ++i)
     add_seat(std::string("n").append(std::to_string(i)), Seat::Kind::worker);
@@ -80,8 +81,11 @@ std::shared_ptr<Caller> PoolRun::make_caller(Seat& seat) {
   for (std::uint32_t i = 0; seat.kind == Seat::Kind::worker && i < plan_.workers_per_node; ++i) {
     const bool knows = seat.speaks >= kTakesVersion;
     const std::vector<std::string> taste = knows ? taste_of(plan_, seat.number, i) : std::vector<std::string>();
-    options.workers.push_back(
-        {.id = seat.name + "." + std::to_string(i), .replaces = {}, .serves = {}, .takes = to_takes(taste)});
+    options.workers.push_back({.id = seat.name + "." + std::to_string(i),
+                               .replaces = {},
+                               .serves = {},
+                               .takes = to_takes(taste),
+                               .isolates = plan_.isolates});
     recorder_.add(WorkerTakes{seat.process->number(), options.workers.back().id, taste});
   }
   return std::make_shared<Actor>(run_, *seat.process, seat.link, std::move(options));
@@ -96,6 +100,7 @@ void PoolRun::start(Seat& seat) {
   seat.process->own(std::move(caller));
   seat.process->on_crash = [this, &seat, number = seat.process->number()] {
     recorder_.add(ProcessCrashed{number});
+    reports_.died(*seat.process, seat.caller->session(), seat.link);
     gone(seat);
   };
   seat.caller->on_closed = [this, &seat] {
@@ -230,11 +235,6 @@ Expectations PoolRun::expectations() const {
   expected.recovery = spoken + 2 * plan_.wires.timeout + 2 * (plan_.work.start_max + plan_.work.stop_max) + kSecond;
   // Where one worker takes what no other does, its next life has to be added: in an upgrade, once all have switched.
   if (plan_.choosy) expected.recovery += plan_.lease / 2 + kSecond;
-  // Jobs that may have killed their holders are tried one after another, each for twice as long as it had run then.
-  if (plan_.quarantine_after != 0) {
-    const Time alone = std::min<Time>(2 * plan_.busy, kYouthMs * kMilli) + kSecond / 2;
-    expected.recovery += (plan_.work.resident_keys + plan_.work.task_keys) * alone;
-  }
   // A reader of a replaced log notices that.
   if (plan_.interval(Fault::replaced) != 0) expected.recovery += plan_.wires.doubt_max;
   // Where all was lost, the pool is put back once the leases of all are over; those who remember less let others go
@@ -245,6 +245,7 @@ Expectations PoolRun::expectations() const {
     break;
   }
   expected.queue_bound = plan_.queue_bound;
+  expected.quarantine_after = plan_.quarantine_after;
   expected.shard = plan_.shard;
   // A snapshot is due when the log since the last one is twice as large as the state, or four times if the state has
   // shrunk, and twice that if the log is busy. Entries in flight come on top.

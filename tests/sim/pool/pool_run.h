@@ -13,6 +13,7 @@
 #include "machine/rules.h"
 #include "sim/checker/checker.h"
 #include "sim/pool/caller.h"
+#include "sim/pool/crash_reports.h"
 #include "sim/pool/run_context.h"
 #include "sim/pool/weights.h"
 #include "sim/world/sim_clock.h"
@@ -101,6 +102,7 @@ class PoolRun {
   Dice versions_;
   Dice types_;
   RunContext run_;
+  CrashReports reports_;
   std::vector<std::unique_ptr<Seat>> seats_;  // workers first, then clients
   bool healed_ = false;
   Outcome outcome_;

@@ -29,6 +29,16 @@ void add_wire_fault(Plan& plan, std::size_t which, Dice& dice) {
   }
 }
 
+void choose_blame(Plan& plan, Dice& dice) {
+  plan.quarantine_after = dice.chance(0.5) ? 3 : static_cast<std::uint32_t>(dice.between(0, 4));
+  plan.isolates = dice.chance(0.2);
+  plan.guards = dice.chance(0.3) ? 0 : 1;
+  plan.evidence = dice.chance(0.3) ? 0.5 : 1;
+  plan.false_evidence = dice.chance(0.3) ? 0.3 : 0;
+  // A poisonous job that nobody reports kills for as long as the run goes on.
+  if (!plan.isolates && dice.chance(0.3)) plan.work.poison = 0.05;
+}
+
 void choose_pool(Plan& plan, Dice& dice) {
   plan.nodes = static_cast<std::uint32_t>(dice.between(3, 7));
   plan.workers_per_node = static_cast<std::uint32_t>(dice.between(1, 2));
@@ -40,7 +50,7 @@ void choose_pool(Plan& plan, Dice& dice) {
   plan.ppm_max = dice.chance(0.2) ? 10'000 : 200;
   plan.queue_bound = dice.chance(0.3) ? static_cast<std::uint32_t>(dice.between(1, 12)) : 1000;
   plan.max_attempts = static_cast<std::uint32_t>(dice.between(1, 4));
-  if (dice.chance(0.3)) plan.quarantine_after = static_cast<std::uint32_t>(dice.between(2, 4));
+  choose_blame(plan, dice);
   plan.snapshot_bytes_min = static_cast<std::uint64_t>(dice.magnitude(1024, 65536));
   plan.server.numbering = static_cast<Numbering>(dice.below(3));
   plan.server.ppm = dice.between(-200, 200);
@@ -73,7 +83,6 @@ void choose_work(Plan& plan, Dice& dice) {
   work.start_max = dice.magnitude(kMilli, kSecond);
   work.stop_max = dice.magnitude(kMilli, kSecond);
   work.checkpoints = static_cast<double>(dice.between(0, 20)) / 10;
-  if (plan.quarantine_after != 0 && dice.chance(0.3)) work.poison = 0.05;
   if (dice.chance(0.4)) work.start_fails = work.start_requeues = work.task_fails = work.finishes = 0;
   if (dice.chance(0.6)) work.ignores_stop = 0;
 }

@@ -71,7 +71,11 @@ struct Plan {
   std::uint32_t queue_bound = 1000;
   Shard shard{};  // the part of a larger pool that the run plays
   std::uint32_t max_attempts = 3;
-  std::uint32_t quarantine_after = 0;  // deaths of holders; zero: never
+  std::uint32_t quarantine_after = 0;  // crashes; zero: never
+  double guards = 0;                   // of the deaths: a guard reports them at once
+  double evidence = 0;                 // of these, with what the process left behind
+  double false_evidence = 0;           // of the reports: they also name tenures that other processes have
+  bool isolates = false;               // handlers are programs, which cannot crash their worker
   std::uint64_t snapshot_bytes_min = 4096;
   std::uint32_t look_every = 64;  // as NodeOptions has it
   bool choosy = false;            // some workers take only some jobs
