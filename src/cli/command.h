@@ -26,15 +26,15 @@ struct Example {
 };
 
 struct Command {
-  std::string_view name;   // "dead list" has two words
-  std::string_view words;  // "KEY [PAYLOAD|-]"
+  std::string_view name;        // "dead list" has two words
+  std::string_view words = {};  // "KEY [PAYLOAD|-]"
   std::size_t words_min = 0;
   std::size_t words_max = 0;
-  std::string_view summary;  // a line
-  std::string_view text;     // paragraphs
-  std::vector<Flag> flags;
-  std::vector<Example> examples;
-  int (*run)(const Call&);
+  std::string_view summary;    // a line
+  std::string_view text = {};  // paragraphs
+  std::vector<Flag> flags = {};
+  std::vector<Example> examples = {};
+  int (*run)(const Call&) = nullptr;
   bool hidden = false;
 };
 
