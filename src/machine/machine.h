@@ -71,7 +71,6 @@ class Machine final : public StateMachine, public TicketSource {
   const RestorationState& restoration() const { return state_.restoration; }
 
   // Reading the frame, as far as a StateMachine does not.
-  std::uint64_t origin() const { return state_.frame.origin; }  // of the log: another one has another
   const PoolConfig& config() const { return state_.frame.config; }
   bool configured() const { return state_.frame.configured; }
   bool shutting_down() const { return state_.frame.shutting_down; }

@@ -10,15 +10,15 @@ namespace {
 // Hundreds of thousands of tickets may be open at a time, and few are waited for. So they share some guards. A waiter
 // is also woken by other tickets of its guard, and checks again. Several threads use the guards at once, so no two
 // share a cache line.
-struct alignas(64) Guard {
+struct alignas(64) TicketLock {
   std::mutex mutex;
   int waiters = 0;
   int early = 0;  // of them, waiters for an earlier stage than the last
   std::condition_variable changed;
 };
 
-Guard& guard_of(const PendingTicket* ticket) {
-  static auto* const guards = new std::array<Guard, 64>;  // never destroyed: tickets may outlive static destructors
+TicketLock& guard_of(const PendingTicket* ticket) {
+  static auto* const guards = new std::array<TicketLock, 64>;  // never destroyed: tickets may outlive static destructors
   return (*guards)[(reinterpret_cast<std::uintptr_t>(ticket) >> 7) % guards->size()];  // tickets are 128 bytes apart
 }
 
@@ -37,7 +37,7 @@ bool PendingTicket::reached(Stage stage) const {
 }
 
 bool PendingTicket::wait(Stage stage, std::chrono::steady_clock::time_point deadline) const {
-  Guard& guard = guard_of(this);
+  TicketLock& guard = guard_of(this);
   std::unique_lock lock(guard.mutex);
   const int early = stage == Stage::done ? 0 : 1;
   ++guard.waiters;
@@ -100,7 +100,7 @@ bool PendingTicket::advanced(const std::shared_ptr<OpenTicket>& self, const Sett
   const Stage stage = step.state == TicketState::started ? Stage::started : Stage::accepted;
   Callbacks::Call call{};
   {
-    Guard& guard = guard_of(this);
+    TicketLock& guard = guard_of(this);
     std::lock_guard lock(guard.mutex);
     if (final_) return false;
     state_ = step.state;
@@ -136,7 +136,7 @@ template <class Learn>
 bool PendingTicket::finish(std::shared_ptr<OpenTicket> self, const Learn& learn) {
   Callbacks::Call call{};
   {
-    Guard& guard = guard_of(this);
+    TicketLock& guard = guard_of(this);
     std::lock_guard lock(guard.mutex);
     if (final_) return false;
     final_ = true;

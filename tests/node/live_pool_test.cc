@@ -32,7 +32,7 @@ class LivePool : public testing::TestWithParam<const char*> {
                 std::uint32_t speaks = kMachineVersion) {
     NodeOptions options;
     options.lease = lease;
-    options.replica.speaks = speaks;
+    options.speaks = speaks;
     options.config.backoff_base_ms = 1;
     options.config.max_attempts = 3;
     nodes_[name] = std::make_unique<LiveNode>(name, url_, journal_, options);

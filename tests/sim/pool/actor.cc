@@ -90,7 +90,7 @@ void Actor::closed() {
 }
 
 void Actor::broken(const Error& error) {
-  if (is_too_old(error, options_.node.replica.speaks, run_.onlooker)) return on_too_old();
+  if (is_too_old(error, options_.node.speaks, run_.onlooker)) return on_too_old();
   run_.recorder.add(process(), NodeBroke{process().number(), error.message()});
   if (on_broken) on_broken();
 }
