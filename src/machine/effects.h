@@ -72,6 +72,7 @@ enum class SessionEnd : std::uint8_t { left, fenced, crashed, expired };
 struct Restored {
   std::uint64_t session;   // of the member that puts it back, or did so last
   std::uint64_t position;  // of what it remembers
+  std::uint64_t log;       // and of which log
   bool on_request;         // of a person
   std::uint64_t keys;      // that are back
   std::uint64_t jobs;      // of these, and dead ones

@@ -54,6 +54,7 @@ void Restoration::begin(const v1::Restore& record) {
   state_.under_way = true;
   state_.on_request = record.on_request();
   state_.position = record.position();
+  state_.log = record.log();
   state_.session = record.session();
   context_.raise_epoch(std::min(record.epoch(), kEpochFloorMax));
   if (!state_.on_request) {
@@ -105,6 +106,7 @@ void Restoration::finish() {
 Restored Restoration::summary() const {
   return {.session = state_.session,
           .position = state_.position,
+          .log = state_.log,
           .on_request = state_.on_request,
           .keys = state_.keys,
           .jobs = state_.jobs,
@@ -117,6 +119,7 @@ void save_restoration(const RestorationState& state, v1::RestorationState& into)
   into.set_on_request(state.on_request);
   into.set_session(state.session);
   into.set_position(state.position);
+  into.set_log(state.log);
   into.set_parts(state.parts);
   into.set_any_key(state.any_key);
   into.set_key(state.key);
@@ -133,6 +136,7 @@ bool load_restoration(const v1::RestorationState& from, RestorationState& into) 
   into.on_request = from.on_request();
   into.session = from.session();
   into.position = from.position();
+  into.log = from.log();
   into.parts = from.parts();
   into.any_key = from.any_key();
   into.key = from.key();

@@ -24,6 +24,7 @@ struct RestorationState {
   bool on_request = false;          // a person has asked for it
   std::uint64_t session = 0;        // of the member that puts the state back; zero if it has ended
   std::uint64_t position = 0;       // of what it remembers
+  std::uint64_t log = 0;            // and of which log
   std::uint64_t parts = 0;          // that were applied
   bool any_key = false;             // whether there is a last key
   Bytes key;                        // the last one that is back in full

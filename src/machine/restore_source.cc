@@ -34,7 +34,11 @@ void RestoreSource::go_on_after(const Machine& present) {
 void RestoreSource::next(std::size_t bytes, v1::Restore& into) {
   into.set_position(state_.frame.position);
   into.set_epoch(state_.frame.epoch);
-  encode_config(state_.frame.config, *into.mutable_configure());
+  into.set_log(state_.frame.origin);
+  if (state_.frame.configured) {
+    encode_config(state_.frame.config, *into.mutable_configure());
+    into.mutable_configure()->set_shards(0);  // which shard it is, the log was created with
+  }
   if (into.part() == 0) add_senders(into);
   std::size_t size = 0;
   while (at_ < keys_.size() && size < bytes) {

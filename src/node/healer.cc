@@ -59,8 +59,12 @@ void Healer::reloaded(std::unique_ptr<Machine> last, std::optional<std::int64_t>
   // A log that was lost again before the pool was back in it has less to say than what is remembered already.
   const bool nothing_new = last->restoration().origin == RestorationState::Origin::open;
   doubt_ = nothing_new && memory_ ? std::max(*lost, doubt_) : *lost;
-  if (!nothing_new || !memory_) {
-    if (last->position() == 0) return;
+  if (nothing_new && !memory_) {
+    // This node knows no state worth putting back, but it is not somebody who begins a new pool either.
+    remembered_ = {.position = last->position(), .engine_ms = last->engine_ms(), .restores = false};
+    return;
+  }
+  if (!nothing_new) {
     remembered_ = {.position = last->position(), .engine_ms = last->engine_ms(), .restores = false};
     memory_ = options_.on ? std::move(last) : nullptr;
     said_ = false;

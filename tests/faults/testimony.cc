@@ -41,11 +41,11 @@ void Testimony::lose_after(Position kept) {
 
 void Testimony::apply(const Entry& entry, std::int64_t engine_ns) {
   position_ = entry.position;
-  if (!mute_) losses_at_.try_emplace({entry.position, entry.time_ms}, losses_);
   time_ns_ = engine_ns;
   note_dispatches(entry);
   heard_.clear();
   machine_->apply({entry.position, entry.time_ms, entry.data}, *this);
+  if (!mute_) losses_at_[{machine_->origin(), entry.position}] = losses_;
   for (const std::uint64_t session : heard_) {
     if (const Session* found = machine_->sessions().find(session); found != nullptr) {
       lease(session, time_ns_ + found->lease_ms * 1'000'000LL);
@@ -121,11 +121,9 @@ void Testimony::settled(const At&, const Settlement& settlement) {
 
 // By the last entry that the member knew. One that was never seen here is like one in a ghost.
 void Testimony::restoring(const At&, const Restored& it) {
-  const Session* const session = machine_->sessions().find(it.session);
-  if (session == nullptr) return;
-  const auto known = losses_at_.find({session->remembers, session->remembers_ms});
+  const auto known = losses_at_.find({it.log, it.position});
   const bool seen = known != losses_at_.end();
-  say("log.restoring", position_, seen ? known->second : losses_, session->remembers, seen ? 0 : 1);
+  say("log.restoring", position_, seen ? known->second : losses_, it.position, seen ? 0 : 1);
 }
 
 // The job's ticket was told of its failure just before.

@@ -59,7 +59,7 @@ class Testimony final : private Effects {
 
   std::unique_ptr<Machine> machine_ = std::make_unique<Machine>();
   std::map<Position, Entry> entries_;
-  std::map<std::pair<Position, std::int64_t>, std::size_t> losses_at_;  // by an entry's position and time
+  std::map<std::pair<std::uint64_t, Position>, std::size_t> losses_at_;  // by an entry's log and position
   std::size_t losses_ = 0;
   std::vector<Line> lines_;
   std::vector<std::uint64_t> heard_;  // in the entry that is being applied

@@ -106,9 +106,8 @@ RememberedKeys::Place RememberedKeys::encode(std::size_t at, Place place, v1::Re
 
 void RememberedKeys::encode_letter(std::uint64_t id, v1::RememberedJob& into) const {
   const DeadLetter& letter = state_.dead.at(id);
-  const KeptJob& job = state_.table.jobs[letter.job];
-  save_job_content(job, *into.mutable_job());
-  into.set_type(state_.types.name(job.type));
+  save_job_content(state_.table.jobs[letter.job], *into.mutable_job());
+  into.set_type(state_.types.name(state_.table.jobs[letter.job].type));
   v1::DeadState& dead = *into.mutable_letter();
   dead.set_id(id);
   dead.set_quarantined(letter.quarantined);

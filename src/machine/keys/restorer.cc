@@ -12,12 +12,11 @@ namespace tenure {
 namespace {
 
 // The record lies in the log, where anybody may have put it: a job that could never have been accepted is left out.
-bool is_sound(const v1::RememberedJob& from, const TypeTable& types) {
+bool is_sound(const v1::RememberedJob& from) {
   const v1::JobState& job = from.job();
   std::size_t message_bytes = 0;
   for (const Bytes& text : job.messages()) message_bytes += text.size();
-  return from.type().size() <= kTypeBytesMax && types.has_room_for(from.type()) && job.ticket() != 0 &&
-         job.payload().size() <= kPayloadBytesMax && job.checkpoint().size() <= kBlobBytesMax &&
+  return job.ticket() != 0 && job.payload().size() <= kPayloadBytesMax && job.checkpoint().size() <= kBlobBytesMax &&
          job.max_attempts() <= UINT16_MAX && job.attempts() <= UINT16_MAX && job.crashes() <= UINT16_MAX &&
          static_cast<std::size_t>(job.messages_size()) <= kMessagesMax && message_bytes <= kMessagesBytesMax &&
          job.last_message() < kCountMax && from.delay_ms() >= 0 &&
@@ -65,7 +64,7 @@ bool Restorer::joins(const v1::RememberedKey& key, SlotId slot, const Case& how)
 }
 
 bool Restorer::put_job(const v1::RememberedKey& key, const v1::RememberedJob& from, SlotId& slot, std::uint64_t hash) {
-  if (!is_sound(from, state_.types)) return false;
+  if (!is_sound(from)) return false;
   const bool resident = kind_of(key) == JobKind::resident;
   if (resident && slot != kNone && state_.table.slots[slot].head != kNone) return false;
   if (slot == kNone) {
@@ -84,7 +83,7 @@ bool Restorer::put_job(const v1::RememberedKey& key, const v1::RememberedJob& fr
 }
 
 bool Restorer::put_dead_task(const v1::RememberedKey& key, const v1::RememberedJob& from) {
-  if (!is_sound(from, state_.types) || state_.dead_tasks >= kDeadTasksMax || MUTANT(restore_forgets_dead)) return false;
+  if (!is_sound(from) || state_.dead_tasks >= kDeadTasksMax || MUTANT(restore_forgets_dead)) return false;
   const JobId id = add_job(from, kNone);
   if (KeptJob& job = state_.table.jobs[id]; job.fresh) {
     job.fresh = false;
@@ -109,12 +108,19 @@ void Restorer::bury(const v1::RememberedKey& key, const v1::RememberedJob& from,
   slots_.set_state(state_.table.jobs[job].slot, from.letter().quarantined() ? JobState::quarantined : JobState::dead);
 }
 
+// A pool whose rules know no types has none, as in a dispatch. A job is kept even if its type has no room.
+BytesView Restorer::type_of(const v1::RememberedJob& from) const {
+  const bool known = context_.rule(Rule::takes) || context_.may_come(Rule::takes);
+  const bool kept = known && from.type().size() <= kTypeBytesMax && state_.types.has_room_for(from.type());
+  return kept ? BytesView(from.type()) : BytesView();
+}
+
 JobId Restorer::add_job(const v1::RememberedJob& from, SlotId slot) {
   const JobId id = state_.table.jobs.add();
   KeptJob& job = state_.table.jobs[id];
   load_job_content(from.job(), job);
-  job.type = state_.types.add(from.type());
   job.slot = slot;
+  job.type = state_.types.add(type_of(from));
   state_.bytes += content_bytes(job);
   if (job.fresh) ++state_.queued;
   return id;

@@ -39,6 +39,7 @@ class Restorer {
   bool put_job(const v1::RememberedKey& key, const v1::RememberedJob& from, SlotId& slot, std::uint64_t hash);
   bool put_dead_task(const v1::RememberedKey& key, const v1::RememberedJob& from);
   void bury(const v1::RememberedKey& key, const v1::RememberedJob& from, JobId job);
+  BytesView type_of(const v1::RememberedJob& from) const;
   JobId add_job(const v1::RememberedJob& from, SlotId slot);
   void go_on(const v1::RememberedKey& key, SlotId slot, bool added, bool held_back);
 

@@ -48,6 +48,7 @@ void LogReplay::accept(const Asked& asked) {
     case Ask::resident:
     case Ask::task: return accept_job(asked);
     case Ask::notify:
+      if (ending_ && !key.takes_messages()) return;  // its resident may not have been asked to stop yet
       if (!key.takes_messages()) return broken('h', "a message was accepted for a key without a job: " + name(asked));
       jobs[key.resident].messages.push_back({asked.ticket, now_});
       return;

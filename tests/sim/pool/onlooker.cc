@@ -41,10 +41,10 @@ Onlooker::~Onlooker() { server_.observe(nullptr, nullptr, nullptr); }
 // For a ghost, only what its followers may learn, and their digests.
 void Onlooker::take_ghost(const LogServer::Stored& stored, LogServer::LogNumber log) {
   Machine& machine = *ghosts_.at(log);
-  appended_.try_emplace({stored.entry.position, stored.entry.time_ms}, Appended{log_losses_.at(log), true});
   ghost_ = silent_ = true;
   machine.apply({stored.entry.position, stored.entry.time_ms, stored.entry.data}, *this);
   ghost_ = silent_ = false;
+  appended_[{machine.origin(), stored.entry.position, machine.engine_ms()}] = {log_losses_.at(log), true};
   newest_version_ = std::max(newest_version_, machine.version());
   known_[stored.entry.position].push_back({stored.order, machine.digest()});
 }
@@ -56,13 +56,11 @@ void Onlooker::replaced(bool wiped) {
 }
 
 void Onlooker::take(const LogServer::Stored& stored) {
-  if (!silent_) {
-    write_holders_words(stored);
-    appended_.try_emplace({stored.entry.position, stored.entry.time_ms}, Appended{losses_, false});
-  }
+  if (!silent_) write_holders_words(stored);
   machine_->apply({stored.entry.position, stored.entry.time_ms, stored.entry.data}, *this);
   newest_version_ = std::max(newest_version_, machine_->version());
   if (silent_) return;
+  appended_[{machine_->origin(), stored.entry.position, machine_->engine_ms()}] = {losses_, false};
   known_[stored.entry.position].push_back({stored.order, machine_->digest()});
   if (stored.order % kSampleEvery == 0) recorder_.add(Digest{kOnlooker, stored.order, machine_->digest()});
 }
@@ -144,9 +142,8 @@ void Onlooker::shutdown_began(const At&) {
 
 void Onlooker::restoring(const At&, const Restored& it) {
   if (silent_) return;
-  const Session& session = *machine_->sessions().find(it.session);
-  const Appended& entry = appended_.at({session.remembers, session.remembers_ms});
-  recorder_.add(LogRestoring{machine_->position(), entry.losses, session.remembers, entry.ghost});
+  const Appended& entry = appended_.at({it.log, it.position, machine_->sessions().find(it.session)->remembers_ms});
+  recorder_.add(LogRestoring{machine_->position(), entry.losses, it.position, entry.ghost});
 }
 
 void Onlooker::restored(const At&, const Restored&) {

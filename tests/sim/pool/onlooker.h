@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -71,8 +72,8 @@ class Onlooker final : private Effects {
     std::size_t losses;  // of the log so far
     bool ghost;
   };
-  std::map<std::pair<Position, std::int64_t>, Appended>
-      appended_;  // every entry, by position and time; the first of them
+  // By the log's origin, and the entry's position and time: positions come again when the tail is lost.
+  std::map<std::tuple<std::uint64_t, Position, std::int64_t>, Appended> appended_;
   std::size_t losses_ = 0;
   std::map<LogServer::LogNumber, std::size_t> log_losses_;  // when a ghost became one
   struct Known {
