@@ -53,6 +53,8 @@ TEST(Hints, FitTheOperation) {
   says(Errc::timed_out, "dispatch", "may still take effect");
   says(Errc::timed_out, "look", "nothing was changed");
   says(Errc::timed_out, "drain", "goes on handing over");
+  says(Errc::timed_out, "restore", "still missing");
+  says(Errc::lost_history, "restore", "backup");
   says(Errc::timed_out, "shut down", "goes on ending");
   says(Errc::no_such_pool, "sqlite open", "--pool");
 }
