@@ -35,7 +35,10 @@ namespace tenure {
   X(stale_epoch_accepted)    /* a holder's record counts whatever epoch it names */                 \
   X(unsent_forgotten)        /* a batch whose answer was lost is not sent again */                  \
   X(notify_dropped_on_move)  /* messages to a key that is moving are dropped */                     \
-  X(rule_ahead_of_version)   /* a node applies a new rule as soon as it speaks it */
+  X(rule_ahead_of_version)   /* a node applies a new rule as soon as it speaks it */                \
+  X(failed_start_drops)      /* a resident that ran is dropped when it fails to start elsewhere */  \
+  X(unfit_gets_keys)         /* a worker whose starts keep failing gets keys like others */         \
+  X(unfit_for_ever)          /* a worker that was unfit never gets keys again */
 
 enum class Mutant : std::uint8_t {
   none,

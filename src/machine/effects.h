@@ -104,6 +104,10 @@ class KeyEffects {
   virtual void worker_refused(const At&, std::uint64_t /*session*/, BytesView /*worker*/, Errc) {}
   virtual void worker_removed(const At&, std::uint64_t /*session*/, BytesView /*worker*/) {}
 
+  // The worker's starts keep failing: it gets no more keys, but for one now and then to try. And: it does again.
+  virtual void worker_unfit(const At&, std::uint64_t /*session*/, BytesView /*worker*/, BytesView /*error*/) {}
+  virtual void worker_fit(const At&, std::uint64_t /*session*/, BytesView /*worker*/) {}
+
   virtual void granted(const At&, const Grant&) {}
   virtual void started(const At&, const TenureRef&) {}
   virtual void stop_asked(const At&, const TenureRef&, StopReason) {}

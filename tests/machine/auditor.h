@@ -136,9 +136,13 @@ class Auditor final : public Effects {
       const v1::KeyState& state = entry.second;
       const v1::WorkerState* target = image.target(state);
       const bool resident = !task(state);
-      if (is(state, JobState::running) && resident) check(state.target() == state.holder(), "a move is due: " + key);
+      if (is(state, JobState::running) && resident && state.target() != state.holder()) {
+        check(target == nullptr ? some_unfit(image) : room(*target, target->starting() + target->arriving()) == 0,
+              "a move is due: " + key);
+      }
       if (!is(state, JobState::queued) || target == nullptr) continue;
       check(!target->draining(), "waits for one that drains: " + key);
+      check(!target->fitness().unfit() || target->fitness().probe() == state.slot() + 1, "waits for an unfit one: " + key);
       const auto waits_in = [&](const v1::QueueState& queue) {
         for (int i = 0; i < queue.slots_size(); ++i) {
           if (queue.slots(i) == state.slot() && queue.stamps(i) == state.stamp()) return true;
@@ -146,9 +150,23 @@ class Auditor final : public Effects {
         return false;
       };
       const bool full = target->tasks_held() >= target->window();
-      check((waits_in(target->tasks()) && full) || (waits_in(target->last_chances()) && lane_taken(image, *target)),
+      const bool watched = room(*target, target->starting()) == 0;
+      check((waits_in(target->tasks()) && full) || (waits_in(target->residents()) && watched) ||
+                (waits_in(target->last_chances()) && lane_taken(image, *target)),
             "a grant is due: " + key);
     }
+  }
+  // How many more the worker is trusted to start.
+  static std::uint32_t room(const v1::WorkerState& worker, std::uint32_t taken) {
+    const v1::FitnessState& fitness = worker.fitness();
+    if (fitness.unfit()) return fitness.probe() != 0 && taken == 0 ? 1 : 0;
+    const std::uint32_t used = taken + static_cast<std::uint32_t>(fitness.tentative().slots_size());
+    return used < fitness.window() ? fitness.window() - used : 0;
+  }
+  static bool some_unfit(const Image& image) {
+    return std::any_of(image.workers.begin(), image.workers.end(), [](const auto& entry) {
+      return entry.second.fitness().unfit() && !entry.second.draining();
+    });
   }
   static bool lane_taken(const Image& image, const v1::WorkerState& worker) {
     return std::any_of(image.workers.begin(), image.workers.end(), [&](const auto& entry) {
@@ -156,23 +174,31 @@ class Auditor final : public Effects {
     });
   }
 
-  // Every key's target is what a choice from scratch gives, whatever happened before.
+  // What runs on an unfit worker stays there.
+  static bool stays(const Image& image, const v1::KeyState& state) {
+    const v1::WorkerState* holder = image.holder(state);
+    return holder != nullptr && holder->fitness().unfit() && state.target() == state.holder();
+  }
+
+  // Every key's target is what a choice from scratch gives, whatever happened before; but for those that had to go
+  // elsewhere because they failed to start there.
   void check_targets(const Image& image) {
     std::vector<Place> places;
     std::vector<std::uint32_t> open;
     for (const v1::WorkerState& worker : image.global.keys().workers()) {
-      if (worker.draining()) continue;
+      if (!image.open(worker)) continue;
       places.push_back({worker.seed(), worker.weight()});
       open.push_back(worker.index() + 1);
     }
     std::map<Bytes, std::uint32_t> served;
     for (const v1::ServedState& state : image.global.keys().served()) {
       for (const std::uint32_t ix : state.workers()) {
-        if (!image.workers.at(ix).draining()) served[state.key()] = ix + 1;
+        if (image.open(image.workers.at(ix))) served[state.key()] = ix + 1;
       }
     }
     const auto assignment = image.global.frame().config().assignment();
     for (const auto& [key, state] : image.keys) {
+      if (state.diverted() || stays(image, state)) continue;
       if (const auto found = served.find(key); found != served.end()) {
         check(state.target() == found->second, "does not go to its server: " + key);
       } else if (assignment == v1::Configure::CHOSEN) {

@@ -49,6 +49,7 @@ struct JobInfo {
   BytesView payload;
   bool has_checkpoint;
   BytesView checkpoint;
+  BytesView error;  // the last one, if it has not run well since
 };
 
 struct TicketView {

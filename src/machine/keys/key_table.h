@@ -47,6 +47,8 @@ struct JobExtra {
   std::vector<std::uint64_t> stop_tickets;  // to be told when it has stopped
   std::vector<std::uint64_t> stop_says;     // the same, to be said in the log
   std::uint32_t together_max = 0;           // on trial with so many in all; zero: with any number
+  std::vector<std::uint64_t> failed_on;     // the ages of workers on which it failed to start since it last ran
+  Bytes error;                              // of its last failed start, until it has run again
 };
 
 struct KeptJob {
@@ -62,8 +64,10 @@ struct KeptJob {
   std::uint16_t attempts = 0;  // that failed
   std::uint16_t crashes = 0;   // of holders
   std::uint16_t fuse_ms = 0;   // how long it had run, at most, when they crashed
-  bool say = false;
-  bool fresh = true;  // never held: counts against the queue bound
+  bool say : 1 = false;
+  bool fresh : 1 = true;    // never held: counts against the queue bound
+  bool ran : 1 = false;     // a resident that was started once
+  bool steady : 1 = false;  // one whose start succeeded once (see Starts)
 
   JobExtra& extras() {
     if (!extra) extra = std::make_unique<JobExtra>();
@@ -93,6 +97,7 @@ struct Slot {
   bool solo = false;         // on its last chance, alone in its session or with few others
   bool settled = false;      // had run for long when it was asked to stop
   Past past = Past::none;
+  bool diverted = false;  // its target is not what the assignment gives: it failed to start there, or is a probe
 };
 
 // What a change of membership looks at for every key, packed so that a million are scanned in a few milliseconds.

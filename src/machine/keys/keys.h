@@ -5,10 +5,14 @@
 //   workers       workers come, drain, serve keys and go
 //   requests      what users ask of a key: dispatch, notify, stop
 //   tenures       what holders say of their keys, and what the end of a holder leaves behind
+//   starts        what becomes of a resident's start, above all of one that fails
 //   dead_letters  jobs that wait for a person
+//   probation     workers whose starts keep failing
 //   placement     which worker should hold which key
 //   job_line      the jobs of a key, one after another
 //   queues        each worker's queues: grants, moves, last chances
+//   moves         keys that are to be taken from their holders
+//   fitness       how far each worker is trusted to start residents
 //   suspects      which jobs may have killed their holder
 //   slots         the steps that the above are made of
 //
@@ -20,12 +24,15 @@
 
 #include "machine/context.h"
 #include "machine/keys/dead_letters.h"
+#include "machine/keys/fitness.h"
 #include "machine/keys/job_line.h"
 #include "machine/keys/keys_state.h"
 #include "machine/keys/placement.h"
+#include "machine/keys/probation.h"
 #include "machine/keys/queues.h"
 #include "machine/keys/requests.h"
 #include "machine/keys/slots.h"
+#include "machine/keys/starts.h"
 #include "machine/keys/suspects.h"
 #include "machine/keys/tenures.h"
 #include "machine/keys/workers.h"
@@ -47,7 +54,10 @@ class Keys {
   void session_ended(std::uint64_t session, SessionEnd how) { workers_.session_ended(session, how); }
   void fire(const MachineTimer& timer);
   // To be called after each record and each timer.
-  void settle() { queues_.settle(); }
+  void settle() {
+    if (!state_.strays.empty()) placement_.settle_strays();
+    queues_.settle();
+  }
   void assignment_changed() { placement_.retarget_all(); }
   // No job is accepted from here on. Tasks still run, without further delay; residents are stopped once they have
   // started.
@@ -77,10 +87,13 @@ class Keys {
   KeysState& state_;
   Slots slots_;
   Suspects suspects_;
+  Fitness fitness_;
   Queues queues_;
   JobLine line_;
   Placement placement_;
+  Probation probation_;
   DeadLetters dead_;
+  Starts starts_;
   Tenures tenures_;
   Requests requests_;
   Workers workers_;

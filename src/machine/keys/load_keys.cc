@@ -33,7 +33,32 @@ bool load_free(const google::protobuf::RepeatedField<std::uint32_t>& from, std::
   return true;
 }
 
+bool load_fitness(const v1::FitnessState& from, std::uint32_t slots_end, WorkerFitness& into, WorkerQueues& queues) {
+  into.window = from.window();
+  into.proven = from.proven();
+  into.unfit = from.unfit();
+  into.failed.assign(from.failed().begin(), from.failed().end());
+  into.error = from.error();
+  into.pause_ms = from.pause_ms();
+  into.stamp = from.stamp();
+  into.due_ms = from.due_ms();
+  into.probe = from_stored(from.probe());
+  into.look_from = from.look_from();
+  return load_queue(from.tentative(), slots_end, queues.tentative);
+}
+
+bool load_moves(const v1::WorkerState& from, std::uint32_t slots_end, WorkerQueues& into, std::size_t& targets) {
+  for (const v1::MovesState& moves : from.moves()) {
+    const WorkerIx target = from_stored(moves.target());
+    const bool fresh = moves.target() <= kWorkersMax && !into.moves.contains(target);
+    if (!fresh || !load_queue(moves.keys(), slots_end, into.moves[target])) return false;
+    targets = std::max(targets, std::size_t{moves.target()});
+  }
+  return true;
+}
+
 bool load_workers(const v1::KeysState& from, KeysState& into) {
+  std::size_t targets = 0;  // one past the highest that some key is to move to
   for (const v1::WorkerState& state : from.workers()) {
     if (state.index() >= kWorkersMax) return false;
     into.workers.make_room(state.index() + 1);
@@ -54,14 +79,24 @@ bool load_workers(const v1::KeysState& from, KeysState& into) {
     const bool loaded = load_queue(state.residents(), from.slots_end(), queues.residents) &&
                         load_queue(state.tasks(), from.slots_end(), queues.tasks) &&
                         load_queue(state.last_chances(), from.slots_end(), queues.last_chances) &&
-                        load_queue(state.moves(), from.slots_end(), queues.moves);
+                        load_moves(state, from.slots_end(), queues, targets) &&
+                        load_fitness(state.fitness(), from.slots_end(), worker.fitness, queues);
     if (!loaded) return false;
     worker.starting = state.starting();
     worker.tasks_held = state.tasks_held();
     worker.moving = state.moving();
     worker.keys_held = state.keys_held();
     worker.on_trial = state.on_trial();
+    worker.arriving = state.arriving();
+    worker.successor = from_stored(state.successor());
     into.workers.by_age.push_back(state.index());
+  }
+  into.queues.resize(std::max(into.queues.size(), targets));
+  for (const WorkerIx ix : into.workers.by_age) {
+    const WorkerIx successor = into.workers[ix].successor;
+    if (successor == kNone) continue;
+    if (successor >= into.workers.end() || successor == ix || !into.workers[successor].live) return false;
+    into.workers[ix].replaced = !into.workers[successor].fitness.unfit;
   }
   into.workers.ages = from.worker_ages();
   if (static_cast<std::size_t>(from.kept_places_size()) > kPlacesKeptMax) return false;
@@ -151,9 +186,12 @@ bool load_job(const v1::JobState& state, KeysState& into) {
   job.fuse_ms = static_cast<std::uint16_t>(state.fuse_ms());
   job.say = state.say();
   job.fresh = state.fresh();
+  job.ran = state.ran();
+  job.steady = state.steady();
   into.bytes += job.payload.size();
   const bool plain = !state.has_checkpoint() && state.last_message() == 0 && state.stop_tickets_size() == 0 &&
-                     state.stop_says_size() == 0 && state.together_max() == 0;
+                     state.stop_says_size() == 0 && state.together_max() == 0 && state.failed_on_size() == 0 &&
+                     state.error().empty();
   if (plain) return true;
   JobExtra& extra = job.extras();
   extra.has_checkpoint = state.has_checkpoint();
@@ -166,7 +204,10 @@ bool load_job(const v1::JobState& state, KeysState& into) {
   extra.stop_tickets.assign(state.stop_tickets().begin(), state.stop_tickets().end());
   extra.stop_says.assign(state.stop_says().begin(), state.stop_says().end());
   extra.together_max = state.together_max();
-  into.bytes += extra.checkpoint.size() + extra.message_bytes;
+  extra.failed_on.assign(state.failed_on().begin(), state.failed_on().end());
+  if (extra.failed_on.size() > kFailedOnMax) return false;
+  extra.error = state.error();
+  into.bytes += extra.checkpoint.size() + extra.message_bytes + extra.error.size();
   return true;
 }
 
@@ -185,6 +226,7 @@ bool load_key(const v1::KeyState& state, KeysState& into) {
   slot.stop_wanted = state.stop_wanted();
   slot.solo = state.solo();
   slot.settled = state.settled();
+  slot.diverted = state.diverted();
   slot.started_ms = state.started_ms();
   into.table.placed[state.slot()] = {hash_bytes(slot.key), from_stored(state.target()), from_stored(state.holder())};
   into.bytes += slot.key.size();

@@ -4,6 +4,7 @@
 // the key waits in another queue, or moves.
 
 #include <cstdint>
+#include <vector>
 
 #include "machine/context.h"
 #include "machine/keys/keys_state.h"
@@ -36,6 +37,17 @@ class Placement {
   void worker_opened(WorkerIx worker, WorkerIx replaced, bool inherits);
   // The worker takes no more keys.
   void worker_closed(WorkerIx worker);
+  // The worker is unfit: what does not run there goes to others.
+  void worker_unfit(WorkerIx worker);
+  // Another worker for a key that failed to start on `from`, and on those of the ages `failed_on`; none if there is
+  // none. `only_proven`: one that has started something itself.
+  WorkerIx other_for(SlotId slot, WorkerIx from, const std::vector<std::uint64_t>& failed_on, bool only_proven) const;
+  // The key goes to that worker, whatever the assignment says.
+  void divert(SlotId slot, WorkerIx to);
+  // The key goes where the assignment says.
+  void rechoose(SlotId slot) { retarget(slot, choose(slot)); }
+  // Between records: finds workers for the strays.
+  void settle_strays();
   // To be called when the set of open workers has changed, before the above.
   void refresh_open();
 
@@ -44,6 +56,8 @@ class Placement {
   WorkerIx server_of(SlotId slot) const;
   void remove_server(WorkerIx worker, BytesView key);
   void retarget(SlotId slot, WorkerIx target);
+  void aim(SlotId slot, WorkerIx target);
+  bool stays(SlotId slot) const;
 
   KeysState& state_;
   Context& context_;

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "machine/context.h"
+#include "machine/keys/fitness.h"
 #include "machine/keys/keys_state.h"
+#include "machine/keys/moves.h"
 #include "machine/keys/slots.h"
 #include "machine/keys/suspects.h"
 
@@ -16,10 +18,16 @@ namespace tenure {
 
 class Queues {
  public:
-  Queues(KeysState& state, Context& context, Slots& slots, Suspects& suspects)
-      : state_(state), context_(context), slots_(slots), suspects_(suspects) {}
+  Queues(KeysState& state, Context& context, Slots& slots, Suspects& suspects, Fitness& fitness)
+      : state_(state),
+        context_(context),
+        slots_(slots),
+        suspects_(suspects),
+        fitness_(fitness),
+        moves_(state, fitness) {}
 
-  // The head job of this key wants a holder. Where none can be had it waits, and the next worker to open finds it.
+  // The head job of this key wants a holder. Where none can be had it waits, and the next worker to open finds it. If
+  // its target is unfit, it is one of the strays, for whom Placement looks for another one.
   void enqueue(SlotId slot);
   // The key's holder is not the worker that should have it.
   void enqueue_move(SlotId slot);
@@ -29,6 +37,10 @@ class Queues {
   void settle();
   // The job is on its last chance no more, because it passed or because its tenure is over.
   void end_trial(SlotId slot);
+  // The worker is gone.
+  void forget(WorkerIx worker);
+  // One that was unfit leaves. Keys that nobody could take may have waited for it to recover.
+  void unfit_leaves();
 
  private:
   void pump(WorkerIx ix);
@@ -37,12 +49,15 @@ class Queues {
   void grant_from(std::deque<QueueItem>& queue, WorkerIx ix, HasRoom has_room);
   void grant(SlotId slot, WorkerIx ix, bool trial);
   void start_moves(WorkerIx ix);
+  void wake_holders(WorkerIx ix);
   bool valid(const QueueItem& item, JobState state) const;
 
   KeysState& state_;
   Context& context_;
   Slots& slots_;
   Suspects& suspects_;
+  Fitness& fitness_;
+  Moves moves_;
   std::vector<WorkerIx> dirty_;  // empty between records
 };
 

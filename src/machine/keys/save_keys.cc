@@ -14,6 +14,20 @@ void save_queue(const std::deque<QueueItem>& queue, v1::QueueState& into) {
   }
 }
 
+void save_fitness(const WorkerFitness& fitness, const WorkerQueues& queues, v1::FitnessState& into) {
+  into.set_window(fitness.window);
+  into.set_proven(fitness.proven);
+  into.set_unfit(fitness.unfit);
+  for (const std::uint64_t key : fitness.failed) into.add_failed(key);
+  into.set_error(fitness.error);
+  into.set_pause_ms(fitness.pause_ms);
+  into.set_stamp(fitness.stamp);
+  into.set_due_ms(fitness.due_ms);
+  into.set_probe(to_stored(fitness.probe));
+  into.set_look_from(fitness.look_from);
+  save_queue(queues.tentative, *into.mutable_tentative());
+}
+
 void save_workers(const KeysState& keys, v1::KeysState& into) {
   for (const WorkerIx ix : keys.workers.by_age) {
     const PoolWorker& worker = keys.workers[ix];
@@ -32,12 +46,19 @@ void save_workers(const KeysState& keys, v1::KeysState& into) {
     save_queue(queues.residents, *state.mutable_residents());
     save_queue(queues.tasks, *state.mutable_tasks());
     save_queue(queues.last_chances, *state.mutable_last_chances());
-    save_queue(queues.moves, *state.mutable_moves());
+    for (const auto& [target, waiting] : queues.moves) {
+      v1::MovesState& moves = *state.add_moves();
+      moves.set_target(to_stored(target));
+      save_queue(waiting, *moves.mutable_keys());
+    }
     state.set_starting(worker.starting);
     state.set_tasks_held(worker.tasks_held);
     state.set_moving(worker.moving);
     state.set_keys_held(worker.keys_held);
     state.set_on_trial(worker.on_trial);
+    state.set_arriving(worker.arriving);
+    state.set_successor(to_stored(worker.successor));
+    save_fitness(worker.fitness, queues, *state.mutable_fitness());
   }
   into.set_worker_ages(keys.workers.ages);
   for (const KeptPlace& place : keys.workers.kept_places) {
@@ -65,6 +86,8 @@ void encode_job(const KeysState& keys, JobId id, v1::Item& scratch, Bytes& into)
   state.set_fuse_ms(job.fuse_ms);
   state.set_say(job.say);
   state.set_fresh(job.fresh);
+  state.set_ran(job.ran);
+  state.set_steady(job.steady);
   if (job.extra) {
     state.set_has_checkpoint(job.extra->has_checkpoint);
     state.set_checkpoint(job.extra->checkpoint);
@@ -76,6 +99,8 @@ void encode_job(const KeysState& keys, JobId id, v1::Item& scratch, Bytes& into)
     for (const std::uint64_t ticket : job.extra->stop_tickets) state.add_stop_tickets(ticket);
     for (const std::uint64_t ticket : job.extra->stop_says) state.add_stop_says(ticket);
     state.set_together_max(job.extra->together_max);
+    for (const std::uint64_t age : job.extra->failed_on) state.add_failed_on(age);
+    state.set_error(job.extra->error);
   }
   scratch.SerializeToString(&into);
 }
@@ -138,6 +163,7 @@ void each_item(const KeysState& keys, SlotId id, const TakeItem& take) {
   key.set_settled(slot.settled);
   key.set_started_ms(slot.started_ms);
   key.set_past(static_cast<std::uint32_t>(slot.past));
+  key.set_diverted(slot.diverted);
   key.set_target(to_stored(placed.target));
   key.set_holder(to_stored(placed.holder));
   Bytes encoded = item.SerializeAsString();

@@ -10,6 +10,7 @@
 #include "machine/keys/keys_state.h"
 #include "machine/keys/queues.h"
 #include "machine/keys/slots.h"
+#include "machine/keys/starts.h"
 #include "machine/keys/suspects.h"
 
 namespace tenure {
@@ -26,14 +27,15 @@ class Started;
 class Tenures {
  public:
   Tenures(KeysState& state, Context& context, Slots& slots, Suspects& suspects, Queues& queues, JobLine& line,
-          DeadLetters& dead)
+          DeadLetters& dead, Starts& starts)
       : state_(state),
         context_(context),
         slots_(slots),
         suspects_(suspects),
         queues_(queues),
         line_(line),
-        dead_(dead) {}
+        dead_(dead),
+        starts_(starts) {}
 
   void on(const v1::Started& record);
   void on(const v1::Released& record);
@@ -54,7 +56,6 @@ class Tenures {
   void end_tenure(SlotId slot, TenureEnd why);
   void fail_job(SlotId slot, int next, BytesView error, std::int64_t delay_ms);
   void set_checkpoint(SlotId slot, const Bytes& data);
-  std::int64_t backoff_ms(const Slot& slot, const KeptJob& job) const;
 
   KeysState& state_;
   Context& context_;
@@ -63,6 +64,7 @@ class Tenures {
   Queues& queues_;
   JobLine& line_;
   DeadLetters& dead_;
+  Starts& starts_;
 };
 
 }  // namespace tenure

@@ -7,6 +7,7 @@
 #include "machine/context.h"
 #include "machine/keys/keys_state.h"
 #include "machine/keys/placement.h"
+#include "machine/keys/probation.h"
 #include "machine/keys/slots.h"
 #include "machine/keys/suspects.h"
 #include "machine/keys/tenures.h"
@@ -22,12 +23,14 @@ class Serve;
 
 class Workers {
  public:
-  Workers(KeysState& state, Context& context, Slots& slots, Suspects& suspects, Placement& placement, Tenures& tenures)
+  Workers(KeysState& state, Context& context, Slots& slots, Suspects& suspects, Placement& placement,
+          Probation& probation, Tenures& tenures)
       : state_(state),
         context_(context),
         slots_(slots),
         suspects_(suspects),
         placement_(placement),
+        probation_(probation),
         tenures_(tenures) {}
 
   void on(const v1::AddWorker& record);
@@ -40,7 +43,6 @@ class Workers {
  private:
   Errc judge(const v1::AddWorker& record) const;
   WorkerIx add(const v1::AddWorker& record);
-  void settle_place(WorkerIx worker);
   void remove(WorkerIx worker, TenureEnd why, std::uint32_t on_trial);
 
   KeysState& state_;
@@ -48,6 +50,7 @@ class Workers {
   Slots& slots_;
   Suspects& suspects_;
   Placement& placement_;
+  Probation& probation_;
   Tenures& tenures_;
 };
 
