@@ -18,6 +18,8 @@ struct WorkerInfo {
   std::uint32_t pid = 0;
   std::uint32_t weight = 0;
   bool draining = false;
+  bool unfit = false;       // its starts keep failing: it gets no keys, but for one now and then to try
+  std::string error{};      // of the last start that failed there, if none has succeeded since
   std::uint64_t keys = 0;   // keys it holds
   std::uint32_t tasks = 0;  // the part of `keys` held for a task
   std::chrono::milliseconds lease{0};
@@ -33,6 +35,7 @@ struct KeyInfo {
   std::uint64_t epoch = 0;  // the present or last tenure's; zero before the first
   std::uint32_t attempt = 0;
   std::chrono::milliseconds in_state{0};  // time since the last change of state
+  std::string error{};                    // the job's last error, if it has not run well since
 };
 
 struct KeyQuery {

@@ -166,6 +166,12 @@ class Told final : public NodeEvents {
   void fenced(std::uint64_t /*session*/, FenceReason reason) override {
     events_.write({"fenced", {}, 0, {}, to_string(reason)});
   }
+  void worker_unfit(BytesView worker, BytesView error) override {
+    events_.write({"unfit", {}, 0, worker, error});
+    say("tenure: worker '" + Bytes(worker) + "' is unfit: its starts keep failing, and it gets no keys until one " +
+        "succeeds. The last error: " + Bytes(error));
+  }
+  void worker_fit(BytesView worker) override { events_.write({"fit", {}, 0, worker, {}}); }
   void broken(const Error& error) override {
     const std::lock_guard lock(mutex_);
     failure_ = error;

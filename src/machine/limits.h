@@ -24,6 +24,7 @@ constexpr std::uint32_t kLeaseMsMax = 3'600'000;
 constexpr std::size_t kSessionsMax = 1024;
 constexpr std::size_t kWorkersMax = 4096;
 constexpr std::size_t kPastTenuresMax = 8192;  // of residents; kept to be explained
+constexpr std::size_t kPastErrorBytesMax = 256;
 constexpr std::size_t kPlacesKeptMax = 1024;   // of workers that are gone; beyond it the oldest is forgotten
 constexpr std::size_t kServedPerWorkerMax = 1U << 20;
 constexpr std::uint32_t kWindowDefault = 1024;  // tasks a worker may hold at a time

@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 KeyInfo key_info(const v1::ListedJob& job) {
   return {
       job.key(),     static_cast<JobKind>(job.kind()), static_cast<JobState>(job.state()), job.worker(), job.epoch(),
-      job.attempt(), milliseconds(job.since_ms())};
+      job.attempt(), milliseconds(job.since_ms()),     job.error()};
 }
 
 // A worker is in every shard, with some of its keys in each.
@@ -30,6 +30,8 @@ void add_worker_infos(const v1::Told& told, std::vector<WorkerInfo>& infos) {
     info.pid = worker.pid();
     info.weight = worker.weight();
     info.draining = info.draining || worker.draining();
+    info.unfit = info.unfit || worker.unfit();
+    if (!worker.error().empty()) info.error = worker.error();
     info.keys += worker.keys();
     info.tasks += worker.tasks();
     info.lease = milliseconds(worker.lease_ms());

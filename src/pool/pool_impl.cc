@@ -69,6 +69,11 @@ class PoolImpl::Voice final : public NodeEvents {
   void log_resumed() override { say(LogLevel::info, "the log is back"); }
   void log_warned(const Error& error) override { say(LogLevel::warning, error.message()); }
   void broken(const Error& error) override { say(LogLevel::error, error.message()); }
+  void worker_unfit(BytesView worker, BytesView error) override {
+    say(LogLevel::warning, "worker '" + Bytes(worker) + "' is unfit: its starts keep failing, and it gets no keys " +
+                               "until one succeeds; the last error: " + Bytes(error));
+  }
+  void worker_fit(BytesView worker) override { say(LogLevel::info, "worker '" + Bytes(worker) + "' is fit again"); }
 
  private:
   void say(LogLevel level, const std::string& text) {

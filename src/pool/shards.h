@@ -108,6 +108,7 @@ class Shards final : private HoldReports {
 
   // HoldReports.
   void started(const Hold& hold) override { of(hold.key).reports().started(hold); }
+  void begun(const Hold& hold) override { of(hold.key).reports().begun(hold); }
   void finished(const Hold& hold, Bytes result) override { of(hold.key).reports().finished(hold, std::move(result)); }
   void failed(const Hold& hold, Next next, Bytes error, Nanos delay) override {
     of(hold.key).reports().failed(hold, next, std::move(error), delay);

@@ -21,7 +21,9 @@ Json json_of_jobs(std::uint64_t position, const std::vector<v1::ListedJob>& jobs
     json.object().field("key", row.key()).field("kind", kind_of(row)).field("state", state_of(row));
     row.worker().empty() ? json.null("worker") : json.field("worker", row.worker());
     row.epoch() == 0 ? json.null("epoch") : json.field("epoch", row.epoch());
-    json.field("attempt", row.attempt()).field("since_ms", row.since_ms()).end();
+    json.field("attempt", row.attempt()).field("since_ms", row.since_ms());
+    row.error().empty() ? json.null("error") : json.field("error", row.error());
+    json.end();
   }
   return json.end().end();
 }

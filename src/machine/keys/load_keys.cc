@@ -160,7 +160,8 @@ bool load_past(const v1::KeysState& from, KeysState& into) {
                       .started_ms = state.started_ms(),
                       .ended_ms = state.ended_ms(),
                       .why = TenureEnd::handoff,
-                      .quarantined = state.quarantined()};
+                      .quarantined = state.quarantined(),
+                      .error = state.error()};
     if (!load_enum(state.why(), TenureEnd::expired, tenure.why)) return false;
     into.bytes += tenure.bytes();
     into.past.push_back(std::move(tenure));

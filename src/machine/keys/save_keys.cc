@@ -139,6 +139,7 @@ void save_keys(const KeysState& keys, v1::KeysState& into) {
     state.set_ended_ms(tenure.ended_ms);
     state.set_why(static_cast<std::uint32_t>(tenure.why));
     state.set_quarantined(tenure.quarantined);
+    state.set_error(tenure.error);
   }
 }
 

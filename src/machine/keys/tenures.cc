@@ -99,7 +99,8 @@ void Tenures::on(const v1::Failed& record) {
   const bool stopping = slots_.is_stopping(slot);
   const bool starting = starts_.was_starting(slot);
   const WorkerIx holder = state_.table.placed[slot].holder;
-  end_tenure(slot, TenureEnd::failed);
+  if (holder != kNone) context_.effects().failed(context_.at(), slots_.tenure(slot), error);
+  end_tenure(slot, TenureEnd::failed, error);
   if (stopping) {
     KeptJob& job = state_.table.head(slot);
     slots_.tell_failed(job, record.epoch(), error);
@@ -152,7 +153,7 @@ void Tenures::on(const v1::Notified& record) {
 }
 
 // The key has no holder any more. What becomes of the job is the caller's to say.
-void Tenures::end_tenure(SlotId slot, TenureEnd why) {
+void Tenures::end_tenure(SlotId slot, TenureEnd why, BytesView error) {
   const WorkerIx ix = state_.table.placed[slot].holder;
   if (ix == kNone) return;
   Slot& entry = state_.table.slots[slot];
@@ -174,7 +175,8 @@ void Tenures::end_tenure(SlotId slot, TenureEnd why) {
                 .started_ms = entry.started_ms,
                 .ended_ms = context_.engine_ms(),
                 .why = why,
-                .quarantined = false});
+                .quarantined = false,
+                .error = Bytes(error.substr(0, kPastErrorBytesMax))});
     }
     if (entry.state == JobState::starting) --worker.starting;
   }

@@ -53,7 +53,7 @@ class Tenures {
  private:
   void remember(PastTenure tenure);
   SlotId held_slot(BytesView key, std::uint64_t epoch) const;
-  void end_tenure(SlotId slot, TenureEnd why);
+  void end_tenure(SlotId slot, TenureEnd why, BytesView error = {});
   void fail_job(SlotId slot, int next, BytesView error, std::int64_t delay_ms);
   void set_checkpoint(SlotId slot, const Bytes& data);
 

@@ -26,6 +26,7 @@ void add(const Machine& machine, const JobInfo& job, v1::Told& told) {
   listed.set_epoch(job.epoch);
   listed.set_attempt(job.attempt);
   listed.set_since_ms(since(machine, job.since_ms));
+  listed.set_error(Bytes(job.error));
 }
 
 void list_jobs(const Machine& machine, const v1::ListJobs& query, std::size_t most, std::size_t bytes_most,
@@ -42,7 +43,7 @@ void list_jobs(const Machine& machine, const v1::ListJobs& query, std::size_t mo
   const SlotId next = machine.each_job(query.from(), [&](const JobInfo& job) {
     if (wanted(query, job)) {
       add(machine, job, told);
-      bytes += job.key.size() + job.worker.size();
+      bytes += job.key.size() + job.worker.size() + job.error.size();
     }
     return static_cast<std::size_t>(told.jobs_size()) < limit && bytes < bytes_most && ++looked_at < kLookedAtMax;
   });
@@ -60,7 +61,9 @@ void list_workers(const Machine& machine, const Observer& observer, v1::Told& to
     listed.set_host(session->host);
     listed.set_pid(session->pid);
     listed.set_weight(worker.place.weight);
-    listed.set_draining(worker.draining);
+    listed.set_draining(worker.draining || worker.replaced);
+    listed.set_unfit(worker.fitness.unfit);
+    listed.set_error(worker.fitness.error);
     listed.set_keys(worker.keys_held);
     listed.set_tasks(worker.tasks_held);
     listed.set_lease_ms(session->lease_ms);
@@ -106,6 +109,7 @@ void list_history(const Machine& machine, const v1::ListHistory& query, std::siz
     listed.set_ended_ms(past.ended_ms);
     listed.set_why_plus_one(static_cast<std::uint32_t>(past.why) + 1);
     listed.set_quarantined(past.quarantined);
+    listed.set_error(past.error);
     bytes += listed.ByteSizeLong();
   }
   if (!job) return;
