@@ -59,9 +59,10 @@ faults: release ## Real processes and servers under faults for FAULT_ROUNDS (200
 	@python3 tests/faults/faults.py build/release --rounds $(FAULT_ROUNDS)
 	@tests/faults/long build/release
 
-attack: release ## Attack the program: hostile peers, handlers that try to escape, hostile names
+attack: release ## Attack the program: hostile peers, handlers that try to escape, hostile files and names
 	@python3 tests/attack/peers.py build/release/tenure --long
 	@python3 tests/attack/escapes.py build/release/tenure --long
+	@python3 tests/attack/files.py build/release/tenure --long
 	@python3 tests/e2e/poison_test.py build/release/tenure
 	@python3 tests/e2e/hostile_test.py build/release/tenure
 

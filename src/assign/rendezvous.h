@@ -1,14 +1,14 @@
 #pragma once
 
-// Weighted rendezvous hashing: which of the places a key belongs to.
+// Weighted rendezvous hashing: computes which of several places a key belongs to.
 //
-// Every place draws a number for the key, and the best draw wins. A place's draw depends on nothing but the key and
-// the place, so a join can only move keys to the newcomer, a leave only the keys of the one that left, and neither
-// needs any history. With weights, a place costs -log2(draw / 2^64) / weight and the smallest cost wins, which gives
-// every place a share proportional to its weight and keeps the same fewest moves when one weight changes.
+// Every place draws a number for the key, and the best draw wins. A place's draw depends only on the key and the place.
+// So a join can only move keys to the newcomer, a leave only the keys of the place that left, and neither needs any
+// history. With weights, a place costs -log2(draw / 2^64) / weight, and the smallest cost wins. Every place gets a
+// share proportional to its weight, and a changed weight moves as few keys as possible.
 //
-// Who holds a key is a function of the log, so the results here are part of the log's meaning: they are computed in
-// integers alone, are the same on every platform, and must never change. All functions are pure and allocate nothing.
+// The holder of a key is a function of the log, so these results are part of the log's meaning. They are computed with
+// integers, are the same on every platform, and must never change. All functions are pure and allocate nothing.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace tenure {
 inline constexpr std::uint32_t kWeightDefault = 100;
 inline constexpr std::uint32_t kWeightMax = 10'000;
 
-// Where a worker stands. Two places of one pool have different seeds.
+// A worker as a target of hashing. Two places of one pool have different seeds.
 struct Place {
   std::uint64_t seed;
   std::uint32_t weight;  // 1..kWeightMax; a place of weight 0 gets a key only if no other place has a weight.
@@ -35,22 +35,22 @@ constexpr std::uint64_t rendezvous_mix(std::uint64_t word) {
   return word;
 }
 
-// The draw of a place for a key: uniform over 64 bits; larger is better. For a given key it is a bijection of the
-// seed, so two places never draw the same number, and for a given seed it is one of the key, so draws are exactly
-// uniform. The key is mixed before it meets the seed: a draw of key ^ seed alone would let a pair of keys trade the
-// draws of a pair of places. That first mix is the same for all places, and a loop over them pays for it once.
+// The draw of a place for a key: uniform over 64 bits; larger is better. For a given key it is a bijection of the seed,
+// so two places never draw the same number. For a given seed it is a bijection of the key, so draws are exactly
+// uniform. The key is mixed before it is combined with the seed: with key ^ seed alone, two keys could swap the draws
+// of two places. That first mix is the same for all places, and a loop computes it once.
 constexpr std::uint64_t rendezvous_draw(std::uint64_t key_hash, std::uint64_t seed) {
   return rendezvous_mix(rendezvous_mix(key_hash ^ 0x9E3779B97F4A7C15ULL) ^ seed);
 }
 
-// -log2(draw / 2^64) with 48 fractional bits: in (0, 64], never rising with the draw. A draw of 0 costs what 1 does.
+// -log2(draw / 2^64) with 48 fractional bits: in (0, 64], never rising with the draw. A draw of 0 costs the same as 1.
 std::uint64_t rendezvous_cost(std::uint64_t draw);
 
 // True if draw_a at weight_a beats draw_b at weight_b. Equal costs are decided by the draw, then by the weight.
 bool rendezvous_beats(std::uint64_t draw_a, std::uint32_t weight_a, std::uint64_t draw_b, std::uint32_t weight_b);
 
 // True if the key belongs to `a` rather than to `b`: a strict order, total over places with different seeds. Costs
-// never rise with the draw, so that among equal weights the draws alone give the same order as the costs.
+// never rise with the draw, so among equal weights the draws alone give the same order.
 inline bool rendezvous_prefers(std::uint64_t key_hash, const Place& a, const Place& b) {
   const std::uint64_t draw_a = rendezvous_draw(key_hash, a.seed);
   const std::uint64_t draw_b = rendezvous_draw(key_hash, b.seed);

@@ -1,8 +1,8 @@
 #pragma once
 
-// ASSERT states what can only be false through a bug of ours. It stays on in release builds: a node whose
-// invariant is broken must stop rather than go on and hand a key to two holders. It is never used for input,
-// peers or disks; those fail with a Result.
+// ASSERT checks conditions that only a bug of ours can break. It stays on in release builds: a node with a broken
+// invariant must stop before it gives a key to two holders. It is never used for input, peers or disks; those fail with
+// a Result.
 
 namespace tenure {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Exponential backoff with jitter: between half and the whole of base * 2^n, up to a cap.
+// Exponential backoff with jitter: between one half and the whole of base * 2^n, up to a cap.
 
 #include "base/clock.h"
 #include "base/entropy.h"

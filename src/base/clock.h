@@ -1,7 +1,7 @@
 #pragma once
 
-// Time within one process. The only clock that decides anything is CLOCK_BOOTTIME: it never jumps and it counts
-// the time a machine was suspended, which a lease must. The wall clock is for people and is read at the edges.
+// Time within one process. Only CLOCK_BOOTTIME decides anything: it never jumps, and it counts the time in which a
+// machine was suspended, as a lease must. The wall clock is for people and is read at the edges.
 
 #include <chrono>
 #include <cstdint>
@@ -26,7 +26,7 @@ class Clock {
  public:
   virtual ~Clock() = default;
   virtual Instant now() const = 0;
-  // Milliseconds since 1970 on the wall clock: written beside records for people, never compared.
+  // Milliseconds since 1970 on the wall clock. Written into records for people, never compared.
   virtual std::int64_t wall_ms() const = 0;
 };
 
@@ -37,7 +37,7 @@ class BootClock final : public Clock {
   std::int64_t wall_ms() const override;
 };
 
-// A clock that stands still until it is moved; for tests. Not thread-safe.
+// A clock for tests that moves only when told. Not thread-safe.
 class VirtualClock final : public Clock {
  public:
   Instant now() const override { return now_; }

@@ -2,8 +2,7 @@
 
 namespace tenure {
 
-// Between two looks at what another processor is about to change: leaves the caches, and the other half of the core, to
-// those who work.
+// For spin loops: leaves the caches and the other half of the core to other threads between two looks at a value.
 inline void cpu_relax() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();

@@ -1,6 +1,6 @@
 #pragma once
 
-// Until when somebody waits, on the clock of std::condition_variable. For waits of threads; loops have timers.
+// The end of a wait, on the clock of std::condition_variable. For threads that block; loops have timers.
 
 #include <algorithm>
 #include <chrono>
@@ -9,7 +9,7 @@ namespace tenure {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
-// A timeout that ends after the clock does counts as none.
+// A timeout beyond the end of the clock means no deadline.
 inline Deadline after(std::chrono::nanoseconds timeout) {
   const auto now = std::chrono::steady_clock::now();
   return now + std::min<std::chrono::nanoseconds>(timeout, Deadline::max() - now);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Measured times, and what is said about them.
+// Collects measured times and summarises them.
 
 #include <algorithm>
 #include <chrono>
@@ -26,7 +26,7 @@ inline Distribution distribution(std::vector<double> samples_ms) {
   return {quantile(samples_ms, 0.5), quantile(samples_ms, 0.99), samples_ms.back(), samples_ms.size()};
 }
 
-// Gathers measurements. One thread at a time.
+// Collects measurements. One thread at a time.
 class Samples {
  public:
   void add(Nanos span) { samples_ms_.push_back(std::chrono::duration<double, std::milli>(span).count()); }

@@ -11,9 +11,9 @@ class Entropy {
   virtual ~Entropy() = default;
   virtual std::uint64_t next() = 0;
 
-  // Uniform enough for jitter and simulation; not for secrets. `bound` must be positive.
+  // Uniform enough for jitter and simulation, but not for secrets. `bound` must be positive.
   std::uint64_t below(std::uint64_t bound);
-  // An identifier: never zero, which means "none" everywhere.
+  // A random identifier, never zero. Zero means "none" everywhere.
   std::uint64_t id();
 };
 
@@ -23,7 +23,7 @@ class SystemEntropy final : public Entropy {
   std::uint64_t next() override;
 };
 
-// SplitMix64: the same seed gives the same sequence for ever. Not thread-safe.
+// SplitMix64: the same seed always gives the same sequence. Not thread-safe.
 class SeededEntropy final : public Entropy {
  public:
   explicit SeededEntropy(std::uint64_t seed) : state_(seed) {}

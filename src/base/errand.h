@@ -1,8 +1,8 @@
 #pragma once
 
-// A thread that waits at a loop for what comes, and has another that can take its place there, may be asked to do what
-// came by itself, however long that takes: it leaves the loop to the other one first. So the thread that learns of a
-// job can run it, and nobody has to be woken for it who would have to be waited for (leader and followers).
+// Leader and followers: a thread that reads news from a loop can also run the work that the news brings. Before it
+// starts, it leaves the loop to another thread. So the thread that learns of a job can run it, and no other thread has
+// to be woken on the critical path.
 
 #include <functional>
 #include <utility>
@@ -13,11 +13,11 @@ class Errands {
  public:
   virtual ~Errands() = default;
 
-  // Those of the calling thread; null for most threads.
+  // The object of the calling thread. Null for most threads.
   static Errands* here() { return here_; }
 
-  // Runs `errand` on the calling thread, as soon as it has returned to its loop and left it to another. False: there is
-  // nobody to take its place.
+  // Runs `errand` on the calling thread, after it has returned to its loop and left the loop to another thread. Returns
+  // false if no thread can take its place.
   virtual bool take(std::function<void()> errand) = 0;
 
  protected:

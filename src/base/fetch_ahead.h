@@ -1,13 +1,12 @@
 #pragma once
 
-// For a pass over many objects that lie scattered: what is needed soon is fetched from memory while something else is
-// worked on.
+// Prefetches objects that lie scattered in memory, while other work goes on.
 
 #include <cstddef>
 
 namespace tenure {
 
-// All that lies in these bytes, to be written to. Any address will do.
+// Prefetches these bytes for writing. Any address is allowed.
 inline void fetch_ahead(const void* object, std::size_t bytes) {
   constexpr std::size_t kCacheLineBytes = 64;
   const char* const begin = static_cast<const char*>(object);

@@ -1,7 +1,7 @@
 #pragma once
 
-// A queue in one piece of memory that is used again: a std::deque takes and gives back a block for every few elements
-// that pass through it.
+// A queue in one block of memory that is reused. A std::deque allocates and frees a block for every few elements that
+// pass through it.
 
 #include <cstddef>
 #include <utility>
@@ -9,7 +9,7 @@
 
 namespace tenure {
 
-// Used by one thread at a time. Elements can be default-constructed, and moved without failing.
+// For one thread at a time. Elements must be default-constructible, and their move must not throw.
 template <class T>
 class FrontQueue {
  public:
@@ -19,7 +19,7 @@ class FrontQueue {
   auto end() { return elements_.end(); }
 
   void push_back(T element) {
-    // What was taken is given up before the memory has to grow for it.
+    // Reuse the space of taken elements before the memory grows.
     if (elements_.size() == elements_.capacity() && front_ > elements_.size() / 2) drop_taken();
     elements_.push_back(std::move(element));
   }
@@ -45,7 +45,7 @@ class FrontQueue {
   }
 
  private:
-  static constexpr std::size_t kKept = 8192;  // elements; the memory of a longer queue is given back once it is empty
+  static constexpr std::size_t kKept = 8192;  // elements; a longer queue gives its memory back
 
   void drop_taken() {
     elements_.erase(elements_.begin(), begin());

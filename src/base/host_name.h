@@ -1,6 +1,6 @@
 #pragma once
 
-// What this machine calls itself.
+// The name of this host.
 
 #include <unistd.h>
 

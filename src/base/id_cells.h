@@ -1,10 +1,10 @@
 #pragma once
 
-// What lies below IdMap (base/id_map.h): open addressing in one block, so that finding an id touches one place in
-// memory. A table that has become empty gives back what a flood has made it grow to.
+// The index below IdMap (base/id_map.h): open addressing in one block, so that a lookup touches one place in memory. A
+// table that becomes empty frees the memory that a flood made it allocate.
 //
-// An id has a home cell, and lies there or in one of the next; those of one run of cells lie in the order of their
-// homes. So a search ends early, and what is erased leaves nothing behind: those after it that are not at home move
+// An id has a home cell, and is stored there or in one of the next cells. Ids in one run of cells are in the order of
+// their homes. So a search ends early. Erasing leaves no marker behind: the following ids that are not at home move
 // back by one.
 
 #include <cstdint>
@@ -15,20 +15,20 @@
 
 namespace tenure {
 
-// Zero is no id: it is never found. Values move when the map grows or something is erased: pointers to them last until
-// then.
+// Zero is not a valid id and is never found. Values move when the map grows or an id is erased; pointers to them are
+// valid until then.
 template <class Value>
 class IdCells {
  public:
   bool empty() const { return size_ == 0; }
 
   Value* find(std::uint64_t id) {
-    if (id == 0 || empty()) return nullptr;  // zero marks a cell that is free
+    if (id == 0 || empty()) return nullptr;  // zero marks a free cell
     Cell& cell = cells_[place(id)];
     return cell.id == id ? &cell.value : nullptr;
   }
 
-  // The value of the id; a new one where there was none.
+  // The value of the id. Inserts a new value if there is none.
   Value& operator[](std::uint64_t id) {
     ASSERT(id != 0);
     if ((size_ + 1) * 2 > cells_.size()) grow();
@@ -59,7 +59,7 @@ class IdCells {
     size_ = 0;
   }
 
-  // Calls visit(id, value) for each, in no order that means anything. The map must not be changed meanwhile.
+  // Calls visit(id, value) for each id, in no particular order. The map must not change meanwhile.
   template <class Visit>
   void each(Visit visit) {
     for (Cell& cell : cells_) {
@@ -80,10 +80,10 @@ class IdCells {
   std::size_t next(std::size_t at) const { return (at + 1) & mask(); }
   std::size_t home(std::uint64_t id) const { return (id * 0x9E3779B97F4A7C15ULL >> 32) & mask(); }
 
-  // How far what is here lies behind its home.
+  // The distance of the cell's id from its home.
   std::size_t distance(std::size_t at) const { return (at - home(cells_[at].id)) & mask(); }
 
-  // Where the id is, or belongs.
+  // The cell of the id, or the cell where it belongs.
   std::size_t place(std::uint64_t id) const {
     std::size_t at = home(id);
     for (std::size_t far = 0; cells_[at].id != 0 && cells_[at].id != id && distance(at) >= far; ++far) at = next(at);
@@ -92,7 +92,7 @@ class IdCells {
 
   Cell& insert(Cell cell) {
     const std::size_t put = place(cell.id);
-    // Those from here on move up by one.
+    // The ids from here on move up by one.
     for (std::size_t at = put; cell.id != 0; at = next(at)) std::swap(cells_[at], cell);
     return cells_[put];
   }

@@ -1,9 +1,9 @@
 #pragma once
 
-// From ids to values, where hundreds of thousands come and go. The ids are counted: those that are given out one after
-// the other tend to be looked for, and to go, one after the other too. So the values of a run of ids lie side by side
-// in a block, and only the blocks have to be found: most of the time it is the one that was found last. Nothing moves
-// when the map grows. An id far from all others costs a block of its own.
+// A map from ids to values, for hundreds of thousands of short-lived entries. Ids come from a counter: ids that are
+// given out one after the other tend to be looked up and erased one after the other. So the values of a run of ids are
+// together in a block, and a lookup has to find only the block, which usually is the one found last. Values do not move
+// when the map grows. A single id far from all others takes a whole block.
 
 #include <array>
 #include <cstdint>
@@ -15,8 +15,8 @@
 
 namespace tenure {
 
-// Zero is no id: it is never found. Pointers to a value last until it is erased. To find something remembers where it
-// was: two threads must not do even that at the same time.
+// Zero is not a valid id and is never found. A pointer to a value is valid until the value is erased. A lookup
+// remembers its block, so two threads must not even look up at the same time.
 template <class Value>
 class IdMap {
  public:
@@ -39,7 +39,7 @@ class IdMap {
   const Value* find(std::uint64_t id) const { return const_cast<IdMap*>(this)->find(id); }
   bool contains(std::uint64_t id) const { return find(id) != nullptr; }
 
-  // The value of the id; a new one where there was none.
+  // The value of the id. Inserts a new value if there is none.
   Value& operator[](std::uint64_t id) {
     ASSERT(id != 0);
     Block* block = block_of(id);
@@ -69,7 +69,7 @@ class IdMap {
     return true;
   }
 
-  // Calls visit(id, value) for each, in no order that means anything. The map must not be changed meanwhile.
+  // Calls visit(id, value) for each id, in no particular order. The map must not change meanwhile.
   template <class Visit>
   void each(Visit visit) {
     blocks_.each([&](std::uint64_t name, std::unique_ptr<Block>& block) {
@@ -94,7 +94,7 @@ class IdMap {
   };
 
   static std::uint32_t bit_of(std::uint64_t id) { return std::uint32_t{1} << id % kRun; }
-  // Of the id's block; never zero.
+  // The name of the id's block. Never zero.
   static std::uint64_t name_of(std::uint64_t id) { return id / kRun + 1; }
 
   // Null if there is none.
@@ -116,7 +116,7 @@ class IdMap {
 
   IdCells<std::unique_ptr<Block>> blocks_;  // by name
   std::size_t size_ = 0;
-  std::uint64_t last_name_ = 0;  // the block that was found last
+  std::uint64_t last_name_ = 0;  // the block found last
   Block* last_ = nullptr;
 };
 

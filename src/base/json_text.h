@@ -1,6 +1,6 @@
 #pragma once
 
-// Text as a string of JSON, with its quotes.
+// Writes text as a JSON string, with quotes.
 
 #include <string>
 
@@ -8,8 +8,9 @@
 
 namespace tenure {
 
-// Whoever reads it gets the same characters back, and a terminal that it is shown on is safe: what is not printable
-// (base/printable.h) is written as \uXXXX. JSON has no bytes that are no characters: they come as the text \xNN.
+// A JSON reader gets the same characters back, and the string is safe on a terminal: unprintable characters
+// (base/printable.h) are written as \uXXXX. JSON cannot hold bytes that are not characters. They are written as the
+// text \xNN.
 std::string json_string(BytesView text);
 
 }  // namespace tenure

@@ -1,7 +1,7 @@
 #pragma once
 
-// The loop a node runs on: work in order, timers, and the time. Production gives each loop a thread of its own
-// (thread_loop.h); the simulator runs the loops of a whole pool in one thread on virtual clocks.
+// The loop that a node runs on: ordered work, timers, and the time. In production each loop has its own thread
+// (thread_loop.h). The simulator runs the loops of a whole pool in one thread on virtual clocks.
 
 #include <cstdint>
 #include <functional>
@@ -16,25 +16,25 @@ class Loop {
  public:
   virtual ~Loop() = default;
 
-  // Runs `work` on the loop, after everything posted before it. Callable from any thread. Work posted after the
-  // loop has stopped is destroyed without being run.
+  // Runs `work` on the loop, after everything posted before it. Thread-safe. Work posted after the loop has stopped is
+  // destroyed without running.
   virtual void post(std::function<void()> work) = 0;
 
-  // The same where the loop is at something. Where it is idle the calling thread is the loop for so long: it runs the
-  // work at once, and what that posts. So nobody has to be woken. Not to be called with a lock that work on the loop
-  // takes, nor with work that lasts.
+  // The same if the loop is busy. If the loop is idle, the calling thread takes its place for a moment and runs the
+  // work at once, with what that work posts, so that no thread has to be woken. Do not call it while holding a lock
+  // that work on the loop takes, nor with work that takes long.
   virtual void run_or_post(std::function<void()> work) { post(std::move(work)); }
 
-  // Runs `work` on the loop once `at` has passed. To be called on the loop only.
+  // Runs `work` on the loop once `when` has passed. Call it on the loop only.
   virtual TimerId at(Instant when, std::function<void()> work) = 0;
 
-  // After it returns the work will not run. A timer that has fired or was cancelled is ignored. On the loop only.
+  // After it returns, the work will not run. Ignores a timer that has fired or was cancelled. Call it on the loop only.
   virtual void cancel(TimerId timer) = 0;
 
   virtual Instant now() const = 0;
 };
 
-// A timer that belongs to an object: at most one is armed, and it dies with its owner.
+// A timer that belongs to an object. At most one is armed, and it is cancelled with its owner.
 class Timer {
  public:
   explicit Timer(Loop& loop) : loop_(loop) {}

@@ -8,8 +8,8 @@ namespace {
 
 constexpr BytesView kSlashes = "://";
 
-// Where a word's login begins and ends, in bytes; nothing where both are the same. A password may have an @ or a slash
-// in it that ought to be escaped, so the last @ counts.
+// The bytes of a word's login; empty if begin and end are equal. A password may contain an unescaped @ or slash, so the
+// last @ counts.
 struct LoginPlace {
   std::size_t begin = 0;
   std::size_t end = 0;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Deliberate bugs, for judging the simulator: a mutant that it does not catch is a hole in it. In every ordinary
-// build MUTANT(name) is the constant false and the bug is not compiled in; only the simulator's own variant of the
-// libraries (TENURE_MUTANTS) can switch one on.
+// Deliberate bugs, to test the simulator: it must catch every mutant. In ordinary builds MUTANT(name) is the constant
+// false, and the bug is not compiled in. Only the simulator's variant of the libraries (TENURE_MUTANTS) can switch one
+// on.
 
 #include <array>
 #include <cstdint>
@@ -52,7 +52,7 @@ constexpr auto kMutantNames = std::to_array<std::string_view>({"none", TENURE_MU
 #undef TENURE_MUTANT_TEXT
 
 #ifdef TENURE_MUTANTS
-// Set before a simulation begins. One per thread, so that simulations can run side by side.
+// Set before a simulation begins. One per thread, so that simulations can run in parallel.
 inline thread_local Mutant active_mutant = Mutant::none;
 #define MUTANT(name) (::tenure::active_mutant == ::tenure::Mutant::name)
 #else

@@ -24,7 +24,7 @@ void print_line(BytesView text) { write_exact(STDOUT_FILENO, one_line(text) + '\
 
 void warn_line(BytesView text) { write_exact(STDERR_FILENO, one_line(text) + '\n'); }
 
-// A pipe that can be written to has room for so many bytes.
+// A pipe that is reported as writable has room for this many bytes.
 void warn_at_once(BytesView text) {
   pollfd room{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
   if (::poll(&room, 1, 0) <= 0) return;
@@ -34,13 +34,13 @@ void warn_at_once(BytesView text) {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
 }
 
-// A reader that is gone is no reason to end, and there is nobody to tell.
+// If the reader is gone, ignore the error: the program need not end, and nobody can be told.
 void write_exact(int descriptor, BytesView bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
     if (written > 0) {
       bytes.remove_prefix(static_cast<std::size_t>(written));
-    } else if (written < 0 && errno == EAGAIN) {  // somebody has made a pipe that we share non-blocking
+    } else if (written < 0 && errno == EAGAIN) {  // another process made the shared pipe non-blocking
       pollfd room{.fd = descriptor, .events = POLLOUT, .revents = 0};
       ::poll(&room, 1, -1);
     } else if (written == 0 || errno != EINTR) {

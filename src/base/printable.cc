@@ -13,8 +13,8 @@ struct Range {
   char32_t last;
 };
 
-// Unicode's categories Cc, Cf, Zl and Zp, its characters that are ignored where a font lacks them
-// (Default_Ignorable_Code_Point), and what is reserved for no use. In order.
+// Unicode's categories Cc, Cf, Zl and Zp, the characters that are ignored if a font lacks them
+// (Default_Ignorable_Code_Point), and noncharacters. Sorted.
 constexpr std::array kHidden = {
     Range{0x0000, 0x001F},    // controls
     Range{0x007F, 0x009F},    // delete, and the controls beyond ASCII
@@ -33,7 +33,7 @@ constexpr std::array kHidden = {
     Range{0x2028, 0x202E},    // separators of lines and paragraphs, embeddings and overrides of direction
     Range{0x2060, 0x206F},    // word joiner, isolates of direction, deprecated formats
     Range{0x3164, 0x3164},    // Hangul filler
-    Range{0xFDD0, 0xFDEF},    // no characters
+    Range{0xFDD0, 0xFDEF},    // noncharacters
     Range{0xFE00, 0xFE0F},    // variation selectors
     Range{0xFEFF, 0xFEFF},    // byte order mark
     Range{0xFFA0, 0xFFA0},    // half-width Hangul filler
@@ -74,7 +74,7 @@ void escape_ascii(char byte, std::string& into) {
   }
 }
 
-// Writes what the text begins with, and says how many bytes of the text that was.
+// Appends the first character, and returns how many bytes of the text it was.
 std::size_t show_first(BytesView text, Keep keep, std::string& into) {
   const Utf8Character first = first_character(text);
   if (first.bytes == 0) {
@@ -94,7 +94,7 @@ std::size_t show_first(BytesView text, Keep keep, std::string& into) {
 
 bool needs_no_look(char byte) { return byte >= 0x20 && byte < 0x7F && byte != '\\'; }
 
-// Most text has nothing to be escaped, and is copied in runs.
+// Most text needs no escaping and is copied in runs.
 std::string shown(BytesView text, Keep keep) {
   std::string out;
   out.reserve(text.size());
@@ -116,7 +116,7 @@ std::size_t characters(BytesView utf8) {
 }  // namespace
 
 bool is_printable(char32_t code) {
-  if ((code & 0xFFFEU) == 0xFFFEU) return false;  // the last two of each plane are no characters
+  if ((code & 0xFFFEU) == 0xFFFEU) return false;  // the last two of each plane are noncharacters
   const auto* const found = std::lower_bound(kHidden.begin(), kHidden.end(), code,
                                              [](const Range& range, char32_t c) { return range.last < c; });
   return found == kHidden.end() || code < found->first;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Makes text that came from elsewhere fit for a terminal and for a line of a log: keys, names, errors, what programs
-// print. Whoever wrote it could otherwise move the cursor, change colours and titles, forge lines, or hide a part.
+// Makes foreign text safe for a terminal and for one line of a log: keys, names, errors, output of programs. Otherwise
+// its author could move the cursor, change colours and titles, forge lines, or hide text.
 //
 //   \\              a backslash
 //   \n \r \t        line feed, carriage return, tab
@@ -9,7 +9,7 @@
 //   \u{N…}          a character beyond ASCII that controls, reorders or hides: the controls U+0080–U+009F, those that
 //                   turn the direction of text, separators of lines, and all that take no room
 //
-// So the text can be read back: two different texts never look the same.
+// The escapes can be read back: two different texts never look the same.
 
 #include <cstddef>
 #include <string>
@@ -20,17 +20,17 @@ namespace tenure {
 
 std::string printable(BytesView text);
 
-// For pages of our own and for data that a user has asked to see: line feeds, tabs and backslashes stay as they are. It
-// is as safe, but cannot be read back.
+// For our own pages and for data that a user asked to see: line feeds, tabs and backslashes stay. It is just as safe,
+// but cannot be read back.
 std::string printable_page(BytesView text);
 
-// The longest beginning of the text whose printable form has at most `columns_max` columns.
+// The longest prefix of the text whose printable form has at most `columns_max` columns.
 BytesView printable_prefix(BytesView text, std::size_t columns_max);
 
-// How many columns of a terminal its printable form takes: one for each character.
+// The number of terminal columns of its printable form: one for each character.
 std::size_t columns_of(BytesView text);
 
-// Whether a character can be shown as it is.
+// True if a character can be shown unescaped.
 bool is_printable(char32_t code);
 
 }  // namespace tenure

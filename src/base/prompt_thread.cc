@@ -8,7 +8,7 @@
 namespace tenure {
 namespace {
 
-// The kernel's own type is in no header that can be included beside the C library's.
+// The kernel's own type is in a header that conflicts with the C library's.
 struct SchedAttributes {
   std::uint32_t size = sizeof(SchedAttributes);
   std::uint32_t policy = 0;
@@ -20,14 +20,14 @@ struct SchedAttributes {
   std::uint64_t period = 0;
 };
 
-constexpr std::uint64_t kSliceNanos = 100'000;  // the least that the kernel takes
+constexpr std::uint64_t kSliceNanos = 100'000;  // the kernel's minimum
 
 }  // namespace
 
 void run_promptly() {
   SchedAttributes attributes;
   if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
-  if (attributes.policy != 0) return;  // somebody has made it another class, and knows better
+  if (attributes.policy != 0) return;  // somebody has chosen another scheduling class
   attributes.runtime = kSliceNanos;
   attributes.size = sizeof attributes;
   syscall(SYS_sched_setattr, 0, &attributes, 0);

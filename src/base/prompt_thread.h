@@ -2,9 +2,9 @@
 
 namespace tenure {
 
-// For a thread that does little at a time and for which others wait: asks the kernel (Linux 6.12 and later) to let the
-// calling thread run soon after it was woken, where another one of this user has the processor. It gets no more of the
-// processor than before, but in shorter pieces. Where that is not known nothing changes.
+// For a thread that does little work at a time while others wait for it. Asks the kernel (Linux 6.12 and later) to run
+// the calling thread soon after it wakes up, even if another thread of this user has the processor. The thread gets its
+// processor time in shorter pieces, but not more of it. Does nothing on other kernels.
 void run_promptly();
 
 }  // namespace tenure

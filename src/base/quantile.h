@@ -1,6 +1,6 @@
 #pragma once
 
-// Quantiles by nearest rank: every figure is one that was measured.
+// Quantiles by nearest rank: every result is a measured value.
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace tenure {
 
-// The smallest that is not exceeded by `share` (0 to 1) of them; zero where there are none.
+// The smallest value that at least `share` (0 to 1) of the values do not exceed. Zero if there are none.
 inline double quantile(const std::vector<double>& sorted, double share) {
   if (sorted.empty()) return 0;
   const double rank = std::ceil(share * static_cast<double>(sorted.size()));

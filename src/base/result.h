@@ -1,6 +1,6 @@
 #pragma once
 
-// The library's own way to fail is the public one; this adds the shorthand for it.
+// Result is public (tenure/result.hpp). This header adds shorthands for failures.
 
 #include <string>
 #include <tenure/result.hpp>

@@ -9,7 +9,8 @@
 namespace tenure {
 namespace {
 
-// How often a guest looks for what its work has posted, before it leaves the rest to the loop's thread.
+// How many rounds a guest runs of the work that its own work has posted, before it leaves the rest to the loop's
+// thread.
 constexpr int kGuestRoundsMax = 3;
 
 constexpr Instant kNever{Nanos::max()};
@@ -33,14 +34,15 @@ ThreadLoop::~ThreadLoop() {
 
 void ThreadLoop::post(std::function<void()> work) {
   if (on_loop() && guest_) return of_guest_.push_back(std::move(work));
-  std::function<void()> dropped;  // destroyed outside the lock
+  std::function<void()> dropped;  // destroyed without the lock
   std::lock_guard lock(mutex_);
   if (stopping_) {
     dropped = std::move(work);
     return;
   }
   queue_.push_back(std::move(work));
-  // Behind other work, or while somebody has the turn, it is found without a wake-up, which costs more than most work.
+  // If other work is queued, or another thread has the turn, the work is found without a wake-up, which costs more than
+  // most work.
   if (queue_.size() == 1 && !taken_) wake_.notify_one();
 }
 
@@ -64,18 +66,19 @@ void ThreadLoop::run_or_post(std::function<void()> work) {
   }
   guest_ = false;
   std::unique_lock lock(mutex_);
-  // What is left was posted before anything that is in the queue could tell.
+  // The guest's remaining work was posted before everything in the queue.
   queue_.insert(queue_.begin(), std::make_move_iterator(of_guest_.begin()), std::make_move_iterator(of_guest_.end()));
   of_guest_.clear();
   end_turn();
   const bool timer = asleep_until_ && !timers_.empty() && timers_.begin()->first.when < *asleep_until_;
-  if (stopping_) return wake_.notify_one();  // the loop may be gone once the lock is
+  // notify with the lock held: the loop may be destroyed after it is released
+  if (stopping_) return wake_.notify_one();
   const bool wake = timer || !queue_.empty();
   lock.unlock();
-  if (wake) wake_.notify_one();  // whom it wakes does not meet the lock
+  if (wake) wake_.notify_one();  // notified without the lock, so that the woken thread need not wait for it
 }
 
-// Under the lock.
+// With the lock held.
 void ThreadLoop::end_turn() {
   taken_ = false;
   holder_.store({}, std::memory_order_relaxed);
@@ -125,22 +128,22 @@ void ThreadLoop::serve() {
   batch_.clear();
 }
 
-// Once there is something to do, and no guest is at it.
+// Waits until there is something to do and no guest has the turn.
 void ThreadLoop::take_turn(std::unique_lock<std::mutex>& lock) {
   while (taken_ || (!stopping_ && queue_.empty() && !timer_due())) sleep(lock);
   taken_ = true;
   holder_.store(std::this_thread::get_id(), std::memory_order_relaxed);
 }
 
-// Until somebody calls, or a timer may be due. A guest may have set timers when its turn ends, and calls if one of them
-// comes earlier than this thread would wake up.
+// Sleeps until a notification, or until a timer may be due. A guest that has set timers in its turn notifies this
+// thread if one of them is due before it would wake up.
 void ThreadLoop::sleep(std::unique_lock<std::mutex>& lock) {
   asleep_until_ = taken_ || timers_.empty() ? kNever : timers_.begin()->first.when;
   if (*asleep_until_ == kNever) {
     wake_.wait(lock);
   } else {
-    // The condition variable knows no CLOCK_BOOTTIME, so it waits for a span, which a suspended machine may stretch;
-    // the timers themselves are judged by CLOCK_BOOTTIME when the wait ends.
+    // The condition variable does not support CLOCK_BOOTTIME, so it waits for a duration, which is longer if the
+    // machine is suspended. The timers are compared with CLOCK_BOOTTIME after the wait.
     wake_.wait_for(lock, *asleep_until_ - now());
   }
   asleep_until_.reset();

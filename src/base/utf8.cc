@@ -8,7 +8,7 @@ constexpr unsigned kFollow = 0x80;
 
 unsigned byte_at(BytesView text, std::size_t at) { return static_cast<unsigned char>(text[at]); }
 
-// How many bytes a character has that begins with this one; zero if none does.
+// The size of a character with this first byte. Zero if no character starts with it.
 std::size_t size_by_first(unsigned first) {
   if (first < 0x80) return 1;
   if (first >= 0xC2 && first < 0xE0) return 2;
@@ -20,7 +20,7 @@ std::size_t size_by_first(unsigned first) {
 bool is_character(char32_t code, std::size_t bytes) {
   if (bytes == 3) return code >= 0x800 && (code < 0xD800 || code > 0xDFFF);
   if (bytes == 4) return code >= 0x10000 && code <= 0x10FFFF;
-  return true;  // the first byte has excluded what is not
+  return true;  // the first byte excludes all other errors
 }
 
 }  // namespace
@@ -43,12 +43,21 @@ Utf8Character first_character(BytesView text) {
 
 BytesView cut_at_character(BytesView text, std::size_t bytes_max) {
   if (text.size() <= bytes_max) return text;
-  // A character has four bytes at most; what is longer without a beginning is no UTF-8, and is cut anywhere.
+  // A character has at most four bytes. A longer sequence without a first byte is not UTF-8 and may be cut anywhere.
   for (std::size_t back = 0; back < 4 && back <= bytes_max; ++back) {
     const std::size_t at = bytes_max - back;
     if ((byte_at(text, at) & kFollowMask) != kFollow) return text.substr(0, at);
   }
   return text.substr(0, bytes_max);
+}
+
+bool is_utf8(BytesView bytes) {
+  while (!bytes.empty()) {
+    const std::size_t size = first_character(bytes).bytes;
+    if (size == 0) return false;
+    bytes.remove_prefix(size);
+  }
+  return true;
 }
 
 }  // namespace tenure

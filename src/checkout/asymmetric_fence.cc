@@ -21,7 +21,7 @@ bool has_asymmetric_fence() {
 void heavy_fence() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (!has_asymmetric_fence()) return;
-  // It cannot fail once the process is registered, and going on without it could lose a wake-up.
+  // It cannot fail once the process is registered, and ignoring a failure could lose a wake-up.
   ASSERT(syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0);
 }
 

@@ -6,18 +6,18 @@
 //
 // and at least one of them sees the other's store, as with two full fences. The light one is free: the heavy one makes
 // the kernel run a full fence on every core that runs a thread of this process (membarrier(2)), which takes some
-// microseconds. Where the kernel does not offer that there is no such pair, and who relies on it has to do without.
+// microseconds. If the kernel does not support that, there is no such pair.
 
 #include <atomic>
 
 namespace tenure {
 
-// The same ever after.
+// The result never changes.
 bool has_asymmetric_fence();
 
 void heavy_fence();
 
-// For the compiler alone.
+// A fence for the compiler alone.
 inline void light_fence() { std::atomic_signal_fence(std::memory_order_seq_cst); }
 
 }  // namespace tenure

@@ -1,6 +1,6 @@
 #pragma once
 
-// A thread that waits for a worker. Lies on that thread's stack.
+// A thread that waits for a worker. On that thread's stack.
 
 #include "checkout/outbox.h"
 #include "checkout/parking.h"
@@ -19,13 +19,13 @@ class BlockingWaiter final : public Waiter {
     answer(kRefused, out);
   }
 
-  // False if the deadline came first; then it may still be answered until it has left the queue.
+  // False if the deadline came first. It may still be answered until it has left the queue.
   bool wait(SteadyTime deadline) const { return park(answer_, deadline) != 0; }
   bool answered() const { return answer_.load(std::memory_order_acquire) != 0; }
   bool granted() const { return answer_.load(std::memory_order_acquire) == kGranted; }
   const Grant& given() const { return grant_; }
   Errc refusal() const { return code_; }
-  // To wait once more.
+  // Prepares it to wait again.
   void reset() { answer_.store(0, std::memory_order_relaxed); }
 
  private:
@@ -33,7 +33,7 @@ class BlockingWaiter final : public Waiter {
   static constexpr std::uint32_t kRefused = 2;
 
   bool answer(std::uint32_t answer, Outbox& out) {
-    // The waiter may be gone as soon as the word is written and the mutex let go.
+    // The waiter may be destroyed as soon as the word is written and the mutex is free.
     answer_.store(answer, std::memory_order_release);
     out.wake(answer_);
     return true;

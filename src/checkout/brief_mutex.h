@@ -1,8 +1,8 @@
 #pragma once
 
-// A mutex that is held for a fraction of a microsecond at a time. Who finds it taken looks again for a moment before
-// going to sleep: to be put to sleep and woken takes a hundred times as long as the other will hold it. Where the
-// holder has lost its processor the moment passes, and it is an ordinary mutex.
+// A mutex that is held for a fraction of a microsecond at a time. A thread that finds it taken spins for a moment
+// before it sleeps, because a sleep and a wake-up take a hundred times longer than the mutex is usually held. If the
+// holder has lost its processor, the moment passes and this is an ordinary mutex.
 
 #include <mutex>
 
@@ -10,11 +10,11 @@
 
 namespace tenure {
 
-// Thread-safe; to be used with std::lock_guard and std::unique_lock.
+// Thread-safe. Use it with std::lock_guard and std::unique_lock.
 class BriefMutex {
  public:
   void lock() {
-    // Each round waits for twice as long as the one before, so that those who wait leave the holder's cache line alone.
+    // Each round waits twice as long as the one before, so that waiting threads leave the holder's cache line alone.
     for (int pauses = 1; pauses <= kPausesMax; pauses *= 2) {
       if (mutex_.try_lock()) return;
       for (int i = 0; i < pauses; ++i) cpu_relax();
@@ -25,7 +25,7 @@ class BriefMutex {
   void unlock() { mutex_.unlock(); }
 
  private:
-  static constexpr int kPausesMax = 64;  // some microseconds in all
+  static constexpr int kPausesMax = 64;  // some microseconds altogether
 
   std::mutex mutex_;
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-// Refuses options that make no sense, and says which.
+// Refuses invalid options, and names the wrong one.
 
 #include <tenure/checkout_options.hpp>
 #include <tenure/result.hpp>

@@ -16,7 +16,7 @@ std::atomic<std::uint64_t> last_pool_id{0};
 
 CheckoutSurroundings CheckoutSurroundings::real(const CheckoutOptions& options) {
   return {std::make_shared<BootClock>(), std::make_unique<ThreadLoop>("checkout"),
-          std::make_unique<ThreadCrew>(options.parallel_starts),
+          std::make_unique<ThreadExecutor>(options.parallel_starts),
           std::make_unique<SeededEntropy>(SystemEntropy().next())};
 }
 
@@ -31,7 +31,7 @@ CheckoutCore::CheckoutCore(CheckoutOptions options, detail::AnyFactory factory, 
       entropy_(std::move(surroundings.entropy)),
       starts_(options_, *entropy_),
       target_(options_.default_workers),
-      crew_(std::move(surroundings.crew)),
+      executor_(std::move(surroundings.executor)),
       loop_(std::move(surroundings.loop)) {
   slots_.reserve(options_.max_workers);
   slots_.set_used(options_.max_workers);
@@ -80,7 +80,7 @@ CheckoutCore::Answer CheckoutCore::checkout_attended(Nanos timeout, bool force, 
   }
 }
 
-// The slot is claimed; its worker may still turn out to be of no use.
+// The slot is claimed. Its worker may still be unfit for use.
 CheckoutCore::Answer CheckoutCore::checkout_claimed(Nanos timeout, bool force, std::source_location where,
                                                     Claim claim) {
   claim.slot->where.store(where, std::memory_order_relaxed);
@@ -133,14 +133,14 @@ CheckoutCore::Answer CheckoutCore::checkout_slow(Nanos timeout, bool force, std:
     if (entry == Entry::overloaded) return {};
     if (entry == Entry::down) return refused(down_error("checkout"));
     if (usable(claim)) return {claim.slot, {claim.generation}};
-    // Each of these has cost the pool a worker, so that there is an end to it; but it should not come too late.
+    // Each unfit worker was replaced, so the loop ends at some time. But it should not end long after the deadline.
     if (std::chrono::steady_clock::now() >= deadline) {
       return refused({Errc::timed_out, "checkout", "no worker was fit for use"});
     }
   }
 }
 
-// An error: it waited in vain, and has left the queue.
+// Returns an error if no worker came in time; then it has left the queue.
 std::optional<Error> CheckoutCore::wait_for_answer(BlockingWaiter& waiter, SteadyTime deadline) {
   if (waiter.wait(deadline)) return std::nullopt;
   Outbox out;
@@ -151,7 +151,7 @@ std::optional<Error> CheckoutCore::wait_for_answer(BlockingWaiter& waiter, Stead
   return Error{Errc::timed_out, "checkout", shortage()};
 }
 
-// The slot has not been made free. A claim that is no longer the slot's changes nothing.
+// The slot is not free yet. A claim that the slot no longer has changes nothing.
 template <class End>
 void CheckoutCore::end_hold(Claim claim, const End& end) {
   Outbox out;
@@ -166,17 +166,17 @@ void CheckoutCore::end_hold(Claim claim, const End& end) {
       end(slot, out);
     }
   }
-  // Nothing of the pool's memory is touched after this: the outbox is this thread's own.
+  // Nothing of the pool's memory is touched after this. The outbox belongs to this thread.
   ThreadMark::mine().leave();
 }
 
 void CheckoutCore::checkin_attended(Claim claim) noexcept {
-  ThreadMark::mine().enter(this);  // for the clock; the claim may be of a pool that is about to go
+  ThreadMark::mine().enter(this);  // for the clock; the claimed pool may be about to end
   const Instant time = now();
   end_hold(claim, [&](Slot& slot, Outbox& out) { give(slot, claim.generation, time, out); });
 }
 
-// The slot was made free, and then something was seen that wants attention. Who has claimed it meanwhile attends to it.
+// The slot was freed, and then a reason for attention was seen. A thread that has claimed it meanwhile handles that.
 void CheckoutCore::checkin_late(Slot& slot) noexcept {
   Outbox out;
   const Instant time = now();

@@ -1,45 +1,46 @@
 #pragma once
 
-// The rules of a checkout pool, for workers of any type. The typed front is include/tenure/checkout.hpp.
+// The rules of a checkout pool, for workers of any type. The typed API is include/tenure/checkout.hpp.
 //
-// There are two ways through it. While workers suffice, a checkout is one compare-and-swap on a slot that no other
-// thread is at, a checkin is one plain store, and nothing is shared but a word that nobody writes. Everything else
-// takes the mutex: queueing, starts, deaths, timers, control. The fast way is in include/tenure/checkout_fast.hpp, so
-// that it is inlined. The word between the two is `attention`:
+// There are two paths. While there are enough workers, a checkout is one compare-and-swap on a slot that no other
+// thread uses, a checkin is one plain store, and the only shared word is one that nobody writes. Everything else takes
+// the mutex: queueing, starts, deaths, timers, control. The fast path is in include/tenure/checkout_fast.hpp, so that
+// it is inlined. The shared word is `attention`:
 //
 //     kSlow        checkins end in the mutex; each slot has a mark that says the same
-//     kGate        checkouts begin in the mutex: somebody waits already, or nobody may be served
-//     kOverloaded  checkouts are refused without a further look
+//     kGate        checkouts begin in the mutex: a caller is already waiting, or none may be served
+//     kOverloaded  checkouts are refused at once
 //
-// What must not happen is that a caller finds no free slot and goes to sleep while another frees one and sees nobody
-// asleep. A checkin is
+// The danger is a caller that finds no free slot and goes to sleep while another thread frees one and sees no sleeper.
+// A checkin does
 //
 //     word = free; light_fence(); if the slot is marked, take the mutex and look after it
 //
-// and one who is about to wait does, with the mutex,
+// and a caller that is about to wait does, with the mutex held,
 //
 //     mark every slot; heavy_fence(); look at every slot; join the queue
 //
-// By the pair of fences one of them sees the other. From then on, while kSlow stands, every checkin takes the mutex
-// after its slot is free, or before that, so that what is done with the mutex is simply in order. The heavy fence costs
-// microseconds, and so kSlow is left only after kCalm checkins in a row that found nobody waiting; never where the
-// kernel has no such fence. The same reasoning holds for a worker that is to leave while it may be held: the slot is
-// marked, then comes the heavy fence, then the attempt to claim the slot; if that fails, the holder's checkin sees the
-// mark. models/checkout.pml checks the handover.
+// Because of the pair of fences, one of them sees the other. While kSlow is set, every checkin takes the mutex before
+// or after it frees its slot, so everything done with the mutex is in order. The heavy fence costs microseconds, so
+// kSlow is cleared only after kCalm checkins in a row that found no waiter; and never if the kernel has no such fence.
+// The same reasoning holds for removing a worker that may be held: the slot is marked, then comes the heavy fence, then
+// the attempt to claim the slot. If that fails, the holder's checkin sees the mark. models/checkout.pml checks the
+// handover.
 //
-// First in, first out: who comes when somebody waits finds kGate set and queues. A checkin that finds somebody waiting
-// hands its slot over without making it free, so that nobody can overtake. One who saw no gate, and has claimed a slot
-// when it is there, gives the slot back and queues: the claim is a compare-and-swap and so a full fence, the gate's
-// store is followed by one (set_attention), and either the claim is seen by who shuts the gate and then looks at the
-// slots, or it sees the gate. So nothing is held that was claimed after suspend() or drain() have looked.
+// First in, first out: a caller that comes while another waits finds kGate set and queues. A checkin that finds a
+// waiter hands its slot over without freeing it, so nobody can overtake. A caller may have missed the gate and claimed
+// a slot; if the gate is set by then, it gives the slot back and queues. The claim is a compare-and-swap and so a full
+// fence, and the store of the gate is followed by one (set_attention). So either the thread that sets the gate and then
+// looks at the slots sees the claim, or the caller sees the gate. Therefore no slot is held that was claimed after
+// suspend() or drain() have looked.
 //
-// A full fence, or a read-modify-write, in every checkin would be simpler, and was rejected: it takes half of what the
-// fast way can do (bench/checkout_bench.cc). Counting the free workers in one word was rejected for the same reason.
+// A full fence, or a read-modify-write, in every checkout would be simpler. It was rejected because it halves the speed
+// of the fast path (bench/checkout_bench.cc). A shared count of free workers was rejected for the same reason.
 //
-// A slot that is held belongs to its holder; see slot.h. A lease needs the pool's memory, not the pool: after close()
-// the core keeps itself alive until the last lease is gone, and ThreadMark covers the moment after that.
+// A held slot belongs to its holder; see slot.h. A lease needs the pool's memory, not the pool: after close() the core
+// keeps itself alive until the last lease is gone, and ThreadMark covers the moment after that.
 //
-// Thread-safe. No callback, factory or destructor of the user's runs with the mutex held.
+// Thread-safe. No callback, factory or destructor of the user runs with the mutex held.
 
 #include <atomic>
 #include <condition_variable>
@@ -54,7 +55,7 @@
 #include "base/loop.h"
 #include "checkout/brief_mutex.h"
 #include "checkout/counters.h"
-#include "checkout/crew.h"
+#include "checkout/executor.h"
 #include "checkout/outbox.h"
 #include "checkout/slot_table.h"
 #include "checkout/start_book.h"
@@ -65,11 +66,11 @@ namespace tenure {
 
 class BlockingWaiter;
 
-// Where a core's time, threads and randomness come from. Tests bring their own.
+// The time, threads and randomness of a core. Tests pass their own.
 struct CheckoutSurroundings {
-  std::shared_ptr<const Clock> clock;  // the loop's; it is read without the mutex, and so outlives the loop
+  std::shared_ptr<const Clock> clock;  // the loop's; it is read without the mutex, so it outlives the loop
   std::unique_ptr<Loop> loop;
-  std::unique_ptr<Crew> crew;
+  std::unique_ptr<Executor> executor;
   std::unique_ptr<Entropy> entropy;
 
   static CheckoutSurroundings real(const CheckoutOptions& options);
@@ -80,7 +81,7 @@ class CheckoutCore : public detail::CheckoutDoor, public std::enable_shared_from
   using Answer = detail::CheckoutAnswer;
   using Slot = detail::CheckoutSlot;
 
-  // What became of one who came to the mutex.
+  // The result for a caller that took the mutex.
   enum class Entry : std::uint8_t { claimed, queued, overloaded, down };
   struct Claim {
     Slot* slot = nullptr;
@@ -91,25 +92,25 @@ class CheckoutCore : public detail::CheckoutDoor, public std::enable_shared_from
   CheckoutCore(CheckoutOptions options, detail::AnyFactory factory, detail::AnyCheck validate,
                CheckoutSurroundings surroundings);
   ~CheckoutCore();
-  // Starts the first workers. Once.
+  // Starts the first workers. Call it once.
   void begin();
 
-  // core.cc: where the fast way goes on, and what a blocking caller does.
-  // A checkout that did not go the fast way: from its beginning, or after the claim.
+  // core.cc: the continuation of the fast path, and blocking callers.
+  // A checkout that left the fast path: at its beginning, or after the claim.
   Answer checkout_attended(Nanos timeout, bool force, std::source_location where);
   Answer checkout_claimed(Nanos timeout, bool force, std::source_location where, Claim claim);
   static void checkin(Claim claim) noexcept { detail::checkin({claim.slot, claim.generation}); }
-  // Likewise a checkin: before, or after the slot was made free.
+  // A checkin that left the fast path: before or after it freed the slot.
   void checkin_attended(Claim claim) noexcept;
   void checkin_late(Slot& slot) noexcept;
   void discard(Claim claim, std::string_view reason);
   void watch(Claim claim, std::function<void(std::string)> on_death);
-  // The fast way alone: `queued` means that the mutex is needed.
+  // The fast path alone. `queued` means that the mutex is needed.
   Entry quick(bool force, std::source_location where, Claim& claim);
-  // Whether the worker may be used; if not, it has been taken away and is replaced.
+  // True if the worker may be used. Otherwise it has been taken away and is replaced.
   bool usable(Claim claim);
 
-  // core_queue.cc. `again`: it has waited before, and keeps its place.
+  // core_queue.cc. `again`: the waiter has waited before and keeps its place.
   Entry enter(Waiter& waiter, bool again, Claim& claim);
   void leave(Waiter& waiter);
 
@@ -171,18 +172,18 @@ class CheckoutCore : public detail::CheckoutDoor, public std::enable_shared_from
   void reconcile(std::size_t waiting);
   void reconcile() { reconcile(queue_.size()); }
   void begin_start();
-  void run_start(Slot& slot);  // without the mutex
+  void run_start(Slot& slot);  // without mutex_
   Result<detail::WorkerPtr> make_worker(Slot& slot, std::uint64_t number) noexcept;
   void start_succeeded(Slot& slot, detail::WorkerPtr worker, Outbox& out);
   void start_failed(Slot& slot, std::string error, Outbox& out);
   void note_failure(std::uint64_t round, std::string error, Outbox& out);
   void retire(Slot& slot, Outbox& out);
-  void run_stop(Slot& slot);  // without the mutex
+  void run_stop(Slot& slot);  // without mutex_
   void forget_watcher(Slot& slot, Outbox& out);
   std::size_t total() const { return live_ + starting_ + stopping_; }
 
   // core_care.cc
-  void tick();  // without the mutex, on the loop
+  void tick();  // without mutex_, on the loop
   void want_tick(Instant when);
   Instant care(Instant now, Outbox& out);
   Instant sweep(Instant now, Outbox& out);
@@ -207,7 +208,7 @@ class CheckoutCore : public detail::CheckoutDoor, public std::enable_shared_from
   void call_hook(const CheckoutEvent& event);
   std::string shortage() const;
 
-  Instant now() const { return clock_->now(); }  // without the mutex, too, and better so: it takes longer than most
+  Instant now() const { return clock_->now(); }  // works without mutex_, which is better, because reading takes long
 
   const std::string name_;
   const detail::AnyCheck validate_;
@@ -215,32 +216,32 @@ class CheckoutCore : public detail::CheckoutDoor, public std::enable_shared_from
   SlotTable slots_{this};
 
   alignas(128) StripedCounter refused_fast_;
-  StripedCounter offered_;  // workers, to asynchronous requests; what is not settled is in transit
+  StripedCounter offered_;  // workers offered to asynchronous requests; offered minus settled are in transit
   StripedCounter settled_;
   std::atomic<std::uint64_t> callback_errors_{0};
   std::atomic<std::uint32_t> pending_events_{0};
   const detail::AnyFactory factory_;
 
   alignas(128) mutable BriefMutex mutex_;
-  std::condition_variable_any quiet_;  // something came back while draining
+  std::condition_variable_any quiet_;  // a worker came back while draining
   // All below is guarded by mutex_.
   CheckoutOptions options_;
   std::unique_ptr<Entropy> entropy_;
   StartBook starts_;
   WaitQueue queue_;
-  Instant queue_since_;  // it is not empty
+  Instant queue_since_;  // since when it is not empty
   std::uint32_t calm_ = 0;
   std::size_t live_ = 0;
   std::size_t starting_ = 0;
   std::size_t stopping_ = 0;
-  std::size_t target_ = 0;             // workers to have without being asked; default_workers, or fewer by idle_timeout
-  std::vector<Instant> shrink_looks_;  // one for each extra worker
+  std::size_t target_ = 0;             // workers to keep without demand; default_workers, or fewer
+  std::vector<Instant> shrink_looks_;  // one per extra worker
   std::uint64_t last_number_ = 0;
-  std::uint64_t own_claims_ = 0;  // generations that were no checkouts
+  std::uint64_t own_claims_ = 0;  // generations that were not checkouts
   std::uint64_t hibernated_at_ = 0;
   Instant next_sweep_;
   Instant armed_ = kNever;
-  TimerId timer_ = 0;  // belongs to the loop
+  TimerId timer_ = 0;  // used by the loop
   bool suspended_ = false;
   bool draining_ = false;
   bool down_ = false;
@@ -250,7 +251,7 @@ class CheckoutCore : public detail::CheckoutDoor, public std::enable_shared_from
   CheckoutMetrics counts_;
   std::shared_ptr<CheckoutCore> self_;  // after close(), while leases are out
   // Gone after close(). Their threads use all of the above.
-  std::unique_ptr<Crew> crew_;
+  std::unique_ptr<Executor> executor_;
   std::unique_ptr<Loop> loop_;
 };
 

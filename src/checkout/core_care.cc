@@ -1,7 +1,7 @@
-// What time does to workers: lifetimes, idle ones, extra ones, and those that are held for suspiciously long.
+// Effects of time on workers: lifetimes, idle workers, extra workers, and suspected leaks.
 //
-// The fast way reads no clock. A sweep now and then compares each slot's word with what it was: a generation that has
-// not changed says that the worker was free, or held, all the time in between.
+// The fast path reads no clock. Instead, a sweep from time to time compares each slot's word with its previous value.
+// An unchanged generation means that the worker was free, or held, all the time in between.
 
 #include <malloc.h>
 
@@ -42,14 +42,14 @@ void CheckoutCore::tick() {
     next = care(loop->now(), out);
     armed_ = next;
   }
-  // The loop outlives what runs on it.
+  // The loop outlives the work that runs on it.
   loop->cancel(timer_);
   timer_ = next == kNever ? 0 : loop->at(next, [this] { tick(); });
 }
 
 Instant CheckoutCore::care(Instant now, Outbox& out) {
   const Instant next = std::min({expire(now, out), sweep(now, out), shrink(now, out)});
-  armed_ = now;  // what reconcile() wants needs no further tick: it is among the times below
+  armed_ = now;  // reconcile() needs no further tick: its times are among those below
   reconcile();
   note_health();
   return starts_.retry_at() > now ? std::min(next, starts_.retry_at()) : next;
@@ -73,7 +73,7 @@ Instant CheckoutCore::expire(Instant now, Outbox& out) {
   return next;
 }
 
-// The slots have been marked; those that are free leave now, the others at their checkin.
+// The slots are marked. Free workers leave now, the others at their checkin.
 void CheckoutCore::retire_marked(const std::vector<Slot*>& slots, Outbox& out) {
   heavy_fence();
   for (Slot* slot : slots) {
@@ -134,7 +134,7 @@ void CheckoutCore::look_at(Slot& slot, Instant now, std::size_t& free, Outbox& o
   retire(slot, out);
 }
 
-// Only if somebody has been at work since the last time.
+// Only if there was work since the last time.
 void CheckoutCore::hibernate(std::size_t free) {
   if (!options_.hibernate_when_free || live_ == 0 || free != live_) return;
   std::uint64_t generations = 0;
@@ -144,7 +144,7 @@ void CheckoutCore::hibernate(std::size_t free) {
   if (generations == hibernated_at_) return;
   hibernated_at_ = generations;
   ++counts_.hibernations;
-  crew_->run([] { malloc_trim(0); });
+  executor_->run([] { malloc_trim(0); });
 }
 
 Instant CheckoutCore::shrink(Instant now, Outbox& out) {
@@ -165,7 +165,7 @@ Instant CheckoutCore::shrink(Instant now, Outbox& out) {
   return next;
 }
 
-// The youngest number goes first: it was the last to come.
+// The worker with the highest number goes first, because it came last.
 bool CheckoutCore::retire_a_free_one(Outbox& out) {
   Slot* youngest = nullptr;
   for (std::size_t i = 0; i < slots_.used(); ++i) {

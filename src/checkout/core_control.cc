@@ -1,4 +1,4 @@
-// What is done to the pool as a whole: suspend, drain, resize, close.
+// Operations on the whole pool: suspend, drain, resize, close.
 
 #include "base/result.h"
 #include "checkout/asymmetric_fence.h"
@@ -61,7 +61,7 @@ Status CheckoutCore::resize(std::uint32_t default_workers, std::uint32_t max_wor
   slots_.reserve(max_workers);
   if (max_workers > slots_.used()) slots_.set_used(max_workers);
   slow_down();
-  mark_slow(true);  // those that are new
+  mark_slow(true);  // for new slots
   set_attention(kOverloaded, false);
   while (live_ > max_workers && retire_a_free_one(out)) {
   }
@@ -76,17 +76,17 @@ Status CheckoutCore::resize(std::uint32_t default_workers, std::uint32_t max_wor
 }
 
 void CheckoutCore::close() {
-  std::unique_ptr<Crew> crew;
+  std::unique_ptr<Executor> executor;
   std::unique_ptr<Loop> loop;
   {
     Outbox out;
     const std::lock_guard lock(mutex_);
     go_down("closed", out);
-    crew = std::move(crew_);
+    executor = std::move(executor_);
     loop = std::move(loop_);
-    if (live_ > 0 && crew) self_ = shared_from_this();
+    if (live_ > 0 && executor) self_ = shared_from_this();
   }
-  crew.reset();
+  executor.reset();
   loop.reset();
   Outbox out;
   const std::lock_guard lock(mutex_);
@@ -115,7 +115,7 @@ void CheckoutCore::retire_free(Outbox& out) {
   }
 }
 
-// What the crew was still to do.
+// Ends what the executor had not done yet.
 void CheckoutCore::bury(Outbox& out) {
   for (std::size_t i = 0; i < slots_.used(); ++i) {
     Slot& slot = slots_[i];

@@ -1,4 +1,4 @@
-// The queue: who may join it, and how a slot gets to the one who is first.
+// The queue: which callers may join it, and how the first one gets a slot.
 
 #include "checkout/asymmetric_fence.h"
 #include "checkout/core.h"
@@ -18,7 +18,7 @@ CheckoutCore::Entry CheckoutCore::enter(Waiter& waiter, bool again, Claim& claim
   if (!suspended_ && (again || queue_.empty()) && claim_free(waiter.where, claim, out)) return Entry::claimed;
   reconcile(queue_.size() + 1);
   if (!again && !has_room(waiter.forced)) {
-    // Where there is nothing to come back to, "overloaded" would be a lie.
+    // "overloaded" would suggest to try again, which is wrong here.
     if (live_ == 0 && starting_ == 0 && starts_.failures() > 0) return Entry::down;
     set_attention(kOverloaded, true);
     ++counts_.overloaded;
@@ -58,7 +58,7 @@ bool CheckoutCore::claim_free(std::source_location where, Claim& claim, Outbox& 
   }
 }
 
-// Beside the queue's own places there is one for each worker that is about to start.
+// The queue has its own places, and one for each worker that is about to start.
 bool CheckoutCore::has_room(bool forced) const {
   const auto waiting = static_cast<std::int64_t>(queue_.size());
   if (waiting >= CheckoutOptions::kMaxWaiters) return false;
@@ -66,7 +66,7 @@ bool CheckoutCore::has_room(bool forced) const {
   return waiting < options_.max_queue + static_cast<std::int64_t>(starting_);
 }
 
-// Puts a slot that the caller owns to its next use.
+// Gives a slot that the caller owns to its next use.
 void CheckoutCore::give(Slot& slot, std::uint64_t generation, Instant time, Outbox& out) {
   const bool unwanted = slot.has(Slot::kDied | Slot::kExpired) || live_ > options_.max_workers;
   if (down_ || unwanted) return retire(slot, out);
@@ -77,13 +77,13 @@ void CheckoutCore::give(Slot& slot, std::uint64_t generation, Instant time, Outb
   calm_down();
 }
 
-// To the first who still wants it.
+// Hands the slot to the first waiter that still wants it.
 bool CheckoutCore::hand_over(Slot& slot, std::uint64_t& generation, Instant time, Outbox& out) {
   while (Waiter* waiter = next_waiter(time, out)) {
     ++generation;
     slot.word.store(Slot::held_word(generation), std::memory_order_release);
     slot.where.store(waiter->where, std::memory_order_relaxed);
-    // Who gives may have read the clock before the other came.
+    // The giving thread may have read the clock before the waiter did.
     const Nanos waited = std::max(time - waiter->since, Nanos(0));
     dequeue(*waiter);
     if (!waiter->grant({&slot, generation}, out)) {
@@ -98,7 +98,7 @@ bool CheckoutCore::hand_over(Slot& slot, std::uint64_t& generation, Instant time
   return false;
 }
 
-// Free slots to those who wait.
+// Gives free slots to waiters.
 void CheckoutCore::serve(Outbox& out) {
   while (!suspended_ && !queue_.empty()) {
     const SlotTable::Claimed claimed = slots_.claim_any(0);
@@ -108,7 +108,7 @@ void CheckoutCore::serve(Outbox& out) {
   }
 }
 
-// The first in the queue, after those have been sent away who waited for too long in a queue that does not get empty.
+// Returns the first waiter. Before that, refuses waiters that have waited too long in a queue that does not empty.
 Waiter* CheckoutCore::next_waiter(Instant time, Outbox& out) {
   if (suspended_ || queue_.empty()) return nullptr;
   if (options_.shed_target == CheckoutOptions::Millis(0)) return queue_.first();
@@ -122,7 +122,7 @@ Waiter* CheckoutCore::next_waiter(Instant time, Outbox& out) {
   return nullptr;
 }
 
-// For one who gets no answer.
+// For a waiter that gets no answer.
 void CheckoutCore::unqueue(Waiter& waiter, Outbox& out) {
   dequeue(waiter);
   waiter.release(out);
@@ -161,7 +161,7 @@ void CheckoutCore::mark_slow(bool on) {
   }
 }
 
-// A checkin has found nobody waiting.
+// A checkin has found no waiter.
 void CheckoutCore::calm_down() {
   if (attention.load(std::memory_order_relaxed) != kSlow || live_ > options_.max_workers) return;
   if (++calm_ < kCalm || !has_asymmetric_fence()) return;
@@ -174,8 +174,8 @@ void CheckoutCore::set_attention(std::uint32_t bit, bool on) {
   const std::uint32_t wanted = on ? present | bit : present & ~bit;
   if (wanted == present) return;
   attention.store(wanted);
-  // Who shuts the gate and then looks at the slots reads their words without an order of its own. On x86 the store is
-  // a full fence; on ARM what is read next may overtake it, and miss a claim that has missed the gate.
+  // A thread that sets the gate and then looks at the slots reads their words in no particular order. On x86 the store
+  // is a full fence. On ARM a later read may overtake it, and miss a claim that has missed the gate.
   if (on) std::atomic_thread_fence(std::memory_order_seq_cst);
 }
 

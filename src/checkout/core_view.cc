@@ -1,4 +1,4 @@
-// What the pool says about itself.
+// The pool's reports about itself.
 
 #include "checkout/core.h"
 
@@ -14,8 +14,8 @@ CheckoutState CheckoutCore::state() const {
     if (Slot::is_free(word)) ++state.free;
     if (Slot::is_held(word)) ++state.held;
   }
-  // Settled first: what is offered and settled meanwhile must not seem to be less than nothing. It still may, where the
-  // processor reads in another order.
+  // Read `settled_` first, so that offers settled meanwhile do not make the difference negative. It still may be,
+  // because the processor may reorder the reads.
   const std::uint64_t settled = settled_.sum();
   state.in_transit = static_cast<std::uint32_t>(std::max(offered_.sum(), settled) - settled);
   state.starting = static_cast<std::uint32_t>(starting_);
@@ -57,7 +57,7 @@ Error CheckoutCore::down_error(std::string_view operation) const {
   return {Errc::pool_down, std::string(operation), std::move(why)};
 }
 
-// For a person who waited in vain.
+// For a person whose checkout timed out.
 std::string CheckoutCore::shortage() const {
   const std::size_t free = count_free();
   std::string text = std::to_string(live_ - std::min(live_, free)) + " of " + std::to_string(live_) +
@@ -96,7 +96,7 @@ void CheckoutCore::emit(EventKind kind, std::uint64_t worker, std::string text) 
 void CheckoutCore::call_hook(const CheckoutEvent& event) {
   pending_events_.fetch_sub(1, std::memory_order_relaxed);
   try {
-    options_.on_event(event);  // never changes
+    options_.on_event(event);  // set once, never changed
   } catch (...) {
     note_callback_error();
   }

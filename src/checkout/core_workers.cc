@@ -9,7 +9,7 @@ namespace tenure {
 using detail::SlotPhase;
 using detail::WorkerPtr;
 
-// Starts what is missing: up to the target, and one for each who waits and has none coming.
+// Starts missing workers: up to the target, and one for each waiter without a worker on its way.
 void CheckoutCore::reconcile(std::size_t waiting) {
   if (down_ || draining_) return;
   if (suspended_) waiting = 0;
@@ -33,8 +33,8 @@ void CheckoutCore::begin_start() {
     slot.died_young = false;
     slot.reason.clear();
     ++starting_;
-    set_attention(kOverloaded, false);  // whoever is next may wait for it
-    crew_->run([this, &slot] { run_start(slot); });
+    set_attention(kOverloaded, false);  // the next caller may wait for it
+    executor_->run([this, &slot] { run_start(slot); });
     return;
   }
   ASSERT(false);  // there are at least max_workers slots
@@ -65,14 +65,14 @@ void CheckoutCore::run_start(Slot& slot) {
   note_health();
 }
 
-// The one place where what a user's factory throws is caught.
+// The only place that catches exceptions of a user's factory.
 Result<WorkerPtr> CheckoutCore::make_worker(Slot& slot, std::uint64_t number) noexcept {
   try {
     return factory_(WorkerAlarm(weak_from_this(), &slot, number));
   } catch (const std::exception& exception) {
     return Failure(Error{Errc::job_failed, "start", exception.what()});
   } catch (...) {
-    return Failure(Error{Errc::job_failed, "start", "the factory threw something that is no std::exception"});
+    return Failure(Error{Errc::job_failed, "start", "the factory threw something that is not a std::exception"});
   }
 }
 
@@ -158,8 +158,7 @@ void CheckoutCore::wear_out(Slot& slot, std::uint64_t number, std::string_view r
   note_health();
 }
 
-// Ends a worker whose slot the caller owns. It counts until it is destroyed, so that there are never more than
-// max_workers in the world.
+// Ends a worker whose slot the caller owns. It counts until it is destroyed, so there are never more than max_workers.
 void CheckoutCore::retire(Slot& slot, Outbox& out) {
   if (slot.has(Slot::kExpired) && !slot.has(Slot::kDied)) {
     ++counts_.expired;
@@ -179,11 +178,11 @@ void CheckoutCore::retire(Slot& slot, Outbox& out) {
   }
   slot.phase = SlotPhase::stopping;
   ++stopping_;
-  crew_->run([this, &slot] { run_stop(slot); });
+  executor_->run([this, &slot] { run_stop(slot); });
 }
 
 void CheckoutCore::run_stop(Slot& slot) {
-  slot.owner.reset();  // the slot is this job's
+  slot.owner.reset();  // the slot belongs to this job
   const std::lock_guard lock(mutex_);
   slot.phase = SlotPhase::vacant;
   --stopping_;

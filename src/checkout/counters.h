@@ -1,6 +1,6 @@
 #pragma once
 
-// Counts what happens too often for a mutex or a shared cache line: each thread adds to one of a few lines.
+// Counts events that are too frequent for a mutex or a shared cache line. Each thread adds to one of a few lines.
 
 #include <array>
 #include <atomic>

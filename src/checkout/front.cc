@@ -1,4 +1,4 @@
-// What the templates of include/tenure/checkout*.hpp call.
+// The functions that the templates of include/tenure/checkout*.hpp call.
 
 #include <tenure/checkout.hpp>
 

@@ -12,8 +12,8 @@ namespace {
 constexpr std::chrono::milliseconds kSlowEnd{5};
 constexpr std::size_t kEndThreadsMax = 16;
 
-// One after the other while that is quick. Workers that take their time, such as processes that are asked to end, must
-// not wait for each other: a pool of many would take minutes to close.
+// Destroys workers one after the other while that is fast. Slow ones, such as processes that need time to end, must not
+// wait for each other: closing a large pool would take minutes.
 void destroy_all(std::vector<detail::WorkerPtr>& workers) {
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
@@ -30,7 +30,7 @@ void destroy_all(std::vector<detail::WorkerPtr>& workers) {
     try {
       helpers.emplace_back(work);
     } catch (const std::system_error&) {
-      break;  // no more threads: those there are do it, and this one
+      break;  // no more threads: the existing ones do it, with this one
     }
   }
   work();
@@ -45,7 +45,7 @@ void Outbox::flush() {
   for (const ParkWord* word : words_) unpark(word);
   words_.clear();
   if (first_pending_) detail::PendingCheckout::deliver(std::move(first_pending_));
-  // What is delivered may fill other outboxes, never this one.
+  // A delivery may fill other outboxes, never this one.
   for (detail::PendingPtr& pending : pending_) detail::PendingCheckout::deliver(std::move(pending));
   pending_.clear();
   for (const auto& call : calls_) call();

@@ -1,7 +1,7 @@
 #pragma once
 
-// What is to be done once the pool's mutex has been let go: threads to wake, callbacks to call, workers to destroy.
-// Declared before the lock, it does all that when it goes out of scope, after the lock.
+// Work to do after the pool's mutex is released: threads to wake, callbacks to call, workers to destroy. Declare it
+// before the lock, so that its destructor does the work after the unlock.
 
 #include <functional>
 #include <memory>
@@ -22,14 +22,14 @@ class Outbox {
   Outbox& operator=(const Outbox&) = delete;
 
   void wake(const ParkWord& word) { (first_word_ == nullptr ? first_word_ : words_.emplace_back()) = &word; }
-  // It has news that nobody is delivering yet.
+  // The request has news that nobody is delivering yet.
   void tell(detail::PendingPtr pending) {
     (first_pending_ == nullptr ? first_pending_ : pending_.emplace_back()) = std::move(pending);
   }
   // Must not throw.
   void call(std::function<void()> call) { calls_.push_back(std::move(call)); }
   void destroy(detail::WorkerPtr worker) { workers_.push_back(std::move(worker)); }
-  // Lets go of the pool itself, or of a waiter.
+  // Releases the pool itself, or a waiter.
   void drop(std::shared_ptr<void> owner) {
     if (owner) owners_.push_back(std::move(owner));
   }
@@ -37,7 +37,7 @@ class Outbox {
   void flush();
 
  private:
-  // Mostly there is one, and then nothing is allocated.
+  // Usually there is only one, and nothing is allocated.
   const ParkWord* first_word_ = nullptr;
   detail::PendingPtr first_pending_;
   std::vector<const ParkWord*> words_;

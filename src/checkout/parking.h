@@ -1,8 +1,8 @@
 #pragma once
 
-// A thread sleeps on a word until somebody changes it. The one who wakes it up needs the word's address and not the
-// word: the sleeper may have returned meanwhile, and its stack with it. (A semaphore or a condition variable would be
-// touched after that.)
+// A thread sleeps on a word until another thread changes it. The waking thread needs only the address of the word: the
+// sleeper may have returned meanwhile, and its stack may be gone. (A semaphore or a condition variable would be
+// accessed after that.)
 
 #include <atomic>
 #include <chrono>
@@ -13,13 +13,13 @@ namespace tenure {
 using ParkWord = std::atomic<std::uint32_t>;
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-// Now and so long; kNever if that is beyond what the clock can say.
+// Now plus the timeout. kNever if that is beyond the clock's range.
 SteadyTime deadline_after(std::chrono::nanoseconds timeout);
 
-// Sleeps while the word is zero, until the deadline at most. Gives the word.
+// Sleeps while the word is zero, at most until the deadline. Returns the word.
 std::uint32_t park(const ParkWord& word, SteadyTime deadline);
 
-// Wakes who sleeps on the word. Never reads it.
+// Wakes the thread that sleeps on the word. Never reads the word.
 void unpark(const ParkWord* word);
 
 }  // namespace tenure

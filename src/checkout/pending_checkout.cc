@@ -8,8 +8,8 @@
 namespace tenure::detail {
 namespace {
 
-// A callback often gives a worker back or asks for one, which is news for others. Told from within, calls would pile up
-// on the stack, one for each who waits; so the outermost delivery of a thread tells them one after the other.
+// A callback often gives a worker back or requests one, which is news for others. Nested delivery would use a stack
+// frame per waiter, so the outermost delivery of a thread calls them one after the other.
 thread_local std::vector<PendingPtr>* told_later = nullptr;
 
 }  // namespace
@@ -38,7 +38,7 @@ void PendingCheckout::begin() {
   if (post(news)) deliver(shared_from_this());
 }
 
-// By way of the mutex; the state is `waiting`.
+// Takes the mutex. The state is `waiting`.
 void PendingCheckout::enter(bool again) {
   CheckoutCore::Claim claim;
   std::uint32_t news = 0;
@@ -56,9 +56,9 @@ void PendingCheckout::enter(bool again) {
       return;
     }
     case CheckoutCore::Entry::queued:
-      // One who cancelled before it was queued did not find it there.
+      // A cancel before the request was queued did not find it in the queue.
       if (state_.load() == State::over) core_->leave(*this);
-      break;  // hold() has noted the news, so that they come before those of a worker
+      break;  // hold() has noted this news, so it comes before news of a worker
     case CheckoutCore::Entry::overloaded:
       state_.store(State::over);
       news = kOverloaded;

@@ -7,9 +7,9 @@
 //        │  │               │ └──the worker is dead──▶ waiting, first in the queue
 //        │  └────cancel─────┴──────────▶ over
 //
-// The state is one atomic word: whoever moves it away from `offered` owns the worker that was offered. News are bits of
-// another word, together with who delivers them: the thread that brings news to a request which nobody is delivering
-// for delivers itself, so that the calls for one request never overlap, whichever threads bring them.
+// The state is one atomic word. The thread that moves it away from `offered` owns the offered worker. Another word has
+// the news as bits, and a bit for their delivery: a thread that adds news delivers them itself unless another thread is
+// already delivering. So the callbacks of one request never overlap.
 
 #include <atomic>
 #include <functional>
@@ -27,11 +27,11 @@ class PendingCheckout final : public Waiter, public std::enable_shared_from_this
                   std::source_location place);
   ~PendingCheckout() override;
 
-  // Once, first.
+  // Call it once, first.
   void begin();
   Result<CheckoutClaim> confirm();
   void cancel();
-  // Cancels, and sees to it that no call begins any more, and none is running on another thread.
+  // Cancels. Afterwards no callback starts, and none is running on another thread.
   void abandon();
   Error down_reason() const { return core_->down_error("checkout"); }
 
@@ -40,21 +40,21 @@ class PendingCheckout final : public Waiter, public std::enable_shared_from_this
   void hold() override;
   void release(Outbox& out) override { out.drop(std::move(self_)); }
 
-  // Delivers what there is, here or by the executor. By the thread that owns the delivery.
+  // Delivers the news, here or through the executor. Only for the thread that owns the delivery.
   static void deliver(PendingPtr pending);
 
  private:
   enum class State : std::uint8_t { waiting, offered, taken, over };
 
-  // News, in the order in which they are told, and how far the delivery is.
+  // The news, in the order of delivery, and the state of the delivery.
   static constexpr std::uint32_t kOverloaded = 1;
   static constexpr std::uint32_t kEnqueued = 2;
   static constexpr std::uint32_t kWorker = 4;
   static constexpr std::uint32_t kDown = 8;
   static constexpr std::uint32_t kNews = 15;
   static constexpr std::uint32_t kOwned = 16;    // somebody delivers, or has asked the executor to
-  static constexpr std::uint32_t kCalling = 32;  // and is at it now
-  static constexpr std::uint32_t kGone = 64;     // nobody wants to hear any more
+  static constexpr std::uint32_t kCalling = 32;  // a callback is running
+  static constexpr std::uint32_t kGone = 64;     // the request is abandoned
 
   void enter(bool again);
   bool post(std::uint32_t news) { return (news_.fetch_or(news | kOwned) & kOwned) == 0; }
@@ -64,7 +64,7 @@ class PendingCheckout final : public Waiter, public std::enable_shared_from_this
   const std::shared_ptr<CheckoutCore> core_;
   const TellCheckout tell_;
   const std::function<void(std::function<void()>)> executor_;
-  CheckoutCore::Claim claim_;  // belongs to who moved the state to or from `offered`
+  CheckoutCore::Claim claim_;  // owned by the thread that moved the state to or from `offered`
   std::atomic<State> state_{State::waiting};
   std::atomic<std::uint32_t> news_{0};
   std::atomic<std::thread::id> caller_{};

@@ -5,7 +5,7 @@
 namespace tenure {
 
 CheckoutRegistry& CheckoutRegistry::of_process() {
-  // Never destroyed: a pool that is a static of somebody's may be closed after it.
+  // Never destroyed: a pool may be a static object that is closed later.
   static CheckoutRegistry* const registry = new CheckoutRegistry;
   return *registry;
 }

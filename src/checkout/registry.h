@@ -23,7 +23,7 @@ class CheckoutRegistry {
   Status add(const std::string& name, const std::shared_ptr<CheckoutCore>& core, const std::type_info& type);
   // Errc::no_such_pool; Errc::invalid if its workers are of another type.
   Result<std::shared_ptr<CheckoutCore>> find(std::string_view name, const std::type_info& type) const;
-  // Only if that name is this pool's.
+  // Only if the name belongs to this pool.
   void remove(const std::string& name, const CheckoutCore* core);
 
  private:

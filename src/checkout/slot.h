@@ -1,6 +1,6 @@
 #pragma once
 
-// A place for one worker. What is contended is one word: the state, and a generation that grows with every claim.
+// A place for one worker. The contended part is one word: the state, and a generation that grows with every claim.
 //
 //            give()                    claim(): one compare-and-swap
 //     vacant ──────▶ free(g) ─────────────────────────────────▶ held(g+1)
@@ -8,12 +8,12 @@
 //        └───────────────────────── retire() ──────────────────────┘
 //                                  a checkin: one plain store
 //
-// Whoever got a slot from free to held owns it, and all else in it that is not guarded by the pool's mutex, until it
-// makes the slot free again. This may be a caller with a lease, or the pool itself. Since nobody else writes the word
-// of a held slot, a checkin needs no atomic read-modify-write. A lease knows its generation, so that a checkin that
-// comes too late, or twice, finds another one and does nothing.
+// The thread that moves a slot from free to held owns it, and everything in it that the pool's mutex does not guard,
+// until it frees the slot. It may be a caller with a lease, or the pool itself. Nobody else writes the word of a held
+// slot, so a checkin needs no atomic read-modify-write. A lease knows its generation: a late or second checkin finds
+// another one and does nothing.
 //
-// What the fast way uses of it is the head, in include/tenure/checkout_fast.hpp.
+// The part that the fast path uses is in include/tenure/checkout_fast.hpp.
 
 #include <atomic>
 #include <cstdint>
@@ -38,8 +38,8 @@ struct alignas(128) CheckoutSlot : CheckoutSlotHead {
   std::uint64_t round = 0;   // of its start; see StartBook
   Instant started;
   Instant expires;
-  std::uint64_t seen_word = 0;  // as the sweeper saw it last
-  Instant seen_since;           // and since when
+  std::uint64_t seen_word = 0;  // at the last sweep
+  Instant seen_since;           // since when it has this value
   bool leak_told = false;
   bool died_young = false;  // the alarm came before the factory returned
   std::string reason;       // of its death

@@ -1,7 +1,7 @@
 #pragma once
 
-// The slots of a pool. There may come to be more, never fewer, and none ever moves: a thread that looks for a free one
-// takes no lock.
+// The slots of a pool. Their number may grow but not shrink, and slots never move, so a thread that looks for a free
+// one takes no lock.
 
 #include <array>
 #include <atomic>
@@ -24,7 +24,7 @@ class SlotTable {
 
   explicit SlotTable(CheckoutCore* core) : core_(core) {}
 
-  // Makes room for so many. Under the pool's mutex.
+  // Makes room for this many slots. With the pool's mutex held.
   void reserve(std::size_t slots) {
     for (std::size_t have = size(); have < slots; have += kChunk) {
       chunks_[have / kChunk] = std::make_unique<Chunk>();
@@ -32,14 +32,14 @@ class SlotTable {
       size_.store(have + kChunk, std::memory_order_release);
     }
   }
-  // How many are in use, and worth a look. Under the pool's mutex.
+  // Sets how many slots are in use. With the pool's mutex held.
   void set_used(std::size_t slots) { used_.store(slots, std::memory_order_release); }
 
   std::size_t used() const { return used_.load(std::memory_order_acquire); }
   Slot& operator[](std::size_t index) { return (*chunks_[index / kChunk])[index % kChunk]; }
   const Slot& operator[](std::size_t index) const { return (*chunks_[index / kChunk])[index % kChunk]; }
 
-  // Claims some free slot, if it finds one, beginning at a place of the caller's.
+  // Claims a free slot, if it finds one, starting at `from`.
   Claimed claim_any(std::size_t from) {
     const std::size_t slots = used();
     if (slots == 0) return {};

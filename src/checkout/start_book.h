@@ -1,11 +1,11 @@
 #pragma once
 
-// When a pool may start workers, given how earlier starts went.
+// Decides when a pool may start workers, from the results of earlier starts.
 //
-// Starts run side by side, and so they fail side by side: of those that were begun before the last failure was known,
-// only the first counts. After a failure nothing is started for a while, longer each time, and then one worker only,
-// until one has started. A worker that dies within its first second counts as a failed start, or a pool whose workers
-// start well and die at once would be busy for ever.
+// Starts run in parallel, so they also fail in parallel. Of the starts that were begun before the last failure was
+// known, only the first failure counts. After a failure the pool starts nothing for a while, longer each time, and then
+// only one worker until a start succeeds. A worker that dies within its first second counts as a failed start.
+// Otherwise a pool whose workers start well and die at once would be busy forever.
 //
 // Guarded by the pool's mutex.
 
@@ -21,7 +21,7 @@ namespace tenure {
 class StartBook {
  public:
   static constexpr Nanos kYoung = std::chrono::seconds(1);
-  // So long without a failure, and the next one is the first again.
+  // After this time without a failure, the next one counts as the first again.
   static constexpr Nanos kForgotten = std::chrono::seconds(10);
 
   StartBook(const CheckoutOptions& options, Entropy& entropy)
@@ -32,16 +32,16 @@ class StartBook {
   bool may_start(Instant now, std::size_t starting) const {
     return now >= retry_at_ && (failures_ == 0 || starting == 0);
   }
-  // Before which none is begun.
+  // No start before this moment.
   Instant retry_at() const { return retry_at_; }
   std::uint64_t round() const { return round_; }
-  // How many failures there were since a worker last started.
+  // The number of failures since a worker last started.
   std::uint64_t failures() const { return failures_; }
   const std::string& last_error() const { return last_error_; }
 
   void succeeded() { failures_ = 0; }
 
-  // Says whether this was one too many.
+  // Returns true if this was one failure too many.
   bool failed(std::uint64_t round, Instant now, std::string error) {
     last_error_ = std::move(error);
     ++failures_;

@@ -9,8 +9,7 @@ namespace tenure {
 
 thread_local constinit detail::CheckoutThread detail::own_checkouts{};
 
-// Gives a thread's mark back when the thread ends. One that is acquired after that, by a destructor that runs later
-// still, stays taken.
+// Gives a thread's mark back when the thread ends. If a later destructor acquires one again, that one stays taken.
 class MarkKeeper {
  public:
   ~MarkKeeper() {

@@ -1,11 +1,11 @@
 #pragma once
 
-// What a thread leaves where others can see it: which pool's memory it is about to touch for the last time (a hazard
+// Information that a thread leaves for others: which pool's memory it is about to touch for the last time (a hazard
 // pointer), and which slots it used last.
 //
 // A checkin frees its slot first and looks at the pool afterwards. In between the pool may be closed, its last worker
-// destroyed, and its memory about to be freed; so the thread says beforehand that it is there, and the one who frees
-// waits until nobody is. The mark is a plain store: the price is on the side of the one who frees (heavy_fence).
+// destroyed, and its memory about to be freed. So the thread announces itself before, and the thread that frees the
+// pool waits for it. The mark is a plain store; the freeing thread pays the cost (heavy_fence).
 
 #include <atomic>
 #include <cstddef>
@@ -16,15 +16,15 @@ namespace tenure {
 
 class ThreadMark : detail::CheckoutMark {
  public:
-  // The calling thread's own.
+  // The mark of the calling thread.
   static ThreadMark& mine() {
     if (detail::own_checkouts.mark == nullptr) [[unlikely]]
       detail::own_checkouts.mark = &acquire();
     return *mine_if_any();
   }
-  // The same, or null where it has none yet.
+  // The same, or null if the thread has none yet.
   static ThreadMark* mine_if_any() { return static_cast<ThreadMark*>(detail::own_checkouts.mark); }
-  // Waits until no thread but this one is at that pool.
+  // Waits until no other thread uses that pool.
   static void wait_until_left(const CheckoutCore* core);
 
   void enter(const CheckoutCore* core) {
@@ -33,8 +33,8 @@ class ThreadMark : detail::CheckoutMark {
   }
   void leave() { at.store(nullptr, std::memory_order_release); }
 
-  // The slot this thread last had of a pool, or none. Pools are told apart by numbers that are never used again, so
-  // that a slot is only ever given to one who asks on behalf of its own pool.
+  // The slot of the pool that this thread had last, or none. Pools have numbers that are never reused, so a thread gets
+  // a slot of its own pool only.
   static detail::CheckoutSlotHead* last_slot(std::uint64_t pool) {
     const Hint& hint = detail::own_checkouts.hints[pool % detail::CheckoutThread::kHints];
     if (hint.pool != pool) return nullptr;
@@ -44,7 +44,7 @@ class ThreadMark : detail::CheckoutMark {
   static void set_last_slot(std::uint64_t pool, detail::CheckoutSlotHead* slot) {
     detail::own_checkouts.last = detail::own_checkouts.hints[pool % detail::CheckoutThread::kHints] = {pool, slot};
   }
-  // Spreads threads over slots and counters.
+  // Distributes threads over slots and counters.
   std::size_t number() const { return number_; }
 
  private:
@@ -55,8 +55,8 @@ class ThreadMark : detail::CheckoutMark {
   static ThreadMark& acquire();
 
   std::size_t number_ = 0;
-  std::atomic<bool> taken_{true};  // given back at the thread's end, for another thread
-  ThreadMark* next_ = nullptr;     // all of them, which are never freed
+  std::atomic<bool> taken_{true};  // cleared at the thread's end, for another thread
+  ThreadMark* next_ = nullptr;     // list of all marks, which are never freed
 };
 
 }  // namespace tenure

@@ -1,6 +1,6 @@
 #pragma once
 
-// One who waits for a worker: a thread (blocking_waiter.h) or an asynchronous request (pending_checkout.h).
+// A waiter for a worker: a thread (blocking_waiter.h) or an asynchronous request (pending_checkout.h).
 
 #include <cstdint>
 #include <memory>
@@ -18,7 +18,7 @@ struct CheckoutSlot;
 
 class Waiter {
  public:
-  // The slot it is given, and in which generation.
+  // The slot that it gets, and in which generation.
   struct Grant {
     detail::CheckoutSlot* slot = nullptr;
     std::uint64_t generation = 0;
@@ -26,25 +26,25 @@ class Waiter {
 
   virtual ~Waiter() = default;
 
-  // Both under the pool's mutex, after the waiter has left the queue, in place of release(). grant() is refused by one
-  // who has just gone.
+  // Both are called with the pool's mutex held, after the waiter has left the queue, instead of release(). grant()
+  // fails if the waiter has just gone.
   virtual bool grant(const Grant& grant, Outbox& out) = 0;
   virtual void refuse(Errc code, Outbox& out) = 0;
-  // Whoever needs to be kept alive while it is in the queue says so here; under the mutex.
+  // Keeps the waiter alive while it is in the queue. Called with the mutex held.
   virtual void hold() {}
   virtual void release(Outbox& /*out*/) {}
 
   bool forced = false;
   std::source_location where{};
-  Instant since;  // it waits; of the first time, should it have to wait again
+  Instant since;  // start of its first wait
 
-  // The queue's; guarded by the pool's mutex.
+  // Used by the queue; guarded by the pool's mutex.
   Waiter* before = nullptr;
   Waiter* after = nullptr;
   bool queued = false;
 };
 
-// First in, first out; anyone can leave. Guarded by the pool's mutex.
+// First in, first out; any waiter can leave. Guarded by the pool's mutex.
 class WaitQueue {
  public:
   bool empty() const { return first_ == nullptr; }

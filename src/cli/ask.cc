@@ -1,4 +1,4 @@
-// Commands that ask one thing of the pool and wait for it: notify, stop, drain, shutdown.
+// Commands that send one request to the pool and wait for the answer: notify, stop, drain, shutdown.
 
 #include <algorithm>
 #include <condition_variable>
@@ -37,13 +37,14 @@ int ask(const Call& call, const Request& request, Stage stage, std::string_view 
   return kDone;
 }
 
-// Adds how many keys the worker holds in a shard; nothing if there is none of that name.
+// Adds the number of keys that the worker holds in a shard to `held`. Leaves `held` alone if the shard has no such
+// worker.
 void count_keys(const Machine& machine, const std::string& worker, std::optional<std::uint64_t>& held) {
   const WorkerIx ix = machine.workers().find(worker);
   if (ix != kNone) held = held.value_or(0) + machine.workers()[ix].keys_held;
 }
 
-// Waits for a worker that drains to hold nothing any more in a shard.
+// Waits until a draining worker holds no keys in a shard.
 class Emptying final : public PoolWatcher {
  public:
   explicit Emptying(std::string worker) : worker_(std::move(worker)) {}

@@ -44,7 +44,9 @@ Result<std::uint64_t> Call::number(std::string_view flag, std::uint64_t otherwis
 }
 
 Result<std::chrono::milliseconds> read_duration(std::string_view text) {
-  const auto wrong = [&] { return misused("'" + std::string(text) + "' is no duration; write 250ms, 10s, 5m or 2h"); };
+  const auto wrong = [&] {
+    return misused("'" + std::string(text) + "' is not a duration; write 250ms, 10s, 5m or 2h");
+  };
   double amount = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), amount);
   if (error != std::errc{} || !std::isfinite(amount) || amount < 0) return wrong();
@@ -69,7 +71,7 @@ Result<std::uint64_t> read_number(std::string_view text, std::uint64_t max) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (text.empty() || error != std::errc{} || end != text.data() + text.size()) {
-    return misused("'" + std::string(text) + "' is no number");
+    return misused("'" + std::string(text) + "' is not a number");
   }
   if (number > max) return misused(std::string(text) + " is too large; at most " + std::to_string(max));
   return number;

@@ -1,6 +1,6 @@
 #pragma once
 
-// A command line that has been understood: which command, its flags and its words.
+// A parsed command line: the command, its flags and its words.
 
 #include <chrono>
 #include <cstdint>
@@ -28,15 +28,14 @@ class Call {
   std::optional<std::string> value(std::string_view flag) const;
   std::vector<std::string> values(std::string_view flag) const;
 
-  // The value read as what it has to be; `otherwise` where the flag was not given. Errc::invalid says what is wrong
-  // with it.
+  // The parsed value, or `otherwise` if the flag was not given. Errc::invalid explains a bad value.
   Result<std::chrono::milliseconds> duration(std::string_view flag, std::chrono::milliseconds otherwise) const;
   Result<std::uint64_t> number(std::string_view flag, std::uint64_t otherwise, std::uint64_t max) const;
 
   bool json() const { return has("json"); }
 };
 
-// A command line that cannot be carried out, and why.
+// Errc::invalid for a wrong command line.
 Failure misused(std::string context);
 
 // "250ms", "10s", "5m", "2h"; a bare number is seconds.

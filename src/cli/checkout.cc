@@ -1,4 +1,4 @@
-// tenure checkout: serves a pool of programs, and checks workers out of one that is served.
+// tenure checkout: serves a pool of programs, and checks workers out of a served pool.
 
 #include <iostream>
 #include <iterator>
@@ -10,17 +10,17 @@
 #include "cli/failure.h"
 #include "cli/run.h"
 #include "cli/signals.h"
-#include "process/yard.h"
+#include "process/child_processes.h"
 
 namespace tenure::cli {
 namespace {
 
-// These commands know no engine.
+// These hints replace the ones about engines.
 std::string checkout_hint(Errc code) {
   switch (code) {
     case Errc::unavailable: return "check the address, and that 'tenure checkout serve' runs there";
     case Errc::refused: return "check --token-file, --tls and --tls-ca";
-    case Errc::timed_out: return "wait longer with --wait for a worker, with --timeout for its answer";
+    case Errc::timed_out: return "use a longer --wait for a worker, or a longer --timeout for its answer";
     case Errc::job_failed: return "";
     default: return hint(code);
   }
@@ -30,7 +30,7 @@ int report_checkout(const Call& call, const Error& error) { return report(call, 
 
 using std::chrono::milliseconds;
 
-// --token-file, or TENURE_CHECKOUT_TOKEN. A command line is no place for a secret.
+// --token-file, or TENURE_CHECKOUT_TOKEN. A secret does not belong on a command line.
 template <class Options>
 void take_token(const Call& call, Options& options) {
   options.token_file = call.value("token-file").value_or("");
@@ -38,7 +38,7 @@ void take_token(const Call& call, Options& options) {
   if (options.token_file.empty() && given != nullptr) options.token = given;
 }
 
-// Reads numbers and times into options; the first that is wrong is kept.
+// Reads numbers and times into options. Keeps the first error.
 class Reader {
  public:
   explicit Reader(const Call& call) : call_(call) {}
@@ -107,7 +107,7 @@ RemoteOptions remote_options(const Call& call) {
   return options;
 }
 
-void say_ready(const Call& call, const std::string& address) {
+void print_ready(const Call& call, const std::string& address) {
   if (!call.json()) return print("serving at " + address);
   Json json;
   print(json.object().field("event", "ready").field("listen", address).end());
@@ -124,8 +124,8 @@ void print_answer(const Call& call, const RemoteWorker& worker, const std::strin
   print(json.object().field("answer", answer).field("process", worker.process_id()).end());
 }
 
-// With --lines each line is a request, and the answers come in their order. An error of one's is said, and the next
-// asked.
+// With --lines each line is a request, and the answers are printed in the same order. If one fails, its error is
+// printed and the next request is sent.
 int ask_lines(const Call& call, RemoteWorker& worker, milliseconds timeout) {
   std::string line;
   int exit = kDone;
@@ -150,22 +150,22 @@ int run_checkout_serve(const Call& call) {
   Result<ServePlan> plan = serve_plan(call);
   if (!plan) return report_usage(call, plan.error());
   take_token(call, plan->serve);
-  plan->serve.on_warning = [](std::string_view warning) { say("tenure: " + std::string(warning)); };
+  plan->serve.on_warning = [](std::string_view warning) { print_note("tenure: " + std::string(warning)); };
   const Signals signals;
-  process::Yard::use_guard({"/proc/self/exe", "guard-main"});
+  process::ChildProcesses::use_guard({"/proc/self/exe", "guard-main"});
   const Result<ErrorLines> errors = ErrorLines::open();
   if (!errors) return report_checkout(call, errors.error());
   plan->checkout.on_event = [](const CheckoutEvent& event) {
     using Kind = CheckoutEvent::Kind;
     if (event.kind == Kind::started || event.kind == Kind::health || event.kind == Kind::shrunk) return;
-    say("tenure: worker " + std::to_string(event.worker) + ": " + std::string(to_string(event.kind)) +
-        (event.text.empty() ? "" : ": " + event.text));
+    print_note("tenure: worker " + std::to_string(event.worker) + ": " + std::string(to_string(event.kind)) +
+               (event.text.empty() ? "" : ": " + event.text));
   };
   auto pool = open_process_pool(plan->process, plan->checkout);
   if (!pool) return report_checkout(call, pool.error());
   auto server = CheckoutServer::open(pool->ref(), plan->serve);
   if (!server) return report_checkout(call, server.error());
-  say_ready(call, (*server)->address());
+  print_ready(call, (*server)->address());
   signals.wait(-1);
   return kDone;
 }
@@ -191,9 +191,9 @@ int run_checkout_stats(const Call& call) {
   const RemoteOptions options = remote_options(call);
   const auto stats = remote_checkout_stats(options);
   if (!stats) return report_checkout(call, stats.error());
-  // JSON, as a server has it. What is no line of it comes from something else.
+  // The server sends one line of JSON. Refuse everything else, because it is printed as it is.
   if (printable_page(*stats) != *stats || stats->find_first_of("\n\t") != std::string::npos) {
-    return report_checkout(call, {Errc::corrupt, "checkout", "the server's answer is no line of JSON"});
+    return report_checkout(call, {Errc::corrupt, "checkout", "the server's answer is not a line of JSON"});
   }
   print_page(*stats);
   return kDone;

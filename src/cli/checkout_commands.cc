@@ -1,4 +1,4 @@
-// The part of the table of commands that is about checkout pools.
+// The commands about checkout pools, as a part of the table of commands.
 
 #include "cli/command.h"
 #include "cli/run.h"
@@ -6,38 +6,36 @@
 namespace tenure::cli {
 
 std::vector<Command> checkout_commands() {
-  const Flag connect{"connect", "ADDRESS", "where it is served: unix:PATH or tcp:HOST:PORT"};
+  const Flag connect{"connect", "ADDRESS", "the address of the server: unix:PATH or tcp:HOST:PORT"};
   const Flag token{"token-file", "FILE",
-                   "the token is its first line, read for each connection (TENURE_CHECKOUT_TOKEN)"};
-  const Flag tls{"tls", "", "speak TLS, and trust the system's authorities"};
-  const Flag tls_ca{"tls-ca", "FILE", "speak TLS, and trust these"};
+                   "a file whose first line is the token; read for each connection (TENURE_CHECKOUT_TOKEN)"};
+  const Flag tls{"tls", "", "use TLS, and trust the system's authorities"};
+  const Flag tls_ca{"tls-ca", "FILE", "use TLS, and trust the authorities in this file"};
   return {
       {"checkout serve",
        "",
        0,
        0,
-       "keep programs warm, and lend them to whoever connects",
+       "keep programs warm, and lend them to clients",
        "Keeps a pool of workers, each a process of the command after --exec that speaks frames on its standard input "
-       "and "
-       "output (docs/checkout.md). Whoever connects may check one out; the lease is the connection. When that ends, "
-       "the "
-       "worker goes back, or, if it owes an answer, is killed and replaced.\n"
-       "On TCP addresses that others than this host can reach, TLS and a token are required. A unix socket is for its "
-       "owner alone. SIGTERM or SIGINT end the server, its leases and its programs.",
-       {{"listen", "ADDRESS", "unix:PATH or tcp:HOST:PORT; a port of 0 is chosen, and said"},
-        {"workers", "N", "programs that are kept (2)"},
-        {"max-workers", "N", "programs at most, started on demand (as --workers)"},
-        {"max-queue", "N", "who may wait for a worker (any number)"},
+       "and output (docs/checkout.md). Whoever connects may check one out; the lease is the connection. When that "
+       "ends, the worker goes back, or, if it owes an answer, is killed and replaced.\n"
+       "On TCP addresses that others than this host can reach, TLS and a token are required. A unix socket is for "
+       "its owner alone. SIGTERM or SIGINT end the server, its leases and its programs.",
+       {{"listen", "ADDRESS", "unix:PATH or tcp:HOST:PORT; port 0 chooses a free port and prints it"},
+        {"workers", "N", "programs to keep running (2)"},
+        {"max-workers", "N", "limit on programs, which start on demand (as --workers)"},
+        {"max-queue", "N", "how many clients may wait for a worker (no limit)"},
         {"says-ready", "", "a program counts as started when it has sent an R frame"},
-        {"max-calls", "N", "a program is replaced after so many, when it is free"},
-        {"max-age", "D", "a program is replaced after so long, when it is free"},
-        {"idle-timeout", "D", "a program that is free for so long ends"},
-        {"memory-bytes", "B", "a program that uses more is replaced, when it is free"},
-        {"memory-bytes-hard", "B", "a program that uses more is killed"},
-        {"call-time", "D", "a program that takes longer for an answer is killed"},
-        {"max-hold", "D", "a lease that lasts longer is ended"},
-        {"max-idle", "D", "a lease whose client asks nothing for so long is ended"},
-        {"max-connections", "N", "clients at a time (1024); who has not given the token yet is none"},
+        {"max-calls", "N", "replace a free program after N calls"},
+        {"max-age", "D", "replace a free program of this age"},
+        {"idle-timeout", "D", "end a program that was free for this long"},
+        {"memory-bytes", "B", "replace a free program that uses more memory"},
+        {"memory-bytes-hard", "B", "kill a program that uses more memory"},
+        {"call-time", "D", "kill a program that takes longer for an answer"},
+        {"max-hold", "D", "end a lease that lasts longer"},
+        {"max-idle", "D", "end a lease whose client sends no request for this long"},
+        {"max-connections", "N", "limit on clients (1024); a connection without a token is not counted yet"},
         token,
         {"tls-cert", "FILE", "certificate chain for TCP connections, PEM"},
         {"tls-key", "FILE", "its key, PEM"},
@@ -51,13 +49,13 @@ std::vector<Command> checkout_commands() {
        "[REQUEST|-]",
        0,
        1,
-       "check a worker out, ask it something and print its answer",
-       "The request is a word, or standard input. With --lines each line of standard input is a request to the same "
-       "worker, and each answer a line.",
+       "check out a worker, send it a request and print the answer",
+       "The request is an argument, or standard input. With --lines each line of standard input is a request to the "
+       "same worker, and each answer is printed as a line.",
        {connect,
-        {"wait", "D", "for a worker to be free (5s)"},
-        {"timeout", "D", "for an answer (30s); after that the worker is killed"},
-        {"force-enqueue", "", "wait although the queue is full"},
+        {"wait", "D", "how long to wait for a free worker (5s)"},
+        {"timeout", "D", "how long to wait for an answer (30s); then the worker is killed"},
+        {"force-enqueue", "", "wait even if the queue is full"},
         {"lines", "", "each line of standard input is a request"},
         token,
         tls,
@@ -68,7 +66,7 @@ std::vector<Command> checkout_commands() {
        "",
        0,
        0,
-       "print the state and the counters of a pool that is served, as JSON",
+       "print the state and the counters of a served pool, as JSON",
        "",
        {connect, token, tls, tls_ca},
        {{"tenure checkout stats --connect unix:/run/py.sock | jq .held", ""}},

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the program can be asked to do. One table of these is read by the parser, the help, the man page and the
-// shells' completions, so that they cannot differ.
+// The table of commands. The parser, the help, the manual page and the shell completions all read it, so they cannot
+// differ.
 
 #include <string>
 #include <string_view>
@@ -13,11 +13,11 @@ namespace tenure::cli {
 
 struct Flag {
   std::string_view name;   // without dashes
-  std::string_view value;  // what stands for its value in texts; empty: it has none
+  std::string_view value;  // the name of its value in texts; empty if it has none
   std::string_view help;
   std::string_view choices = {};  // separated by '|'
   bool repeats = false;           // takes every word up to the next flag
-  bool takes_rest = false;        // takes all that follows, flags of its own included
+  bool takes_rest = false;        // takes the rest of the line, with flags
 };
 
 struct Example {
@@ -39,12 +39,12 @@ struct Command {
 };
 
 const std::vector<Command>& commands();
-// Those of the checkout pools, which the table has too.
+// The part of the table about checkout pools.
 std::vector<Command> checkout_commands();
 const std::vector<Flag>& common_flags();
 std::string_view exit_codes_text();
 
-// The program's own command lines: `tenure help dispatch` as well as `tenure dispatch --help`.
+// Runs a command line. `tenure help dispatch` is the same as `tenure dispatch --help`.
 int run_program(const std::vector<std::string>& arguments);
 
 }  // namespace tenure::cli

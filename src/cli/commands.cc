@@ -1,6 +1,6 @@
-// The table of what the program can be asked to do, with the texts that people read.
+// The table of the program's commands, with their help texts.
 
-#include <algorithm>
+#include <utility>
 
 #include "cli/command.h"
 #include "cli/run.h"
@@ -11,83 +11,88 @@ namespace {
 constexpr std::string_view kStates = "idle|queued|starting|running|stopping|moving|waiting|dead|quarantined";
 
 const Flag kTimeout{"timeout", "D", "how long to wait, e.g. 500ms, 10s, 2m", {}, false, false};
-const Flag kLimit{"limit", "N", "at most so many lines (100)", {}, false, false};
+const Flag kLimit{"limit", "N", "at most N lines (100)", {}, false, false};
 
-std::vector<Command> make_commands() {
+std::vector<Command> work_commands() {
   return {
       {"work",
        "",
        0,
        0,
        "hold keys, and run a program for each of them",
-       "Joins the pool with one or more workers. For every key that one of them is given, the command after --exec is "
-       "run: once for each tenure of a resident job, once for each attempt of a task. It finds its key in TENURE_KEY, "
-       "its epoch in TENURE_EPOCH and its payload in $TENURE_DIR/payload; exit code 0 is done, 75 try again later, 65 "
-       "never again. SIGTERM asks it to stop. No program outlives its tenure, whatever becomes of this process.\n"
-       "With --warm, programs for tasks stay, and are given one task after the other as a JSON line "
-       "{\"type\":\"start\",\"key\",\"epoch\",\"attempt\",\"payload\"}; each answers with a line "
+       "Joins the pool with one or more workers, and runs the command after --exec for every key that they get: once "
+       "for each tenure of a resident job, once for each attempt of a task. The program reads its key from "
+       "TENURE_KEY, its epoch from TENURE_EPOCH and its payload from $TENURE_DIR/payload. It exits with 0 when done, "
+       "75 to be tried again later, 65 to give up. SIGTERM asks it to stop. No program outlives its tenure, even if "
+       "this process is killed.\n"
+       "With --warm, programs for tasks stay alive and get one task after the other as a JSON line "
+       "{\"type\":\"start\",\"key\",\"epoch\",\"attempt\",\"payload\"}. They answer with a line "
        "{\"type\":\"result\",\"data\"} or {\"type\":\"fail\",\"error\",\"retry\"}.\n"
-       "SIGTERM or SIGINT make the workers hand over what they hold and leave; a second one leaves at once.",
-       {{"workers", "N", "how many workers this process is (1)"},
-        {"concurrency", "N", "programs for tasks that run at a time (twice the cores, at least 4)"},
-        {"lease", "D", "how long a worker lives without a sign (10s)"},
-        {"id", "ID", "the worker's name; with several workers ID-1, ID-2, … (host:pid)"},
-        {"replaces", "ID", "a worker that leaves, whose keys are inherited in one move"},
-        {"weight", "W", "share of the keys against others' (100)"},
-        {"serves", "KEY…", "keys that only this worker is to hold", {}, true},
-        {"task", "",
-         "the program is for tasks; of no effect, since a worker is given jobs of both kinds (TENURE_KIND)"},
+       "On SIGTERM or SIGINT the workers hand over their keys and leave. On a second signal they leave at once.",
+       {{"workers", "N", "how many workers this process has (1)"},
+        {"concurrency", "N", "how many task programs run at a time (twice the cores, at least 4)"},
+        {"lease", "D", "how long the others wait for a silent worker before they take its keys (10s)"},
+        {"id", "ID", "the worker's name; several workers are called ID-1, ID-2, … (host:pid)"},
+        {"replaces", "ID", "a leaving worker, whose keys come here in one move"},
+        {"weight", "W", "share of the keys, relative to the other workers (100)"},
+        {"serves", "KEY…", "keys that only this worker may hold", {}, true},
+        {"task", "", "the program is for tasks; has no effect, because a worker gets both kinds of job (TENURE_KIND)"},
         {"warm", "N",
-         "run tasks through up to N programs that stay and are given one after the other (json lines); one for each "
-         "shard, "
-         "at least"},
-        {"max-tasks", "N",
-         "with --warm: a program is replaced after so many, less up to a tenth at random, when it is free"},
-        {"max-age", "D", "with --warm: a program is replaced after so long, likewise"},
-        {"idle-timeout", "D", "with --warm: a program that is free for so long ends"},
-        {"memory-bytes", "B", "with --warm: a program that uses more, with all it has started, is replaced when free"},
-        {"memory-bytes-hard", "B", "with --warm: a program that uses more is killed, and its task fails"},
-        {"task-time", "D", "with --warm: a program that takes longer for a task is killed, and the task fails"},
-        {"max-age-hard", "D", "with --warm: a program that is older is killed, and its task fails"},
-        {"protocol", "plain|json", "how to talk with the program (plain)", "plain|json"},
-        {"max-queued", "N", "jobs that may wait for their first holder; of a pool that this creates (1000)"},
-        {"max-attempts", "N", "of a failing task; of a pool that this creates (10)"},
-        {"quarantine-after", "N", "deaths of holders that a job may cause, 0 for any number; likewise (3)"},
-        {"shards", "N", "parts of the keys, each with a log of its own; of a pool that this creates (1)"},
-        {"no-known-death", "", "let others wait for the lease, even if they could know of a crash"},
+         "run tasks through up to N programs that stay alive and get one task after the other (JSON lines); at least "
+         "one per shard"},
+        {"max-tasks", "N", "with --warm: replace a free program after N tasks, less up to a tenth at random"},
+        {"max-age", "D", "with --warm: replace a free program of this age, less up to a tenth at random"},
+        {"idle-timeout", "D", "with --warm: end a program that was free for this long"},
+        {"memory-bytes", "B",
+         "with --warm: replace a free program that uses more memory, with everything it has started"},
+        {"memory-bytes-hard", "B", "with --warm: kill a program that uses more memory; its task fails"},
+        {"task-time", "D", "with --warm: kill a program that takes longer for a task; the task fails"},
+        {"max-age-hard", "D", "with --warm: kill a program that is older; its task fails"},
+        {"protocol", "plain|json", "the protocol of the program (plain)", "plain|json"},
+        {"max-queued", "N", "if this creates the pool: how many jobs may wait for their first holder (1000)"},
+        {"max-attempts", "N", "if this creates the pool: attempts of a failing task (10)"},
+        {"quarantine-after", "N", "if this creates the pool: how often a job may kill its holder, 0 for no limit (3)"},
+        {"shards", "N", "if this creates the pool: into how many logs to split the keys (1)"},
+        {"no-known-death", "", "make others wait for the lease, even if they could detect a crash"},
         {"cgroup", "auto|off|PATH",
-         "a control group for the programs: below this process's own if permitted, or PATH (auto)"},
+         "the control group for the programs: below this process's own if permitted, none, or below PATH (auto)"},
         {"exec", "CMD…", "the program and its arguments: the rest of the line", {}, false, true}},
-       {{"tenure work --exec ./poller.sh", "one worker; each key runs poller.sh"},
-        {"tenure work --task --warm 2 --exec python3 warm.py", "tasks go through two interpreters that stay"},
-        {"tenure work --workers 4 --lease 2s --json --exec python3 -u tenant.py", "four, with events as JSON lines"}},
+       {{"tenure work --exec ./poller.sh", "one worker that runs poller.sh for each key"},
+        {"tenure work --task --warm 2 --exec python3 warm.py", "two interpreters that run all tasks"},
+        {"tenure work --workers 4 --lease 2s --json --exec python3 -u tenant.py",
+         "four workers, with events as JSON lines"}},
        run_work},
+  };
+}
+
+std::vector<Command> job_commands() {
+  return {
       {"dispatch",
        "KEY [PAYLOAD|-]",
        0,
        2,
-       "give a key a job",
-       "A key has one resident job at most, which runs until it is stopped; with --task the payload is a task that is "
-       "done once, after the tasks of the same key that came before it. A payload of - is read from standard input.\n"
-       "With --from, each line of the file is a job: {\"key\":\"k\",\"payload\":\"…\"}, and where it differs from the "
-       "flags \"payload_base64\", \"task\", \"delay_ms\" and \"max_attempts\". The exit code is that of the first "
-       "that failed.",
-       {{"task", "", "a task rather than a resident job"},
-        {"delay", "D", "not before so long"},
-        {"max-attempts", "N", "of a failing task, before the dead letters (the pool's)"},
-        {"wait", "STAGE", "accepted, started or done (accepted)", "accepted|started|done"},
-        {"from", "FILE", "a JSON line for each job; - is standard input"},
+       "dispatch a job for a key",
+       "A key has at most one resident job, which runs until it is stopped. With --task the payload is a task: it is "
+       "done once, after the earlier tasks of the same key. If the payload is -, it is read from standard input.\n"
+       "With --from, each line of the file is a job: {\"key\":\"k\",\"payload\":\"…\"}. \"payload_base64\", "
+       "\"task\", \"delay_ms\" and \"max_attempts\" override the flags. The exit code is that of the first job that "
+       "failed.",
+       {{"task", "", "a task instead of a resident job"},
+        {"delay", "D", "do not start it earlier than in D"},
+        {"max-attempts", "N", "attempts before a failing task becomes a dead letter (the pool's limit)"},
+        {"wait", "STAGE", "wait until the job is accepted, started or done (accepted)", "accepted|started|done"},
+        {"from", "FILE", "a file with a JSON line for each job; - is standard input"},
         kTimeout},
        {{"tenure dispatch tenant-1", "start the resident job of tenant-1"},
         {"tenure dispatch --task mail '{\"to\":\"a@b\"}' --wait done", "run a task and print its result"},
-        {"seq 100 | sed 's/.*/{\"key\":\"k&\"}/' | tenure dispatch --from -", "a hundred at once"}},
+        {"seq 100 | sed 's/.*/{\"key\":\"k&\"}/' | tenure dispatch --from -", "a hundred jobs at once"}},
        run_dispatch},
       {"notify",
        "KEY MESSAGE",
        2,
        2,
        "send a message to the job of a key, wherever it runs",
-       "Messages of one key arrive in order. A plain program reads each as a line of its standard input.",
+       "Messages for one key arrive in order. A plain program reads each as a line from standard input.",
        {kTimeout},
        {{"tenure notify tenant-1 reload", "one line for the program that holds tenant-1"}},
        run_notify},
@@ -96,18 +101,23 @@ std::vector<Command> make_commands() {
        1,
        1,
        "stop the job of a key, wherever it runs",
-       "Waits until it has stopped. Tasks that wait behind it are dropped.",
+       "Waits until the job has stopped. Drops the tasks that wait behind it.",
        {kTimeout},
        {{"tenure stop tenant-1", ""}},
        run_stop},
+  };
+}
+
+std::vector<Command> listing_commands() {
+  return {
       {"jobs",
        "",
        0,
        0,
-       "list the keys, what they are doing and who holds them",
-       "Where the state takes long to read, as with a million keys, a worker of the pool is asked for it.",
-       {{"prefix", "P", "only keys that begin so"},
-        {"worker", "ID", "only what this worker holds"},
+       "list the keys with their state and holder",
+       "If loading the state takes long, as with a million keys, a worker of the pool answers instead.",
+       {{"prefix", "P", "only keys with this prefix"},
+        {"worker", "ID", "only keys that this worker holds"},
         {"state", "S", "only keys in this state", kStates},
         kLimit,
         kTimeout},
@@ -117,7 +127,7 @@ std::vector<Command> make_commands() {
        "",
        0,
        0,
-       "list the workers, what they hold and how long their leases last",
+       "list the workers with their keys and leases",
        "",
        {kTimeout},
        {{"tenure workers", ""}},
@@ -126,8 +136,8 @@ std::vector<Command> make_commands() {
        "KEY",
        1,
        1,
-       "tell who held a key, when, why it moved, and how long it was without a holder",
-       "The history comes from the log itself, as far back as the log is kept.",
+       "show who held a key and when, why it moved, and how long it had no holder",
+       "The history comes from the log, as far back as the log reaches.",
        {kTimeout},
        {{"tenure explain tenant-1", ""}},
        run_explain},
@@ -145,17 +155,22 @@ std::vector<Command> make_commands() {
        1,
        1,
        "try a dead job again",
-       "It gets its attempts anew.",
+       "Its attempts are counted from zero again.",
        {kTimeout},
        {{"tenure dead retry 7", ""}},
        run_dead_retry},
-      {"dead drop", "ID", 1, 1, "forget a dead job", "", {kTimeout}, {{"tenure dead drop 7", ""}}, run_dead_drop},
+      {"dead drop", "ID", 1, 1, "drop a dead job", "", {kTimeout}, {{"tenure dead drop 7", ""}}, run_dead_drop},
+  };
+}
+
+std::vector<Command> pool_commands() {
+  return {
       {"drain",
        "WORKER",
        1,
        1,
-       "move a worker's keys to the others, and give it no more",
-       "Waits until it holds nothing.",
+       "move a worker's keys to the other workers, and give it no new ones",
+       "Waits until the worker holds no keys.",
        {kTimeout},
        {{"tenure drain host-a:4711", ""}},
        run_drain},
@@ -164,8 +179,8 @@ std::vector<Command> make_commands() {
        0,
        0,
        "end the whole pool",
-       "New jobs are refused, tasks that were accepted are still done, residents are stopped, every worker leaves, and "
-       "the pool's data is removed. If this command dies midway, the workers finish it.",
+       "Refuses new jobs, completes the accepted tasks, stops the residents, lets every worker leave, and removes "
+       "the pool's data. If this command dies midway, the workers finish the shutdown.",
        {kTimeout},
        {{"tenure shutdown --pool nightly", ""}},
        run_shutdown},
@@ -173,7 +188,7 @@ std::vector<Command> make_commands() {
        "",
        0,
        0,
-       "check the engine, and say in plain words what is wrong and what could be lost",
+       "check the engine: what is wrong, what could be lost, and what to do about it",
        "",
        {kTimeout},
        {{"tenure doctor", ""}},
@@ -183,57 +198,65 @@ std::vector<Command> make_commands() {
        0,
        0,
        "kill, freeze and restart workers, and watch their tenants move",
-       "Four worker processes share 64 tenants in a pool of their own. Keys: k kills a worker with -9, z freezes one "
-       "past "
-       "its lease and thaws it, r restarts all one after the other, + and - add and remove workers, e explains a "
-       "tenant, "
-       "q quits. Without a terminal, or with --script, the same runs by itself. The exit code is 0 if no key ever had "
-       "two "
-       "holders and nothing was lost.",
-       {{"for", "D", "how long; without it until q, or until the script is through"},
-        {"script", "ACTS", "of k, z, r, + and -, separated by commas"},
-        {"workers", "N", "to begin with (4)"},
-        {"tenants", "N", "how many (64)"}},
+       "Four worker processes share 64 tenants in a separate pool. Keys: k kills a worker with -9, z freezes one "
+       "past its lease and thaws it, r restarts all workers one after the other, + and - add and remove workers, e "
+       "explains a tenant, q quits. Without a terminal, or with --script, the demo runs by itself. The exit code is "
+       "0 if no key ever had two holders and nothing was lost.",
+       {{"for", "D", "how long to run (until q, or until the script ends)"},
+        {"script", "ACTS", "k, z, r, + and -, separated by commas"},
+        {"workers", "N", "how many workers to start with (4)"},
+        {"tenants", "N", "how many tenants (64)"}},
        {{"tenure demo", "in a terminal"}, {"tenure demo --for 20s --script k,z,r --json", "by itself"}},
        run_demo_command},
+  };
+}
+
+std::vector<Command> bench_commands() {
+  return {
       {"bench throughput",
        "",
        0,
        0,
-       "measure tasks a second and their latency, beside the log alone in the same run",
-       "Runs in this process, on a file of its own in the present folder, or in the folder that --engine sqlite:FOLDER "
-       "names; --engine memory: leaves the disk out of it; on a Redis server it has pools of its own, which it "
-       "removes. "
-       "The log alone is given the entries of the run again, of the same sizes, one after the other.",
+       "measure tasks per second and their latency, and the log alone in the same run",
+       "Runs in this process, on a new file in the current folder, or in the folder that --engine sqlite:FOLDER "
+       "names. --engine memory: uses no disk. On a Redis server it creates pools and removes them at the end. For "
+       "comparison it appends the entries of the run to the log alone again, with the same sizes, one after the "
+       "other.",
        {{"jobs", "N", "how many tasks (200000)"},
-        {"payload-bytes", "B", "of each (64)"},
-        {"keys", "K", "over how many keys (1000)"},
+        {"payload-bytes", "B", "payload of each task (64)"},
+        {"keys", "K", "how many keys (1000)"},
         {"nodes", "N", "how many nodes share the work (1)"},
-        {"shards", "N", "parts of the keys, each with a log of its own (1)"}},
+        {"shards", "N", "into how many logs to split the keys (1)"}},
        {{"tenure bench throughput --jobs 200000 --json", ""}},
        run_bench_throughput},
       {"bench takeover",
        "",
        0,
        0,
-       "kill worker processes, and measure the time until their key is started elsewhere",
+       "kill worker processes, and measure the time until their key runs elsewhere",
        "",
-       {{"rounds", "N", "how many (20)"},
-        {"lease", "D", "of the workers (1s)"},
-        {"no-known-death", "", "kill the guard too, and leave only the lease"}},
+       {{"rounds", "N", "how many rounds (20)"},
+        {"lease", "D", "lease of the workers (1s)"},
+        {"no-known-death", "", "kill the guard too, so that only the lease remains"}},
        {{"tenure bench takeover --lease 1s --rounds 20 --json", ""}},
        run_bench_takeover},
       {"bench handoff",
        "",
        0,
        0,
-       "restart workers one after the other, and measure how long each key is without a holder",
+       "restart workers one after the other, and measure how long each key has no holder",
        "",
        {{"keys", "K", "how many resident keys (1000)"},
-        {"workers", "N", "on how many workers (4)"},
-        {"replace", "", "let each new worker name the one it replaces"}},
+        {"workers", "N", "how many workers (4)"},
+        {"replace", "", "each new worker names the one it replaces"}},
        {{"tenure bench handoff --replace --json", ""}},
        run_bench_handoff},
+  };
+}
+
+// What is about the program itself, and what is hidden.
+std::vector<Command> own_commands() {
+  return {
       {"completion",
        "bash|zsh|fish",
        1,
@@ -245,7 +268,7 @@ std::vector<Command> make_commands() {
         {"tenure completion zsh > ~/.zfunc/_tenure", ""},
         {"tenure completion fish > ~/.config/fish/completions/tenure.fish", ""}},
        run_completion},
-      {"guard-main", "", 0, 0, "what `work` starts to watch over its programs", "", {}, {}, run_guard_main, true},
+      {"guard-main", "", 0, 0, "the guard that `work` starts for its programs", "", {}, {}, run_guard_main, true},
       {"man", "", 0, 0, "print the manual page", "", {}, {{"tenure man | man -l -", ""}}, run_man, true},
   };
 }
@@ -254,12 +277,11 @@ std::vector<Command> make_commands() {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> all = [] {
-    std::vector<Command> made = make_commands();
-    const std::vector<Command> checkout = checkout_commands();
-    // Before what is hidden, and what is about the program itself.
-    const auto last =
-        std::find_if(made.begin(), made.end(), [](const Command& each) { return each.name == "completion"; });
-    made.insert(last, checkout.begin(), checkout.end());
+    std::vector<Command> made;
+    for (const auto group : {work_commands, job_commands, listing_commands, pool_commands, bench_commands,
+                             checkout_commands, own_commands}) {
+      for (Command& command : group()) made.push_back(std::move(command));
+    }
     return made;
   }();
   return all;
@@ -268,19 +290,19 @@ const std::vector<Command>& commands() {
 const std::vector<Flag>& common_flags() {
   static const std::vector<Flag> flags = {
       {"engine", "URL",
-       "where the pool's log is: sqlite:PATH[?sync=full|normal|off], redis://HOST:PORT (TENURE_ENGINE; a file in the "
-       "user's data folder)"},
-      {"pool", "NAME", "the pool (TENURE_POOL; default)"},
-      {"json", "", "one JSON document on standard output, messages on standard error"},
-      {"help", "", "this text"},
-      {"version", "", "the version"},
+       "where the pool's log is: sqlite:PATH[?sync=full|normal|off], redis://HOST:PORT (TENURE_ENGINE, or a file in "
+       "the user's data folder)"},
+      {"pool", "NAME", "the name of the pool (TENURE_POOL, or \"default\")"},
+      {"json", "", "print one JSON document on standard output, and messages on standard error"},
+      {"help", "", "print this text"},
+      {"version", "", "print the version"},
   };
   return flags;
 }
 
 std::string_view exit_codes_text() {
-  return "0 done, 1 anything else, 2 wrong usage, 3 key_exists, 4 no_such_key, 5 pool_full, 6 timed out (what was sent "
-         "may still happen), 7 the job failed, 8 engine unreachable or refused, 9 pool shutting down or gone, 10 "
+  return "0 done, 1 other error, 2 wrong usage, 3 key_exists, 4 no_such_key, 5 pool_full, 6 timed out (the request may "
+         "still take effect), 7 the job failed, 8 engine unreachable or refused, 9 pool shutting down or gone, 10 "
          "refused input";
 }
 

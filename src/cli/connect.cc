@@ -14,7 +14,7 @@ std::string from_environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// A pool's name is free, a file's is not.
+// A pool's name may have any characters, a file's name may not.
 std::string file_name(std::string_view pool) {
   constexpr std::string_view kHex = "0123456789abcdef";
   std::string name;
@@ -32,7 +32,7 @@ std::string file_name(std::string_view pool) {
   return name + ".db";
 }
 
-// A file of the pool's own in the user's data folder.
+// A file for this pool in the user's data folder.
 Result<std::string> default_url(std::string_view pool, std::string_view query) {
   const Result<const Engine*> engine = file_engine();
   if (!engine) {
@@ -49,7 +49,9 @@ Result<std::string> default_url(std::string_view pool, std::string_view query) {
   }
   const std::filesystem::path folder = std::filesystem::path(data) / "tenure";
   std::error_code error;
-  std::filesystem::create_directories(folder, error);
+  const bool made = std::filesystem::create_directories(folder, error);
+  // For its owner alone, whatever the umask. One that was there may be shared with intent.
+  if (made && !error) std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
   if (error) return fail(Errc::refused, "make " + folder.string(), error.message());
   return file_url(**engine, (folder / file_name(pool)).string()).append(query);
 }
@@ -59,7 +61,7 @@ CoreOptions core_options(const Call& call, std::string url) {
   options.url = std::move(url);
   options.pool = pool_name(call);
   options.shard.count = 0;
-  options.node.replica.snapshots = false;  // one that only looks leaves the keeping to the members
+  options.node.replica.snapshots = false;  // a client that only reads leaves the snapshots to the members
   return options;
 }
 

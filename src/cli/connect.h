@@ -1,6 +1,6 @@
 #pragma once
 
-// The pool that a command line names.
+// Opens the pool that a command line names.
 
 #include <memory>
 #include <string>
@@ -11,20 +11,20 @@
 
 namespace tenure::cli {
 
-// --engine, or TENURE_ENGINE, or a file of the pool's own in the user's data folder, whose folder is made here.
+// --engine, or TENURE_ENGINE, or a file for this pool in the user's data folder. Creates that folder.
 Result<std::string> engine_url(const Call& call);
 // --pool, or TENURE_POOL, or "default".
 std::string pool_name(const Call& call);
 
-// A client that keeps no state: constant time, however many keys the pool has.
-// The listener hears what is said in a shard's log if the client has to load the state.
+// A client that keeps no state, so the time does not depend on the number of keys. If the client has to load the state
+// of a shard, the watcher sees the entries of that shard's log.
 Result<std::unique_ptr<Shards>> connect(const Call& call,
                                         const std::function<PoolWatcher*(std::uint32_t shard)>& watcher = nullptr);
-// A node without workers for each shard, that follows its log; its listener hears what is said in it.
+// A node without workers for each shard. It follows the shard's log, and the watcher sees the entries.
 Result<std::unique_ptr<Shards>> follow(const Call& call,
                                        const std::function<PoolWatcher*(std::uint32_t shard)>& watcher = nullptr);
 
-// --timeout, from now on.
+// --timeout, counted from now.
 Result<Deadline> deadline_of(const Call& call, std::chrono::milliseconds otherwise = std::chrono::seconds(10));
 
 }  // namespace tenure::cli

@@ -1,4 +1,4 @@
-// tenure dead: what is out of attempts, and what is to become of it.
+// tenure dead: lists, retries and drops dead letters.
 
 #include "cli/connect.h"
 #include "cli/failure.h"

@@ -1,4 +1,4 @@
-// tenure demo: from the command line to the demo.
+// tenure demo: parses the command line of the demo.
 
 #include "demo/demo.h"
 
@@ -8,14 +8,13 @@
 namespace tenure::cli {
 namespace {
 
-// "k,z,r" as the acts it stands for.
+// "k,z,r" as a list of acts.
 Result<std::vector<char>> read_script(const std::string& text) {
   std::vector<char> acts;
   for (const char c : text) {
     if (c == ',') continue;
     if (std::string_view(demo::kActs).find(c) == std::string_view::npos) {
-      return fail(Errc::invalid, "read --script",
-                  std::string("there is no act '") + c + "'; there are k, z, r, + and -");
+      return fail(Errc::invalid, "read --script", std::string("unknown act '") + c + "'; use k, z, r, + and -");
     }
     acts.push_back(c);
   }

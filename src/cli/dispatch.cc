@@ -13,7 +13,7 @@
 namespace tenure::cli {
 namespace {
 
-// Lines that may be under way at a time: enough to fill batches, and a bound on memory.
+// Lines in flight at a time: enough to fill batches, and a bound on memory.
 constexpr std::size_t kUnderWayMax = 20'000;
 
 struct DispatchPlan {
@@ -46,7 +46,7 @@ Result<Request> request_of(const Call& call) {
   return request;
 }
 
-// What has become of it by the deadline: the error that says so, if it is not what was waited for.
+// The state of the job at the deadline: an error, unless the job has reached the wanted stage.
 std::optional<Error> outcome_of(const Shards& pool, const PendingTicket& ticket, Stage stage, Deadline deadline) {
   if (!ticket.wait(stage, deadline)) return pool.late(ticket.operation());
   const Status outcome = ticket.outcome(stage);
@@ -89,8 +89,8 @@ int tell(const Shards& pool, const DispatchPlan& plan, const std::string& key, c
           (view.epoch == 0 ? "" : ", epoch " + std::to_string(view.epoch)));
   }
   if (!error) return kDone;
-  say("tenure: " + key + ": " + error->message());
-  if (const std::string next = hint(error->code); !next.empty()) say("  " + next);
+  print_note("tenure: " + key + ": " + error->message());
+  if (const std::string next = hint(error->code); !next.empty()) print_note("  " + next);
   return exit_code(error->code);
 }
 
@@ -107,12 +107,12 @@ int dispatch_one(const Call& call, Shards& pool, const DispatchPlan& plan, Reque
   return tell(pool, plan, request.key, **ticket, deadline);
 }
 
-// Jobs that were sent, in the order of their lines; the oldest is waited for first.
+// The jobs that were sent, in the order of their lines. The oldest is waited for first.
 class UnderWay {
  public:
   UnderWay(Shards& pool, const DispatchPlan& plan) : pool_(pool), plan_(plan) {}
 
-  // What is malformed is an answer like any other, and has its place among them.
+  // A malformed line gets an answer like any other, at its place in the order.
   void send(const Request& request) {
     if (jobs_.size() >= kUnderWayMax) tell_oldest();
     const std::string key = request.key;
@@ -133,7 +133,7 @@ class UnderWay {
       write_error(json, error);
       print(json.end());
     }
-    say("tenure: " + error.message());
+    print_note("tenure: " + error.message());
     note(exit_code(error.code));
   }
 
@@ -141,7 +141,7 @@ class UnderWay {
     while (!jobs_.empty()) tell_oldest();
   }
 
-  // Of the first that failed.
+  // The exit code of the first job that failed.
   int exit() const { return exit_; }
 
  private:
@@ -186,7 +186,7 @@ int dispatch_from(const Call& call, Shards& pool, const DispatchPlan& plan, cons
   const std::string path = *call.value("from");
   if (path == "-") return dispatch_lines(pool, plan, like, std::cin);
   std::ifstream file(path);
-  if (!file) return report(call, {Errc::invalid, "open " + path, "it cannot be read"});
+  if (!file) return report(call, {Errc::invalid, "open " + path, "cannot read the file"});
   return dispatch_lines(pool, plan, like, file);
 }
 

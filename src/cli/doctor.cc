@@ -31,10 +31,10 @@ void check_round_trip(Shards& pool, Deadline deadline, std::vector<Check>& check
     return;
   }
   checks.push_back({"read and append", true,
-                    "the log was read to position " + std::to_string(position) + " in " + render::show_ms(took.count()),
+                    "read the log to position " + std::to_string(position) + " in " + render::show_ms(took.count()),
                     ""});
   checks.push_back({"workers", !workers.empty(), std::to_string(workers.size()) + " workers in the pool",
-                    "jobs wait until a worker joins: tenure work --exec CMD"});
+                    "jobs wait until a worker joins; start one with: tenure work --exec CMD"});
   checks.push_back({"dead letters", dead == 0, std::to_string(dead) + " jobs are out of attempts or quarantined",
                     "tenure dead list"});
 }
@@ -49,7 +49,7 @@ int run_doctor(const Call& call) {
   const Result<std::string> url = engine_url(call);
   if (!url) return report(call, url.error());
   const Result<std::unique_ptr<Shards>> pool = follow(call);
-  // The rule that a user needs names the keys of the other shards apart from the first one's.
+  // The ACL rule names the keys of the first shard and of the other shards separately.
   const std::uint32_t last = pool ? (*pool)->count() - 1 : 0;
   if (const Engine* const engine = engine_of(*url); engine != nullptr && engine->inspect != nullptr) {
     checks = engine->inspect(*url, {.pool = pool_name(call), .read_only = true, .shard = {last, last + 1}});

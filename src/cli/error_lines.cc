@@ -10,36 +10,36 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/lines.h"
 #include "cli/output.h"
-#include "exec/lines.h"
-#include "process/yard.h"
+#include "process/child_processes.h"
 
 namespace tenure::cli {
 namespace {
 
 constexpr std::size_t kErrorLineBytesMax = 8U << 10;
 
-// Reads what is there; false once nothing more will come.
-bool pass_on(int from, exec::Lines& lines) {
+// Reads what is available. False at the end of the pipe.
+bool pass_on(int from, Lines& lines) {
   std::array<char, 16U << 10> bytes{};
   for (;;) {
     const ssize_t size = ::read(from, bytes.data(), bytes.size());
     if (size < 0) return errno == EAGAIN || errno == EINTR;
     if (size == 0) return false;
     lines.feed({bytes.data(), static_cast<std::size_t>(size)},
-               [](BytesView line, bool) { say("worker | " + Bytes(line)); });
+               [](BytesView line, bool) { print_note("worker | " + Bytes(line)); });
   }
 }
 
 void serve(int from, int stop) {
-  exec::Lines lines(kErrorLineBytesMax);
+  Lines lines(kErrorLineBytesMax);
   std::array<pollfd, 2> waits{pollfd{from, POLLIN, 0}, pollfd{stop, POLLIN, 0}};
   bool open = true;
   while (open) {
     ::poll(waits.data(), waits.size(), -1);
     open = (waits[0].revents == 0 || pass_on(from, lines)) && waits[1].revents == 0;
   }
-  lines.finish([](BytesView line, bool) { say("worker | " + Bytes(line)); });
+  lines.finish([](BytesView line, bool) { print_note("worker | " + Bytes(line)); });
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ Result<ErrorLines> ErrorLines::open() {
   fcntl(own.get(), F_SETFL, O_NONBLOCK);
   Descriptor stop(eventfd(0, EFD_CLOEXEC));
   if (!stop) return fail(Errc::unavailable, "make a pipe", std::strerror(errno));
-  process::Yard::use_errors(std::move(theirs));
+  process::ChildProcesses::use_errors(std::move(theirs));
   return ErrorLines(std::move(own), std::move(stop));
 }
 
@@ -61,7 +61,7 @@ ErrorLines::ErrorLines(Descriptor lines, Descriptor stop)
 
 ErrorLines::~ErrorLines() {
   if (!thread_.joinable()) return;
-  process::Yard::use_errors({});
+  process::ChildProcesses::use_errors({});
   const std::uint64_t one = 1;
   (void)!::write(stop_.get(), &one, sizeof one);
   thread_.join();

@@ -1,7 +1,7 @@
 #pragma once
 
-// What worker programs write on their standard error, on ours: line by line, bounded and printable. They are given a
-// pipe in place of the terminal or the log that we write to ourselves.
+// Copies the standard error of worker programs to ours, line by line, bounded and printable. The programs get a pipe
+// instead of the terminal or the log file that we write to.
 
 #include <thread>
 
@@ -10,12 +10,12 @@
 
 namespace tenure::cli {
 
-// Of the programs that the process starts while this lives.
+// Covers the programs that the process starts while this object lives.
 class ErrorLines {
  public:
   static Result<ErrorLines> open();
   ErrorLines(ErrorLines&& other) = default;
-  // Programs that still run keep the pipe open, so that its end is not waited for.
+  // Does not wait for the end of the pipe, because programs that still run keep it open.
   ~ErrorLines();
 
  private:

@@ -1,4 +1,4 @@
-// tenure explain: who held a key, from when to when, and why it moved, as the log has it.
+// tenure explain: reads from the log who held a key, from when to when, and why it moved.
 
 #include <optional>
 
@@ -14,7 +14,7 @@ namespace {
 
 struct History {
   std::vector<Tenure> tenures;
-  std::optional<std::string> job;  // what it is, and what it is doing
+  std::optional<std::string> job;  // kind and state
 };
 
 History history_of(const v1::Told& told, std::vector<Tenure> tenures) {
@@ -26,9 +26,9 @@ History history_of(const v1::Told& told, std::vector<Tenure> tenures) {
   return history;
 }
 
-// Whoever has loaded the state has applied the log since its newest snapshot, too, and seen more than the state keeps:
-// what became of tasks, and of very many tenures that ended at once. A member's word is taken where that takes longer,
-// and where the key's last tenures are among what is kept.
+// The process that loads the state also applies the log since the newest snapshot. It sees more than the state keeps:
+// ended tasks, and tenures beyond the limit of the state. If that takes too long, a member answers instead, provided
+// that the key's last tenures are still in the state.
 Result<History> look_up(const Call& call, const std::string& key, Deadline deadline) {
   Historian historian(key);
   const Result<std::unique_ptr<Shards>> pool = connect(call, [&](std::uint32_t) { return &historian; });
@@ -65,8 +65,8 @@ int run_explain(const Call& call) {
   }
   print(key + ": " + found->job.value_or("has no job now"));
   print(render::table_of_history(history));
-  say("older than the log's newest snapshot are only the last " + std::to_string(kPastTenuresMax) +
-      " tenures of all residents");
+  print_note("from before the log's newest snapshot, the pool keeps only the last " + std::to_string(kPastTenuresMax) +
+             " tenures of residents");
   return kDone;
 }
 

@@ -2,8 +2,8 @@
 
 #include "base/mask_login.h"
 #include "base/printable.h"
+#include "base/utf8.h"
 #include "cli/command.h"
-#include "exec/text.h"
 
 namespace tenure::cli {
 
@@ -32,19 +32,19 @@ Exit exit_code(Errc code) {
 
 std::string hint(Errc code) {
   switch (code) {
-    case Errc::key_exists: return "'tenure explain KEY' says who holds it; 'tenure stop KEY' ends it";
-    case Errc::no_such_key: return "'tenure jobs' lists the keys there are";
-    case Errc::pool_full: return "start more workers, or try again when some of what waits has been started";
+    case Errc::key_exists: return "'tenure explain KEY' shows who holds it; 'tenure stop KEY' ends it";
+    case Errc::no_such_key: return "'tenure jobs' lists the keys";
+    case Errc::pool_full: return "start more workers, or try again when some of the waiting jobs have started";
     case Errc::timed_out:
-      return "what was sent may still happen; wait longer with --timeout, or look with 'tenure jobs'";
-    case Errc::job_failed: return "'tenure dead list' shows what is out of attempts";
-    case Errc::unavailable: return "check --engine and that the engine is up; 'tenure doctor' looks closer";
-    case Errc::refused: return "check --engine, --pool and the permissions; 'tenure doctor' looks closer";
-    case Errc::full: return "make room on the disk; nothing was half-written";
-    case Errc::corrupt: return "the data is damaged: restore a copy, or begin anew under another path";
-    case Errc::version: return "use the version of tenure that wrote it, or a newer one";
-    case Errc::shutting_down: return "the pool takes nothing new; when it is gone, the name can be used again";
-    case Errc::overloaded: return "wait with --force-enqueue, or serve more with --workers and --max-queue";
+      return "the request may still take effect; use a longer --timeout, or check with 'tenure jobs'";
+    case Errc::job_failed: return "'tenure dead list' shows the jobs that are out of attempts";
+    case Errc::unavailable: return "check --engine and that the engine is up; 'tenure doctor' tells more";
+    case Errc::refused: return "check --engine, --pool and the permissions; 'tenure doctor' tells more";
+    case Errc::full: return "free some space; nothing was half-written";
+    case Errc::corrupt: return "the data is damaged: restore a backup, or start a new pool under another path";
+    case Errc::version: return "use the version of tenure that wrote the data, or a newer one";
+    case Errc::shutting_down: return "the pool accepts no jobs; when it is gone, the name can be used again";
+    case Errc::overloaded: return "wait with --force-enqueue, or serve more with --max-workers and --max-queue";
     case Errc::busy: return "try again shortly";
     default: return "";
   }
@@ -52,9 +52,9 @@ std::string hint(Errc code) {
 
 namespace {
 
-// Scripts look for the message: it is there in any case, and exact beside it where it is no text.
+// Scripts read the message, so it is always there. If it is not valid UTF-8, the exact bytes are beside it.
 void write_message(Json& json, const std::string& message) {
-  if (!exec::is_utf8(message)) json.field("message", printable(message));
+  if (!is_utf8(message)) json.field("message", printable(message));
   json.field("message", message);
 }
 
@@ -75,13 +75,13 @@ int report(const Call& call, const Error& error, Hint* advice) {
     write_error(json, error, advice);
     print(json.end());
   }
-  say("tenure: " + error.message());
+  print_note("tenure: " + error.message());
   const std::string next = advice(error.code);
-  if (!next.empty()) say("  " + next);
+  if (!next.empty()) print_note("  " + next);
   return exit_code(error.code);
 }
 
-// What was typed is repeated in it, and may have been a URL.
+// The message repeats what was typed, which may be a URL with a password.
 int report_usage(const Call& call, const Error& error) {
   const std::string message = mask_logins(error.context);
   if (call.json()) {
@@ -90,8 +90,8 @@ int report_usage(const Call& call, const Error& error) {
     write_message(json, message);
     print(json.end().end());
   }
-  say("tenure: " + message);
-  say("  see tenure help" + (call.command == nullptr ? "" : " " + std::string(call.command->name)));
+  print_note("tenure: " + message);
+  print_note("  see tenure help" + (call.command == nullptr ? "" : " " + std::string(call.command->name)));
   return kUsage;
 }
 

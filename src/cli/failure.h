@@ -1,7 +1,7 @@
 #pragma once
 
-// How a command says that it could not do what was asked: a line for people or a JSON object, a hint at what to do
-// next, and an exit code that scripts can rely on.
+// How a command reports a failure: a line for people or a JSON object, a hint at what to do next, and an exit code that
+// scripts can rely on.
 
 #include <string>
 
@@ -11,7 +11,7 @@
 
 namespace tenure::cli {
 
-// What scripts may rely on.
+// These numbers do not change.
 using Exit = int;
 constexpr Exit kDone = 0;
 constexpr Exit kOther = 1;
@@ -26,15 +26,15 @@ constexpr Exit kPoolGone = 9;
 constexpr Exit kRefusedInput = 10;
 
 Exit exit_code(Errc code);
-// What to do about it, in a sentence; empty where there is nothing to say.
+// What to do about it, in a sentence. May be empty.
 std::string hint(Errc code);
 using Hint = std::string(Errc);
-// "error":{"code","message","hint"}, as a member of the object that is open.
+// Writes "error":{"code","message","hint"} into the open object.
 void write_error(Json& json, const Error& error, Hint* advice = hint);
 
-// Says it, and gives the exit code.
+// Prints the error and returns its exit code.
 int report(const Call& call, const Error& error, Hint* advice = hint);
-// For a command line that was not understood.
+// The same for a command line that was not understood.
 int report_usage(const Call& call, const Error& error);
 
 }  // namespace tenure::cli

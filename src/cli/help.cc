@@ -90,7 +90,7 @@ std::string help_overview() {
   }
   out += "\nEverywhere:\n" + flag_lines(common_flags());
   out += "\nExit codes: " + wrapped(exit_codes_text(), 2, 12);
-  return out + "\n'tenure help COMMAND' teaches each with examples.\n";
+  return out + "\n'tenure help COMMAND' shows the details, with examples.\n";
 }
 
 std::string help_of(const Command& command) {

@@ -7,7 +7,7 @@
 
 namespace tenure::cli {
 
-// The state that the log begins with, and the first entry after it, are known by what the state keeps.
+// Reads the state at the start of the log and the first entry after it from what the state keeps.
 void Historian::applied(const Machine& machine) {
   if (!std::exchange(loaded_, true)) history_ = kept_history(tell_history(machine, key_));
   for (const auto& event : std::exchange(fresh_, {})) event(machine.engine_ms());

@@ -1,6 +1,6 @@
 #pragma once
 
-// Who held a key, from when to when, and why it moved, taken down while the log is read.
+// Collects who held a key, from when to when, and why it moved, while the log is read.
 
 #include <cstdint>
 #include <functional>
@@ -16,7 +16,7 @@ using render::kept_history;
 using render::Tenure;
 using render::with_gaps;
 
-// Writes down what the machine says of one key while it applies the log. Belongs to the loop.
+// Records the machine's effects on one key. Used on the loop only.
 class Historian final : public PoolWatcher {
  public:
   explicit Historian(std::string key) : key_(std::move(key)) {}

@@ -1,4 +1,4 @@
-// tenure jobs: what the keys are doing.
+// tenure jobs: lists the keys with their state and holder.
 
 #include <algorithm>
 
@@ -43,7 +43,7 @@ int run_jobs(const Call& call) {
     return kDone;
   }
   print(render::table_of_jobs(listing->jobs));
-  if (listing->next) say("there may be more: --limit N");
+  if (listing->next) print_note("there may be more; use --limit N");
   return kDone;
 }
 

@@ -2,7 +2,7 @@
 
 #include <boost/json.hpp>
 
-#include "exec/text.h"
+#include "base/base64.h"
 
 namespace tenure::cli {
 namespace {
@@ -18,8 +18,8 @@ Status take(std::string_view name, const json::value& value, Request& into) {
   } else if (name == "payload" && text) {
     into.text = Bytes(std::string_view(value.get_string()));
   } else if (name == "payload_base64" && text) {
-    std::optional<Bytes> bytes = exec::from_base64(std::string_view(value.get_string()));
-    if (!bytes) return bad_json("payload_base64 is no base64");
+    std::optional<Bytes> bytes = from_base64(std::string_view(value.get_string()));
+    if (!bytes) return bad_json("payload_base64 is not valid base64");
     into.text = *std::move(bytes);
   } else if (name == "task" && value.is_bool()) {
     into.job = value.get_bool() ? JobKind::task : JobKind::resident;
@@ -28,7 +28,7 @@ Status take(std::string_view name, const json::value& value, Request& into) {
   } else if (name == "max_attempts" && value.is_int64() && value.get_int64() >= 0 && value.get_int64() <= 10'000) {
     into.max_attempts = static_cast<std::uint32_t>(value.get_int64());
   } else {
-    return bad_json("field '" + std::string(name) + "' is unknown, or its value is not of the right kind");
+    return bad_json("field '" + std::string(name) + "' is unknown, or its value has the wrong type");
   }
   return {};
 }
@@ -38,8 +38,8 @@ Status take(std::string_view name, const json::value& value, Request& into) {
 Status read_job_line(std::string_view line, Request& into) {
   json::error_code error;
   const json::value value = json::parse(json::string_view(line.data(), line.size()), error);
-  if (error) return bad_json("no JSON: " + error.message());
-  if (!value.is_object()) return bad_json("no JSON object");
+  if (error) return bad_json("not JSON: " + error.message());
+  if (!value.is_object()) return bad_json("not a JSON object");
   for (const auto& member : value.get_object()) {
     const std::string_view name(member.key().data(), member.key().size());
     if (Status taken = take(name, member.value(), into); !taken) return taken;

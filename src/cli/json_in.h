@@ -1,6 +1,6 @@
 #pragma once
 
-// The lines of `dispatch --from`. The only file here that knows the JSON library is json_in.cc: it is slow to compile.
+// Parses the lines of `dispatch --from`. Only json_in.cc includes the JSON library, because it is slow to compile.
 
 #include <string_view>
 
@@ -9,8 +9,8 @@
 
 namespace tenure::cli {
 
-// {"key":…,"payload":…} or payload_base64, with "task", "delay_ms" and "max_attempts" where a line differs from the
-// flags. Fills in what the line says.
+// A line is {"key":…,"payload":…} (or payload_base64), with "task", "delay_ms" and "max_attempts" if they differ from
+// the flags. Overwrites only the fields that the line has.
 Status read_job_line(std::string_view line, Request& into);
 
 }  // namespace tenure::cli

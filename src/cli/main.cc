@@ -1,4 +1,4 @@
-// The program. What it can be asked to do is in commands.cc.
+// The program's main(). The commands are in commands.cc.
 
 #include <algorithm>
 #include <csignal>
@@ -11,7 +11,7 @@
 #include "cli/command.h"
 
 int main(int count, char** arguments) {
-  // A reader that went away is an error of the write, not the end of the workers.
+  // Writing to a pipe without a reader must be an error of that write, and must not end the workers.
   std::signal(SIGPIPE, SIG_IGN);
   try {
     const std::vector<std::string> words(arguments + 1, arguments + count);

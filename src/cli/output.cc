@@ -26,11 +26,11 @@ void print(const render::Table& table) {
   lines.write();
 }
 
-void say(std::string_view line) { warn_line(line); }
+void print_note(std::string_view line) { warn_line(line); }
 
 void print_page(std::string_view page) { write_exact(STDOUT_FILENO, page_of(page)); }
 
-void say_page(std::string_view page) { write_exact(STDERR_FILENO, page_of(page)); }
+void print_note_page(std::string_view page) { write_exact(STDERR_FILENO, page_of(page)); }
 
 void print_data(std::string_view bytes) {
   const bool seen = ::isatty(STDOUT_FILENO) == 1;

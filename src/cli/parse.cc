@@ -8,7 +8,7 @@
 namespace tenure::cli {
 namespace {
 
-// How many letters must change to get from one word to the other.
+// The number of letters that must change to get from one word to the other.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0U);
@@ -41,7 +41,7 @@ const Flag* find_flag(const Command* command, std::string_view name) {
   return command == nullptr ? nullptr : in(command->flags);
 }
 
-// The command that the words name, which may be two; null if they name none.
+// The command that these words name (one word or two). Null if there is none.
 const Command* find_command(const std::vector<std::string>& words, std::size_t& used) {
   const Command* best = nullptr;
   used = 0;
@@ -64,8 +64,8 @@ bool group(std::string_view word) {
   });
 }
 
-// The words that choose the command: the first one that is neither a flag nor a flag's value, and the one after it.
-// Flags of the command are not known yet here, so that they are looked for in all commands.
+// The words that choose the command: the first word that is neither a flag nor a flag's value, and the one after it.
+// The command is not known yet, so flags are looked up in all commands.
 std::vector<std::string> leading_words(const std::vector<std::string>& arguments) {
   std::vector<std::string> words;
   for (std::size_t i = 0; i < arguments.size() && words.size() < 2; ++i) {
@@ -99,7 +99,7 @@ class Parser {
       } else if (argument == "-h" && !only_words_) {
         call_.flags["help"];
       } else if (argument.size() > 1 && argument[0] == '-' && !only_words_) {
-        return misused("unknown flag " + argument + "; a word that begins with '-' comes after --");
+        return misused("unknown flag " + argument + "; words that begin with '-' go after --");
       } else {
         call_.words.push_back(argument);
       }
@@ -164,8 +164,8 @@ Status check_words(const Call& call) {
     return misused("tenure " + std::string(command.name) + " needs " + std::string(command.words));
   }
   if (call.words.size() > command.words_max) {
-    return misused("'" + call.words[command.words_max] + "' is one word too many" +
-                   (command.words.empty() ? "" : "; a text of several words goes in quotes"));
+    return misused("'" + call.words[command.words_max] + "' is one argument too many" +
+                   (command.words.empty() ? "" : "; put text with spaces in quotes"));
   }
   return {};
 }
@@ -181,7 +181,7 @@ Result<Call> parse(const std::vector<std::string>& arguments) {
   if (call.command == nullptr) {
     if (leading.empty() || leading[0] == "help") return call;
     if (group(leading[0])) {
-      return misused("tenure " + leading[0] + " needs more: see tenure help " + leading[0]);
+      return misused("tenure " + leading[0] + " needs a subcommand; see tenure help " + leading[0]);
     }
     std::vector<std::string_view> known;
     for (const Command& command : commands()) known.push_back(command.name.substr(0, command.name.find(' ')));

@@ -1,6 +1,6 @@
 #pragma once
 
-// From a command line to a Call.
+// Parses a command line into a Call.
 
 #include <string>
 #include <vector>
@@ -11,7 +11,7 @@
 namespace tenure::cli {
 
 // Flags may stand before or after the command and its words, and be written --flag VALUE or --flag=VALUE; after "--"
-// everything is a word. Errc::invalid names the nearest flag or command there is.
+// everything is a word. For an unknown flag or command, Errc::invalid suggests the nearest one.
 Result<Call> parse(const std::vector<std::string>& arguments);
 
 }  // namespace tenure::cli

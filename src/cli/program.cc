@@ -19,7 +19,7 @@ int help_on(const std::vector<std::string>& words) {
 }  // namespace
 
 int run_program(const std::vector<std::string>& arguments) {
-  // What the demo starts; its arguments are its own.
+  // The worker process that the demo starts. It parses its own arguments.
   if (!arguments.empty() && arguments[0] == "demo-worker") {
     return demo::run_demo_worker({arguments.begin() + 1, arguments.end()});
   }
@@ -39,7 +39,7 @@ int run_program(const std::vector<std::string>& arguments) {
     std::vector<std::string> words = call->words;
     if (!words.empty()) words.erase(words.begin());
     const bool asked = !call->words.empty() || call->has("help");
-    return asked ? help_on(words) : (say_page(help_overview()), static_cast<int>(kUsage));
+    return asked ? help_on(words) : (print_note_page(help_overview()), static_cast<int>(kUsage));
   }
   if (call->has("help")) return help_on({std::string(call->command->name)});
   return call->command->run(*call);

@@ -1,6 +1,6 @@
 #pragma once
 
-// SIGTERM and SIGINT as something to wait for.
+// Waits for SIGTERM and SIGINT.
 
 #include <poll.h>
 #include <sys/signalfd.h>
@@ -12,7 +12,7 @@
 
 namespace tenure::cli {
 
-// Made before any thread is, so that none of them gets one.
+// Construct it before any thread starts, so that no thread receives the signals.
 class Signals {
  public:
   Signals() {
@@ -23,7 +23,7 @@ class Signals {
     pthread_sigmask(SIG_BLOCK, &both, nullptr);
     descriptor_ = Descriptor(signalfd(-1, &both, SFD_CLOEXEC));
   }
-  // True if one came within the time; a negative one waits on.
+  // True if a signal came in time. A negative timeout waits forever.
   bool wait(int timeout_ms) const {
     pollfd ready{descriptor_.get(), POLLIN, 0};
     if (::poll(&ready, 1, timeout_ms) <= 0) return false;

@@ -15,10 +15,11 @@
 #include "cli/run.h"
 #include "cli/signals.h"
 #include "cli/work_events.h"
-#include "exec/death_watch.h"
-#include "exec/guard_main.h"
+#include "exec/append_ends.h"
 #include "exec/program_host.h"
 #include "exec/warm_host.h"
+#include "guard/death_watch.h"
+#include "guard/guard_main.h"
 #include "log/engines.h"
 
 namespace tenure::cli {
@@ -31,14 +32,14 @@ struct WorkPlan {
   exec::ProgramOptions programs;
   std::vector<NodeWorker> workers;
   bool known_death = true;
-  std::uint64_t warm = 0;  // programs that stay; none where zero
-  exec::WearLimits wear;   // of these
+  std::uint64_t warm = 0;  // number of warm programs; zero for none
+  guard::WearLimits wear;  // limits of warm programs
 };
 
 std::string host_and_process() { return host_name() + ":" + std::to_string(getpid()); }
 
-// When a program that stays is replaced.
-Status read_wear(const Call& call, exec::WearLimits& wear) {
+// Reads the limits of warm programs.
+Status read_wear(const Call& call, guard::WearLimits& wear) {
   const auto number = [&](const char* flag, std::uint64_t& into) -> Status {
     if (call.has(flag) && !call.has("warm")) return misused("--" + std::string(flag) + " is for --warm");
     const Result<std::uint64_t> read = call.number(flag, into, UINT64_MAX / 2);
@@ -121,9 +122,9 @@ Result<WorkPlan> work_plan(const Call& call) {
   return plan;
 }
 
-exec::GuardOptions guard_options(const Call& call) {
-  using Group = exec::GuardOptions::Group;
-  exec::GuardOptions options;
+guard::GuardOptions guard_options(const Call& call) {
+  using Group = guard::GuardOptions::Group;
+  guard::GuardOptions options;
   options.command = {"/proc/self/exe", "guard-main"};
   options.last_net = true;
   const std::string where = call.value("cgroup").value_or("auto");
@@ -132,7 +133,7 @@ exec::GuardOptions guard_options(const Call& call) {
   return options;
 }
 
-// What runs the programs: one for each job, or some that stay.
+// The host that runs the programs: one program per job, or warm programs.
 struct Programs {
   std::unique_ptr<Host> host;
   std::function<void(HoldReports&)> attach;
@@ -145,7 +146,7 @@ Result<Programs> programs_from(Result<std::unique_ptr<Made>> made) {
   return Programs{*std::move(made), [host](HoldReports& reports) { host->attach(reports); }};
 }
 
-Result<Programs> programs_of(exec::Guard& guard, const WorkPlan& plan) {
+Result<Programs> programs_of(guard::Guard& guard, const WorkPlan& plan) {
   if (plan.warm > 0) return programs_from(exec::WarmHost::create(guard, plan.programs, plan.warm, plan.wear));
   return programs_from(exec::ProgramHost::create(guard, plan.programs));
 }
@@ -156,13 +157,13 @@ class Told final : public NodeEvents {
   explicit Told(WorkEvents& events) : events_(events) {}
   void log_delayed(const Error& error) override {
     const std::lock_guard lock(mutex_);
-    if (delayed_++ == 0) say("tenure: waiting for the log: " + error.message());
+    if (delayed_++ == 0) print_note("tenure: waiting for the log: " + error.message());
   }
   void log_resumed() override {
     const std::lock_guard lock(mutex_);
-    if (--delayed_ == 0) say("tenure: the log is back");
+    if (--delayed_ == 0) print_note("tenure: the log is back");
   }
-  void log_warned(const Error& error) override { say("tenure: " + error.message()); }
+  void log_warned(const Error& error) override { print_note("tenure: " + error.message()); }
   void fenced(std::uint64_t /*session*/, FenceReason reason) override {
     events_.write({"fenced", {}, 0, {}, to_string(reason)});
   }
@@ -177,7 +178,7 @@ class Told final : public NodeEvents {
     failure_ = error;
   }
 
-  // Why the node has given up; nothing if it has not.
+  // Why the node has given up, if it has.
   std::optional<Error> failure() const {
     const std::lock_guard lock(mutex_);
     return failure_;
@@ -188,17 +189,17 @@ class Told final : public NodeEvents {
   mutable std::mutex mutex_;
   // Guarded by mutex_.
   std::optional<Error> failure_;
-  int delayed_ = 0;  // how many of them wait for the log
+  int delayed_ = 0;  // how many shards wait for the log
 };
 
-// Until a signal, or until the pool ends by itself.
+// Returns on a signal, or when the pool ends by itself.
 void wait_for_end(const Shards& pool, const Signals& signals) {
   constexpr int kLookMs = 200;
   while (!pool.over() && !signals.wait(kLookMs)) {
   }
 }
 
-// Hands over, until it is done or a second signal comes.
+// Hands over until it is done or a second signal comes.
 void leave(Shards& pool, const Signals& signals) {
   std::atomic<bool> left = false;
   std::thread closing([&] {
@@ -207,18 +208,19 @@ void leave(Shards& pool, const Signals& signals) {
   });
   while (!left) {
     if (!signals.wait(20)) continue;
-    say("tenure: leaving at once");
-    std::_Exit(kOther);  // the guard ends the programs, and says the session's end
+    print_note("tenure: leaving at once");
+    std::_Exit(kOther);  // the guard ends the programs and writes the session's end
   }
   closing.join();
 }
 
-// Beside the shard's file, where it is one; the guard and its keepers share what it holds. Null elsewhere.
-Result<KnownDeath*> death_watch_of(const WorkPlan& plan, std::uint32_t shard, exec::Guard& guard,
-                                   std::vector<std::unique_ptr<exec::DeathWatch>>& watches) {
+// Detects the death of other processes by a lock beside the shard's file, if there is a file. The guard and its keepers
+// share the lock. Null for other engines.
+Result<KnownDeath*> death_watch_of(const WorkPlan& plan, std::uint32_t shard, guard::Guard& guard,
+                                   std::vector<std::unique_ptr<guard::DeathWatch>>& watches) {
   const std::optional<std::string> file = log_file(plan.core.url, shard);
   if (!plan.known_death || !file) return nullptr;
-  Result<std::unique_ptr<exec::DeathWatch>> watch = exec::DeathWatch::open(*file);
+  Result<std::unique_ptr<guard::DeathWatch>> watch = guard::DeathWatch::open(*file);
   if (!watch) return Failure(watch.error());
   guard.share((*watch)->descriptor());
   return watches.emplace_back(*std::move(watch)).get();
@@ -226,7 +228,7 @@ Result<KnownDeath*> death_watch_of(const WorkPlan& plan, std::uint32_t shard, ex
 
 }  // namespace
 
-int run_guard_main(const Call& /*call*/) { return exec::guard_main(); }
+int run_guard_main(const Call& /*call*/) { return guard::guard_main(exec::append_ends); }
 
 int run_work(const Call& call) {
   if (call.rest.empty()) return report_usage(call, {Errc::invalid, "", "--exec CMD… is needed"});
@@ -237,17 +239,17 @@ int run_work(const Call& call) {
   plan->core.url = *url;
   const Signals signals;
 
-  Result<std::unique_ptr<exec::Guard>> guard = exec::Guard::start(guard_options(call));
+  Result<std::unique_ptr<guard::Guard>> guard = guard::Guard::start(guard_options(call));
   if (!guard) return report(call, guard.error());
   plan->core.known_deaths = plan->known_death;
-  // Which no other process could open, if it were in memory.
+  // The guard opens the log too, so the log cannot be in this process's memory.
   if (plan->known_death && reach_of(*url) != Reach::process) plan->programs.engine_url = *url;
 
   WorkEvents events(call.json());
   Told told(events);
-  std::vector<std::unique_ptr<exec::DeathWatch>> deaths;
+  std::vector<std::unique_ptr<guard::DeathWatch>> deaths;
   std::unique_ptr<Shards> pool;
-  plan->programs.log = [](const Hold& hold, BytesView line) { say(hold.key + " | " + Bytes(line)); };
+  plan->programs.log = [](const Hold& hold, BytesView line) { print_note(hold.key + " | " + Bytes(line)); };
   plan->programs.guard_lost = [&pool] { pool->host_lost(); };
   Result<Programs> programs = programs_of(**guard, *plan);
   if (!programs) return report(call, programs.error());

@@ -64,7 +64,7 @@ void ToldReports::granted(const HeldJob& job) {
   events_.write({"granted", job.hold.key, job.hold.epoch, job.worker, to_string(job.kind)});
 }
 
-void ToldReports::say(std::string_view name, const Hold& hold, std::string_view reason, bool last) {
+void ToldReports::write(std::string_view name, const Hold& hold, std::string_view reason, bool last) {
   Bytes worker;
   {
     std::lock_guard lock(mutex_);
@@ -76,7 +76,7 @@ void ToldReports::say(std::string_view name, const Hold& hold, std::string_view 
 }
 
 void ToldReports::started(const Hold& hold) {
-  say("started", hold, "", false);
+  write("started", hold, "", false);
   node_.started(hold);
 }
 
@@ -86,24 +86,24 @@ void ToldReports::begun(const Hold& hold) {
 }
 
 void ToldReports::finished(const Hold& hold, Bytes result) {
-  say("stopped", hold, "done", true);
+  write("stopped", hold, "done", true);
   node_.finished(hold, std::move(result));
 }
 
 void ToldReports::failed(const Hold& hold, Next next, Bytes error, Nanos delay) {
-  say("failed", hold, cut_at_character(error, kErrorBytesMax), true);  // the pool keeps no more, either
+  write("failed", hold, cut_at_character(error, kErrorBytesMax), true);  // the pool keeps no more of it either
   node_.failed(hold, next, std::move(error), delay);
 }
 
 void ToldReports::released(const Hold& hold) {
-  say("stopped", hold, "", false);
-  say("released", hold, "", true);
+  write("stopped", hold, "", false);
+  write("released", hold, "", true);
   node_.released(hold);
 }
 
 void ToldReports::released(const Hold& hold, Bytes blob) {
-  say("stopped", hold, "", false);
-  say("released", hold, "", true);
+  write("stopped", hold, "", false);
+  write("released", hold, "", true);
   node_.released(hold, std::move(blob));
 }
 

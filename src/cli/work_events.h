@@ -1,6 +1,6 @@
 #pragma once
 
-// What `tenure work` says of its workers and keys while it runs: a line each, for people or as JSON.
+// The event lines of `tenure work` about its workers and keys, for people or as JSON.
 
 #include <mutex>
 #include <string>
@@ -25,7 +25,7 @@ class WorkEvents {
     std::string_view reason = {};
   };
   void write(const Event& event);
-  // What is written within the call, by any thread, goes out in one piece after it.
+  // Events that any thread writes during the call are printed together after it.
   void together(const std::function<void()>& what);
 
  private:
@@ -36,7 +36,7 @@ class WorkEvents {
   Gathered gathered_;
 };
 
-// Between a host and its node: says what the host reports, and which worker it is of.
+// Stands between a host and its node. Prints what the host reports, with the worker that it concerns.
 class ToldReports final : public HoldReports {
  public:
   ToldReports(WorkEvents& events, HoldReports& node) : events_(events), node_(node) {}
@@ -56,7 +56,7 @@ class ToldReports final : public HoldReports {
   }
 
  private:
-  void say(std::string_view name, const Hold& hold, std::string_view reason, bool last);
+  void write(std::string_view name, const Hold& hold, std::string_view reason, bool last);
 
   WorkEvents& events_;
   HoldReports& node_;
@@ -64,7 +64,7 @@ class ToldReports final : public HoldReports {
   std::map<std::uint64_t, Bytes> workers_;  // by epoch; guarded by mutex_
 };
 
-// Hands everything on, and says what was granted first.
+// Passes everything on to the host. Prints `granted` before it starts a job.
 class ToldHost final : public Host {
  public:
   explicit ToldHost(Host& host) : host_(host) {}

@@ -1,4 +1,4 @@
-// tenure workers: who is in the pool.
+// tenure workers: lists the workers of the pool.
 
 #include "render/workers.h"
 #include "cli/connect.h"
@@ -27,7 +27,7 @@ int run_workers(const Call& call) {
     return kDone;
   }
   print(render::table_of_workers(rows));
-  if (rows.empty()) say("nobody works in this pool: tenure work --exec CMD");
+  if (rows.empty()) print_note("this pool has no workers; start one with: tenure work --exec CMD");
   return kDone;
 }
 

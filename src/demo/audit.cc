@@ -11,7 +11,7 @@ void Audit::take(const JournalLine& line) {
       if (line.epoch <= tenant.newest_epoch) return;
       tenant.newest_epoch = line.epoch;
       tenant.newest_begin_ns = line.at_ns;
-      // The old holder's write may have been taken between the begin and its claim.
+      // The old holder may have written between the new holder's begin and its claim.
       if (overlap(tenant)) ++double_holders_;
       return;
   }

@@ -1,10 +1,11 @@
 #pragma once
 
-// Judges a pool by the ledger's journal alone: who began when, which writes were taken, which were refused. Pure.
+// Judges a pool by the ledger's journal alone: who began when, which writes were accepted, and which were refused.
+// Pure.
 //
-// Times are the workers' own readings of CLOCK_BOOTTIME, which all processes of a host share. A begin is read when the
-// handler is called, before it has claimed anything from the ledger. So a write of the old holder that the ledger
-// still took after that is seen as what it is: a second holder, whether or not an epoch would have stopped it later.
+// Times are readings of CLOCK_BOOTTIME, which all processes of a host share. A worker takes the time of a begin when
+// the handler is called, before it claims anything in the ledger. If the ledger still accepts a write of the old holder
+// after that, it counts as a second holder, even if an epoch would have stopped it later.
 
 #include <cstdint>
 #include <map>
@@ -20,18 +21,18 @@ struct JournalLine {
   std::string key{};
   std::string worker{};
   std::uint64_t epoch = 0;
-  std::uint64_t value = 0;  // of a tick its number; of a refused write the epoch that the ledger has
+  std::uint64_t value = 0;  // a tick's number; for a refused write, the epoch that the ledger has
   std::int64_t at_ns = 0;
 };
 
 // Not thread-safe.
 class Audit {
  public:
-  // Lines in the order in which the ledger took them.
+  // Call it for each line, in the ledger's order.
   void take(const JournalLine& line);
 
   std::uint64_t double_holders() const { return double_holders_; }
-  // Ticks that are missing in their tenant's sequence, or are there twice.
+  // Ticks that are missing in their tenant's sequence, or occur twice.
   std::uint64_t lost() const { return lost_; }
   std::uint64_t refused() const { return refused_; }
   std::uint64_t ticks() const { return ticks_; }
@@ -41,9 +42,9 @@ class Audit {
  private:
   struct Tenant {
     std::uint64_t last_tick = 0;
-    std::uint64_t tick_epoch = 0;  // of the last tick, and when it was
+    std::uint64_t tick_epoch = 0;  // of the last tick
     std::int64_t tick_ns = 0;
-    std::uint64_t newest_epoch = 0;  // of the newest holder, and when it began
+    std::uint64_t newest_epoch = 0;  // of the newest holder
     std::int64_t newest_begin_ns = 0;
   };
 

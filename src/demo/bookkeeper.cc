@@ -6,7 +6,7 @@ namespace tenure::demo {
 namespace {
 
 constexpr Nanos kEvery = std::chrono::milliseconds(100);
-// The journal is kept short, a few seconds' worth at a time, so that a demo can be left running.
+// The journal keeps a few seconds, so that a demo can run for long.
 constexpr std::int64_t kJournalLinesMax = 4096;
 
 }  // namespace
@@ -64,7 +64,7 @@ Books Bookkeeper::close_books() {
   if (!rows) failure_ = rows.error();
   if (rows) {
     for (const TenantRow& row : *rows) {
-      // A tick that the ledger counts and that nobody wrote, or the other way round.
+      // The ledger has a tick that nobody wrote, or lacks one that was written.
       const std::uint64_t written = audit_.last_tick(row.key);
       books_.lost += row.ticks > written ? row.ticks - written : written - row.ticks;
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Reads the ledger as the workers write it, and audits it. A thread of its own; thread-safe.
+// Reads the ledger while the workers write it, and audits it on its own thread. Thread-safe.
 
 #include <condition_variable>
 #include <cstdint>
@@ -28,21 +28,21 @@ struct Books {
 
 class Bookkeeper {
  public:
-  // Also tells the picture, now and then, to look whether the pool has settled.
+  // From time to time it also calls picture.settle().
   Bookkeeper(std::unique_ptr<Ledger> ledger, Picture& picture);
   ~Bookkeeper();
   Bookkeeper(const Bookkeeper&) = delete;
   Bookkeeper& operator=(const Bookkeeper&) = delete;
 
   Books books() const;
-  // As of now, and what the ledger's rows say next to its journal: for the end, when nobody writes any more.
+  // The state now, with the ledger's rows checked against its journal. For the end, when nobody writes any more.
   Books close_books();
-  // What went wrong with the ledger itself, if anything did.
+  // An error of the ledger itself, if there was one.
   std::optional<Error> failure() const;
 
  private:
   void run();
-  void read();  // under the lock
+  void read();  // with the lock held
 
   Picture& picture_;
   mutable std::mutex mutex_;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What has happened, in words. Thread-safe.
+// The events of the demo, in words. Thread-safe.
 
 #include <deque>
 #include <functional>
@@ -20,10 +20,10 @@ struct Happening {
 
 class Chronicle {
  public:
-  // `listener`, where there is one, hears each as it comes.
+  // `listener`, if there is one, is called for each event.
   explicit Chronicle(std::function<void(const Happening&)> listener = {}) : listener_(std::move(listener)) {}
 
-  void say(std::string text, bool good = true) {
+  void add(std::string text, bool good = true) {
     const Happening happening{age(), std::move(text), good};
     if (listener_) listener_(happening);
     std::lock_guard lock(mutex_);

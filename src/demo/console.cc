@@ -71,7 +71,7 @@ void Console::run(Terminal* terminal, const Gather& gather) {
 void Console::hear_signals() {
   signalfd_siginfo heard{};
   while (::read(signals_, &heard, sizeof heard) == sizeof heard) {
-    // A change of size is seen by the next frame.
+    // The next frame uses the new size.
     if (heard.ssi_signo != SIGWINCH) inbox_.quit();
   }
 }
@@ -82,7 +82,7 @@ void Console::hear_keys() {
   if (count <= 0) return inbox_.quit();  // the terminal is gone
   std::string_view typed(keys, static_cast<std::size_t>(count));
   while (!typed.empty()) {
-    // Arrows come as ESC [ and a letter; an ESC alone closes what is open.
+    // Arrow keys come as ESC [ and a letter. ESC alone closes what is open.
     if (typed.size() >= 3 && typed[0] == '\x1b' && (typed[1] == '[' || typed[1] == 'O')) {
       if (explained_ && (typed[2] == 'C' || typed[2] == 'B')) ++*explained_;
       if (explained_ && *explained_ > 0 && (typed[2] == 'D' || typed[2] == 'A')) --*explained_;

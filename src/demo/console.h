@@ -1,6 +1,6 @@
 #pragma once
 
-// Between the demo and the one who watches it: a thread that hears signals and keys and, on a terminal, draws.
+// Connects the demo with its user: a thread that receives signals and keys and, on a terminal, draws.
 
 #include <atomic>
 #include <functional>
@@ -16,19 +16,18 @@ namespace tenure::demo {
 
 class Console {
  public:
-  // What to draw; `explained` says which tenant is to be explained, if any. Called on the console's thread.
+  // Returns what to draw. `explained` is the tenant to explain, if any. Called on the console's thread.
   using Gather = std::function<Scene(std::optional<std::size_t> explained)>;
 
-  // Blocks the signals it hears in the calling thread; so it is made before any other thread. Until it is started a
-  // signal waits.
+  // Blocks its signals in the calling thread, so construct it before any other thread. Signals wait until start().
   explicit Console(Inbox& inbox);
   ~Console();
   Console(const Console&) = delete;
   Console& operator=(const Console&) = delete;
 
-  // On a terminal if `live`, otherwise it only hears signals.
+  // If `live`, draws on the terminal. Otherwise it only receives signals.
   void start(bool live, Gather gather);
-  // Draws no more, and gives the terminal back.
+  // Stops drawing and restores the terminal.
   void stop();
 
  private:
@@ -41,7 +40,7 @@ class Console {
   int signals_ = -1;
   int wake_ = -1;
   std::unique_ptr<Terminal> terminal_;
-  std::optional<std::size_t> explained_;  // the thread's own
+  std::optional<std::size_t> explained_;  // used by the console's thread only
   std::atomic<bool> stopping_ = false;
   std::thread thread_;
 };

@@ -36,7 +36,7 @@ Crew::~Crew() {
 }
 
 Result<Member> Crew::start(int slot, const std::string& replaced) {
-  // Whoever replaces a worker that is gone stands where the slot's first one stood, and gets the same keys.
+  // A replacement takes the place of the slot's first worker, and so gets the same keys.
   const std::string first = "w" + std::to_string(slot);
   const int generation = ++generations_[static_cast<std::size_t>(slot)];
   WorkerCommand command = common_;
@@ -68,7 +68,7 @@ Instant Crew::freeze(const std::string& id) {
   if (!member) return at;
   const auto process = static_cast<id_t>(member->process);
   waitid(P_PID, process, &info, WSTOPPED | WEXITED | WNOWAIT);
-  waitid(P_PID, process, &info, WSTOPPED | WNOHANG);  // an exit is left to reap(), a stop is not to be seen twice
+  waitid(P_PID, process, &info, WSTOPPED | WNOHANG);  // exits are left to reap(), stops are not
   return at;
 }
 

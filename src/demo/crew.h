@@ -1,9 +1,9 @@
 #pragma once
 
-// The worker processes. A worker has a slot, which gives it its colour and its share of the keys, and a generation:
+// The worker processes. A worker has a slot, which determines its colour and its share of the keys, and a generation:
 // `w2` is the first in slot 2, `w2.3` the third.
 //
-// Thread-safe for looking; everything else belongs to the thread that made it, which must outlive the workers.
+// Any thread may read. Everything else belongs to the thread that constructed it, which must outlive the workers.
 
 #include <sys/types.h>
 
@@ -36,27 +36,29 @@ struct Departure {
 
 class Crew {
  public:
-  // `common` is what all workers are told; `program` runs them; their standard error goes below `folder`.
+  // `common` is the command that all workers share, and `program` is the program to run. Their standard error goes to
+  // files below `folder`.
   Crew(WorkerCommand common, std::string program, std::string folder);
   ~Crew();  // kills them all
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
-  // In the place of `replaced`, which then hands over its keys; of whoever was last in the slot where it is empty.
+  // Starts a worker that replaces `replaced`, which then hands over its keys. If `replaced` is empty, it replaces the
+  // last worker of the slot.
   Result<Member> start(int slot, const std::string& replaced = {});
-  // Each gives the moment, read just before.
+  // Each returns the moment, read just before the signal.
   Instant kill(const std::string& id);
-  Instant freeze(const std::string& id);  // waits until it stands still
+  Instant freeze(const std::string& id);  // waits until the process is stopped
   void thaw(const std::string& id);
   void leave(const std::string& id);
 
   std::vector<Departure> reap();
   std::vector<Member> members() const;
   std::optional<Member> find(const std::string& id) const;
-  // Those in state `up`, by slot.
+  // The workers in state `up`, by slot.
   std::vector<Member> standing() const;
   bool empty() const;
-  // What the worker wrote last to its standard error.
+  // The end of the worker's standard error.
   std::string last_words(const std::string& id) const;
 
  private:

@@ -26,7 +26,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-// Short, since whoever watches a freeze has to wait for it to run out.
+// Short, because the user waits for it after a freeze.
 constexpr milliseconds kLease{1000};
 constexpr milliseconds kSettling{20'000};
 
@@ -40,7 +40,7 @@ std::vector<std::string> tenant_keys(int count) {
   return keys;
 }
 
-// A row of the figures: what it is, and its value.
+// A row of the figures: a name and a value.
 std::string row_of(const char* name, const std::string& value) {
   std::string row = name;
   row.resize(23, ' ');
@@ -69,7 +69,7 @@ void print(const Figures& all) {
   count("stale writes refused", all.stale_writes_refused);
 }
 
-// The stage and everybody on it. Members are ended in the reverse order.
+// Owns all parts. They are destroyed in reverse order.
 class Demo {
  public:
   Demo(const DemoOptions& options, Console& console, Inbox& inbox, const std::string& program,
@@ -91,7 +91,7 @@ class Demo {
     if (Status ready = set_up(); !ready) return ready;
     console_.start(live_, [this](std::optional<std::size_t> explained) { return gather(explained); });
     Status played = play();
-    // The curtain: from here on workers go because the demo does, which is not to be measured.
+    // From here on workers leave because the demo ends. That is not measured.
     pool_at_end_ = picture_.copy();
     times_at_end_ = picture_.times();
     end_pool();
@@ -133,9 +133,9 @@ class Demo {
     }
     if (!director_->wait_settled(kSettling)) {
       if (inbox_.quitting()) return {};
-      return fail(Errc::timed_out, "start the tenants", "the pool has not settled");
+      return fail(Errc::timed_out, "start the tenants", "the pool did not settle");
     }
-    chronicle_.say(std::to_string(keys_.size()) + " tenants run on " + std::to_string(options_.workers) + " workers");
+    chronicle_.add(std::to_string(keys_.size()) + " tenants run on " + std::to_string(options_.workers) + " workers");
     Schedule schedule(options_, live_);
     while (!inbox_.quitting() && !schedule.over()) {
       director_->attend();
@@ -164,7 +164,7 @@ class Demo {
     core_.reset();
   }
 
-  // On the console's thread.
+  // Called on the console's thread.
   Scene gather(std::optional<std::size_t> explained) {
     const PoolPicture pool = picture_.copy();
     const Books books = bookkeeper_->books();
@@ -204,7 +204,7 @@ class Demo {
 Status check(const DemoOptions& options) {
   const bool script = std::all_of(options.script.begin(), options.script.end(),
                                   [](char act) { return act != '\0' && std::strchr(kActs, act) != nullptr; });
-  // What lives in one process cannot be shared by several.
+  // An engine within one process cannot be shared by several.
   const bool shared = reach_of(options.engine_url) != Reach::process;
   const bool sound = script && shared && options.workers >= 1 && options.workers <= kWorkersMax &&
                      options.tenants >= 1 && options.tenants <= kTenantsMax &&
@@ -212,7 +212,7 @@ Status check(const DemoOptions& options) {
   if (sound) return {};
   return fail(Errc::invalid, "demo",
               "up to " + std::to_string(kWorkersMax) + " workers and " + std::to_string(kTenantsMax) +
-                  " tenants; the script is of the letters " + kActs + "; no memory engine");
+                  " tenants; a script has the letters " + kActs + "; not with the memory engine");
 }
 
 Result<bool> run_demo(const DemoOptions& options) {
@@ -228,7 +228,7 @@ Result<bool> run_demo(const DemoOptions& options) {
   if (!run) return Failure(run.error());
   const Figures figures = demo.result();
   if (options.json) {
-    print_line(to_json(figures));  // numbers, and names of ours
+    print_line(to_json(figures));  // only numbers and our own names
   } else {
     print(figures);
   }

@@ -1,14 +1,14 @@
 #pragma once
 
-// `tenure demo`: a pool of worker processes that are killed, frozen and replaced under load, and what that did to the
-// tenants they hold, measured.
+// `tenure demo`: a pool of worker processes that are killed, frozen and replaced under load. Measures the effect on the
+// tenants that they hold.
 //
 //   parent: picture (what the log says) ─┐
 //           bookkeeper (what the ledger says) ─┼─▶ figures ─▶ view or JSON
 //           director (kills, freezes, replaces) ─▶ crew ─▶ worker processes ─▶ fenced ticks ─▶ ledger
 //
-// The pool is judged by the ledger, a database that the workers write to: it knows nothing of the pool but the epochs
-// that come with each write.
+// The ledger judges the pool. It is a database that the workers write to, and it knows nothing of the pool but the
+// epochs of the writes.
 
 #include <chrono>
 #include <optional>
@@ -31,15 +31,15 @@ struct DemoOptions {
 
 constexpr int kWorkersMax = 9;
 constexpr int kTenantsMax = 512;
-// Kill, freeze, rolling restart, one worker more, one less.
+// Kill, freeze, rolling restart, add a worker, remove a worker.
 constexpr char kActs[] = "kzr+-";
 
-// Errc::invalid for options out of bounds.
+// Errc::invalid if an option is out of bounds.
 Status check(const DemoOptions& options);
-// Whether no key had two holders and no tick was lost.
+// True if no key had two holders and no tick was lost.
 Result<bool> run_demo(const DemoOptions& options);
 
-// A worker process of the demo, or the sweeper that cleans up behind it. The arguments are those after `demo-worker`.
+// Runs a worker process of the demo, or the sweeper. The arguments are those after `demo-worker`.
 int run_demo_worker(const std::vector<std::string>& arguments);
 
 }  // namespace tenure::demo

@@ -1,4 +1,4 @@
-// The demo in builds without SQLite, which its ledger needs.
+// Replaces the demo in builds without SQLite, which its ledger needs.
 
 #include "base/output.h"
 #include "demo/demo.h"
@@ -8,7 +8,7 @@ namespace {
 
 Error left_out() {
   return {Errc::refused, "demo",
-          "this build has no demo, since the demo's ledger is a SQLite file; to add it, build with -DTENURE_SQLITE=ON"};
+          "this build has no demo, because the demo needs SQLite; build with -DTENURE_SQLITE=ON"};
 }
 
 }  // namespace

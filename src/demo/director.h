@@ -1,7 +1,7 @@
 #pragma once
 
-// Plays the acts: starts, kills, freezes and replaces workers, waits for the pool to deal with it, and says in words
-// what that took. Belongs to one thread, the one that owns the crew; what is marked so may be asked from any.
+// Plays the acts: starts, kills, freezes and replaces workers, waits for the pool to react, and describes the result.
+// Belongs to the thread that owns the crew, except where a comment allows any thread.
 
 #include <atomic>
 #include <functional>
@@ -26,21 +26,21 @@ class Director {
 
   // Starts the first workers, and waits until the pool has them.
   Status gather(int workers);
-  // One of kActs. Returns once the pool has dealt with it, or early when it is time to quit.
+  // Plays one of kActs. Returns when the pool has reacted, or early when the demo ends.
   void play(char act);
-  // What is due in between: workers that were to come back, processes that ended by themselves.
+  // Does what is due between acts: starts workers that should come back, and notices processes that have exited.
   void attend();
-  // Waits until nothing is under way or to come; false when it is time to quit, or after `patience`.
+  // Waits until nothing is in progress or scheduled. False when the demo ends, or after `patience`.
   bool wait_settled(Nanos patience);
 
   std::uint64_t rounds() const { return rounds_; }  // any thread
 
  private:
-  // A worker that is to be started, or was started and has not been given its keys yet.
+  // A worker that will be started, or was started and has no keys yet.
   struct Arrival {
     int slot = 0;
     Instant due{};
-    std::string id{};  // once it was started
+    std::string id{};  // set when it is started
     std::uint64_t moves_before = 0;
   };
 
@@ -68,7 +68,7 @@ class Director {
   const Nanos lease_;
   const BootClock clock_;
   std::vector<Arrival> arrivals_;
-  int last_victim_ = 0;  // its slot
+  int last_victim_ = 0;  // the slot of the last victim
   std::atomic<std::uint64_t> rounds_ = 0;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the demo has measured.
+// The measurements of the demo.
 
 #include <cstdint>
 #include <string>
@@ -14,13 +14,13 @@ namespace tenure::demo {
 
 struct Figures {
   Distribution takeover_ms{};  // from the kill of a holder to `started` elsewhere
-  Distribution gap_ms{};       // how long a tenant that moved was run by nobody
+  Distribution gap_ms{};       // how long no worker ran a tenant that moved
   std::uint64_t moves = 0;
   std::uint64_t moves_minimum = 0;
   std::uint64_t double_holders = 0;
   std::uint64_t lost = 0;
   std::uint64_t stale_writes_refused = 0;
-  std::uint64_t rounds = 0;  // acts that were played
+  std::uint64_t rounds = 0;  // acts played
   std::uint64_t ticks = 0;
 
   bool sound() const { return double_holders == 0 && lost == 0; }

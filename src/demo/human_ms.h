@@ -1,6 +1,6 @@
 #pragma once
 
-// Times as the demo prints them.
+// Formats times for the demo.
 
 #include <chrono>
 #include <string>

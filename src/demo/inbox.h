@@ -1,6 +1,6 @@
 #pragma once
 
-// What the one who watches wants the director to do. Thread-safe.
+// The acts that the user requests from the director. Thread-safe.
 
 #include <condition_variable>
 #include <deque>
@@ -13,7 +13,7 @@ namespace tenure::demo {
 
 class Inbox {
  public:
-  // More than a few acts ahead is a key that was held down: those are dropped.
+  // Drops acts beyond a few: the user held the key down.
   void put(char act) {
     std::lock_guard lock(mutex_);
     if (acts_.size() < kActsMax) acts_.push_back(act);
@@ -28,7 +28,7 @@ class Inbox {
     std::lock_guard lock(mutex_);
     return quit_;
   }
-  // Waits for the next act, at most so long; nothing once it is time to quit.
+  // Waits for the next act, at most `patience`. Nothing once the demo ends.
   std::optional<char> take(Nanos patience) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, patience, [this] { return quit_ || !acts_.empty(); });

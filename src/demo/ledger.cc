@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kBusyMs = 5'000;
 
-// What survives a killed process is what was handed to the kernel; nobody pulls the plug in a demo.
+// Data that was handed to the kernel survives a killed process. The demo does not need more.
 constexpr char kOpen[] = "PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF;";
 constexpr char kSchema[] =
     "CREATE TABLE tenants(key TEXT PRIMARY KEY, ticks INTEGER NOT NULL, epoch INTEGER NOT NULL, worker TEXT NOT NULL)"
@@ -17,7 +17,7 @@ constexpr char kSchema[] =
 
 }  // namespace
 
-// A statement for one use: there are a few hundred a second, and preparing one costs microseconds.
+// A statement for one use. There are a few hundred a second, and preparing one costs microseconds.
 class Ledger::Statement {
  public:
   Statement(sqlite3* database, const char* sql) { sqlite3_prepare_v2(database, sql, -1, &statement_, nullptr); }
@@ -35,7 +35,7 @@ class Ledger::Statement {
   }
   Statement& bind(std::uint64_t number) { return bind(static_cast<std::int64_t>(number)); }
 
-  // SQLITE_ROW, SQLITE_DONE or an error; the error also where the statement could not be prepared.
+  // SQLITE_ROW, SQLITE_DONE or an error, also if the statement could not be prepared.
   int step() { return statement_ == nullptr ? SQLITE_ERROR : sqlite3_step(statement_); }
   std::int64_t number(int column) { return sqlite3_column_int64(statement_, column); }
   std::uint64_t natural(int column) { return static_cast<std::uint64_t>(number(column)); }

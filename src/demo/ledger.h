@@ -1,12 +1,12 @@
 #pragma once
 
-// The tenants' own database, as any user of a pool might have one: a row for each tenant with its ticks, and with the
-// epoch of the last holder that wrote it. A write with a smaller epoch is refused by the statement itself:
+// The tenants' database, like the database of any user of a pool. It has a row for each tenant with its ticks and the
+// epoch of the last holder that wrote it. The statement itself refuses a write with a smaller epoch:
 //
 //   UPDATE tenants SET ticks = ?, epoch = ?, worker = ? WHERE key = ? AND epoch <= ?
 //
-// Beside it a journal of begins, ticks and refusals, in the order in which they were committed, for the audit. A
-// journal line is committed together with the write it tells of.
+// For the audit there is a journal of begins, ticks and refusals, in the order of their commits. A journal line is
+// committed together with its write.
 
 #include <cstdint>
 #include <memory>
@@ -44,17 +44,17 @@ class Ledger {
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
 
-  // For holders. A begin claims the row for its epoch and gives the ticks so far, or nothing if it came too late.
+  // For holders. Claims the row for the epoch and returns the ticks so far, or nothing if it came too late.
   Result<std::optional<std::uint64_t>> begin(const std::string& key, std::uint64_t epoch, const std::string& worker,
                                              Instant began);
-  // One transaction; each write is judged for itself.
+  // One transaction. The epoch of each write is checked separately.
   Status write(std::vector<TickWrite>& ticks, const std::string& worker);
 
   // For the parent.
   Result<std::vector<JournalLine>> journal_after(std::int64_t id);
   Status drop_journal_up_to(std::int64_t id);
   Result<std::vector<TenantRow>> tenants();
-  // Whether anybody can write now: a process that was frozen inside a transaction keeps all others waiting.
+  // Whether writes are possible: a process that was frozen inside a transaction blocks all others.
   bool free_within(Nanos patience);
 
  private:

@@ -7,7 +7,7 @@ namespace {
 
 constexpr Nanos kQuiet = std::chrono::milliseconds(300);
 constexpr std::size_t kHistoryMax = 12;
-// A demo that is left alone for a night; later samples take the place of earlier ones.
+// Bounds a demo that runs all night. Later samples replace earlier ones.
 constexpr std::size_t kSamplesMax = 1U << 16;
 
 const char* text_of(TenureEnd why) {
@@ -64,7 +64,7 @@ void Picture::down(const std::string& worker, Down how, Instant at) {
 PoolPicture Picture::copy() const {
   std::lock_guard lock(mutex_);
   PoolPicture copied = picture_;
-  // Of what is under way, what has moved so far had to.
+  // Moves in progress had to happen as far as they got.
   copied.moves_needed += moves_needed(settled_, holders(picture_));
   return copied;
 }
@@ -104,7 +104,7 @@ void Picture::applied(const Machine& machine) {
   changed_.notify_all();
 }
 
-// Under the lock.
+// With the lock held.
 Tenant* Picture::tenant(const TenureRef& ref, Tenant::Phase phase) {
   const auto found = picture_.tenants.find(std::string(ref.key));
   if (found == picture_.tenants.end()) return nullptr;

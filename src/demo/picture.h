@@ -1,9 +1,9 @@
 #pragma once
 
-// The pool as the log tells it: which worker holds which tenant, since when, and what the moves have cost. It listens
-// to a node that has no workers, and so sees what every node sees.
+// The pool according to the log: which worker holds which tenant, since when, and the cost of the moves. It listens to
+// a node without workers, so it sees what every node sees.
 //
-// Thread-safe; it is fed on the node's loop.
+// Thread-safe. The node's loop updates it.
 
 #include <condition_variable>
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace tenure::demo {
 
-// One hold of a tenant, for those who ask why.
+// One hold of a tenant, for the explanation on the screen.
 struct PastHold {
   std::uint64_t epoch = 0;
   std::string worker{};
@@ -29,7 +29,7 @@ struct PastHold {
   std::optional<Instant> started{};
   std::optional<Instant> ended{};
   std::string reason{};            // why it ended
-  std::optional<double> gap_ms{};  // how long nobody had run it before
+  std::optional<double> gap_ms{};  // how long no worker ran it before
 };
 
 struct Tenant {
@@ -39,14 +39,14 @@ struct Tenant {
   std::string worker{};  // the holder, or the last one
   std::uint64_t session = 0;
   Instant since{};                    // in this phase
-  std::optional<Instant> gap_from{};  // since when nobody runs it
+  std::optional<Instant> gap_from{};  // since when no worker runs it
   bool killed = false;                // because its holder was killed
   std::deque<PastHold> history{};     // oldest first
 };
 
 struct WorkerLife {
   std::uint64_t session = 0;
-  Instant last_beat{};  // as it was heard here
+  Instant last_beat{};  // as received here
 };
 
 struct PoolPicture {
@@ -55,7 +55,7 @@ struct PoolPicture {
   std::uint64_t moves = 0;
   std::uint64_t moves_needed = 0;
   std::uint64_t beats = 0;
-  bool moving = false;  // the machine has moves or starts under way
+  bool moving = false;  // moves or starts are in progress
   Instant last_change{};
 
   std::size_t keys_of(const std::string& worker) const;
@@ -73,16 +73,16 @@ class Picture final : public PoolWatcher {
 
   explicit Picture(const std::vector<std::string>& keys);
 
-  // The worker runs nothing from this moment on.
+  // From this moment on the worker runs nothing.
   void down(const std::string& worker, Down how, Instant at);
 
   PoolPicture copy() const;
   PictureTimes times() const;
   bool check(const std::function<bool(const PoolPicture&)>& reached) const;
-  // Waits for the log to say so.
+  // Waits for the log to reach that state.
   bool wait(Nanos patience, const std::function<bool(const PoolPicture&)>& reached);
 
-  // Whether every tenant runs and nothing has moved for a little while. Moves are compared with what they had to be at
+  // True if every tenant runs and nothing has moved for a little while. Moves are compared with the necessary ones at
   // such moments only.
   bool settle();
 
@@ -107,8 +107,8 @@ class Picture final : public PoolWatcher {
   std::condition_variable changed_;
   PoolPicture picture_;                // guarded by mutex_, as all below
   PictureTimes times_;                 // bounded by kSamplesMax each
-  std::map<std::string, Blow> blows_;  // by worker, until it is gone from the log, or back
-  Holders settled_;                    // who held what at the last settled moment
+  std::map<std::string, Blow> blows_;  // by worker, until it is gone from the log or back
+  Holders settled_;                    // the holders at the last settled moment
 };
 
 }  // namespace tenure::demo

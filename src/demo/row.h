@@ -8,7 +8,7 @@
 
 namespace tenure::demo {
 
-// Colours are of the 256 that every terminal has; -1 is the terminal's own.
+// Colours are from the 256 that every terminal has; -1 is the terminal's own.
 struct Style {
   int text = -1;
   int ground = -1;
@@ -21,15 +21,15 @@ class Row {
  public:
   Row(std::size_t width, bool colour) : width_(width), colour_(colour) {}
 
-  // What is not printable is escaped (base/printable.h): a row holds no sequences but its own.
+  // Escapes unprintable characters (base/printable.h), so a row contains no control sequences but its own.
   Row& put(std::string_view text, const Style& style = {});
-  // Blanks up to the column, in the terminal's own colour; a single one if it is passed already.
+  // Blanks up to the column, in the terminal's own colour. One blank if the column is already passed.
   Row& to(std::size_t column);
-  // So that it ends at the right edge, if there is room for it.
+  // Right-aligned, if there is room.
   Row& right(std::string_view text, const Style& style = {});
 
   std::size_t column() const { return column_; }
-  // The bytes to write; the terminal is left in its own colours.
+  // The bytes to write. They end by resetting the colours.
   std::string finish() &&;
 
  private:

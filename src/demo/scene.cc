@@ -73,7 +73,7 @@ std::optional<Explanation> explain(const PoolPicture& picture, std::size_t which
   by_age.reserve(picture.tenants.size());
   for (const auto& entry : picture.tenants) by_age.push_back(&entry);
   if (by_age.empty()) return std::nullopt;
-  // Those that have been through most come first, since they have most to tell.
+  // The tenants with the longest history first.
   std::sort(by_age.begin(), by_age.end(), [](const auto* left, const auto* right) {
     if (left->second.history.size() != right->second.history.size()) {
       return left->second.history.size() > right->second.history.size();

@@ -1,6 +1,6 @@
 #pragma once
 
-// What is to be drawn: plain values, gathered from those who know them.
+// What to draw: plain values, collected from the other parts.
 
 #include <cstdint>
 #include <optional>
@@ -18,16 +18,16 @@ struct Cell {
   enum class Mood : std::uint8_t {
     ticking,
     fresh,   // moved a moment ago
-    stale,   // its holder is killed or frozen, and the pool has not acted on it yet
+    stale,   // its holder is killed or frozen, and the pool has not reacted yet
     moving,  // being stopped or started
-    orphan,  // nobody holds it
+    orphan,  // no holder
   };
 
   std::string key{};
-  int slot = 0;  // of the holder; zero: unknown
+  int slot = 0;  // the holder's slot; zero: unknown
   Mood mood = Mood::orphan;
   std::uint64_t ticks = 0;
-  double alone_ms = 0;  // of an orphan: for how long
+  double alone_ms = 0;  // for how long it has no holder
 };
 
 struct WorkerLine {
@@ -61,7 +61,7 @@ int slot_of(const std::string& worker);
 
 Scene make_scene(const PoolPicture& picture, const std::vector<Member>& members, const Books& books, Instant now,
                  Nanos lease);
-// Of the `which`th tenant, in order of how often they moved.
+// Explains the `which`th tenant, ordered by the number of moves.
 std::optional<Explanation> explain(const PoolPicture& picture, std::size_t which, Instant now);
 
 }  // namespace tenure::demo

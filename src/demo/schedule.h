@@ -1,6 +1,6 @@
 #pragma once
 
-// When which act of a script is due, and when the demo is over.
+// When each act of a script is due, and when the demo ends.
 
 #include <chrono>
 #include <optional>
@@ -13,13 +13,13 @@ namespace tenure::demo {
 // Belongs to one thread.
 class Schedule {
  public:
-  // Whoever watches has the acts in his own hands; where nobody does, and nothing was asked for, all are played.
+  // On a terminal the user plays the acts. Without a terminal and without options, all acts are played.
   Schedule(const DemoOptions& options, bool live)
       : acts_(options.script.empty() && !live ? std::vector<char>{'k', 'z', 'r'} : options.script),
         run_for_(options.run_for),
         endless_(live && !options.run_for) {}
 
-  // The next act, once its time has come. Acts are spread evenly; without a time to fill they follow each other.
+  // The next act, once it is due. Acts are spread evenly over the time, or follow each other if no time is given.
   std::optional<char> due() {
     if (next_ == acts_.size()) return std::nullopt;
     if (run_for_ && elapsed() < *run_for_ * static_cast<int>(next_) / static_cast<int>(acts_.size())) {
@@ -28,7 +28,7 @@ class Schedule {
     return acts_[next_++];
   }
 
-  // The time is up, and every act has been played: the last of them may take longer than there was time.
+  // The time is up and every act has been played. The last act may take longer than the time.
   bool over() const { return !endless_ && next_ == acts_.size() && (!run_for_ || elapsed() >= *run_for_); }
 
  private:

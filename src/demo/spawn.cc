@@ -12,7 +12,7 @@
 namespace tenure::demo {
 namespace {
 
-// As exec() wants them.
+// In the form that exec() needs.
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> found;
   found.reserve(texts.size() + 1);
@@ -44,7 +44,7 @@ Result<pid_t> spawn(const std::vector<std::string>& arguments, const SpawnOption
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &all);
   posix_spawnattr_setpgroup(&attributes, 0);
-  // A session of its own is a group of its own already.
+  // A new session has a new process group already.
   const int grouping = options.session ? POSIX_SPAWN_SETSID : POSIX_SPAWN_SETPGROUP;
   posix_spawnattr_setflags(&attributes, static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | grouping));
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Starts a process of the demo, with no signal blocked and in a group of its own, so that what is typed at the
-// terminal reaches the demo alone.
+// Starts a process of the demo with no signal blocked and in a new process group, so that keys typed at the terminal
+// reach the demo only.
 
 #include <sys/types.h>
 
@@ -14,13 +14,13 @@ namespace tenure::demo {
 
 struct SpawnOptions {
   int input = -1;                             // becomes standard input; -1: nothing to read
-  bool session = false;                       // a session of its own, too
-  std::string error_path = {};                // where standard error goes; empty: nowhere
-  std::vector<std::string> environment = {};  // NAME=VALUE, in place of the demo's own of that name
+  bool session = false;                       // start a new session, too
+  std::string error_path = {};                // the file for standard error; empty: discarded
+  std::vector<std::string> environment = {};  // NAME=VALUE; replaces the demo's variable of the same name
 };
 
-// The first argument is the program's path. The process is a child of the calling thread, which is to live as long as
-// the demo: a worker asks the kernel to be killed when the thread that started it ends.
+// The first argument is the program's path. The process is a child of the calling thread, which must live as long as
+// the demo: a worker asks the kernel to kill it when the thread that started it ends.
 Result<pid_t> spawn(const std::vector<std::string>& arguments, const SpawnOptions& options);
 
 }  // namespace tenure::demo

@@ -16,7 +16,7 @@ namespace tenure::demo {
 namespace {
 
 constexpr char kWord[] = "sweep";
-// The kernel kills the workers when the demo goes; one that is just opening a file may need a moment to be gone.
+// The kernel kills the workers when the demo ends. A worker that is opening a file may need a moment.
 constexpr int kSweeps = 20;
 constexpr useconds_t kBetweenSweepsUs = 20'000;
 
@@ -54,7 +54,7 @@ std::optional<std::string> sweeper_folder(const std::vector<std::string>& argume
 }
 
 int sweep(const std::string& folder) {
-  // It has to be the last one to go, whatever ends the others.
+  // It must be the last process to end, however the others end.
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE}) ::signal(number, SIG_IGN);
   char byte = 0;
   while (::read(STDIN_FILENO, &byte, 1) != 0) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// The demo's files lie in a folder of their own below TMPDIR. A process of its own, the sweeper, removes it when the
-// demo is gone, however it went: it waits for the other end of its standard input to close.
+// The demo's files are in a temporary folder below TMPDIR. A separate process, the sweeper, removes the folder when the
+// demo is gone, however it ended. It waits for the other end of its standard input to close.
 
 #include <optional>
 #include <string>
@@ -14,9 +14,9 @@ namespace tenure::demo {
 // Belongs to one thread.
 class SweptFolder {
  public:
-  // `program` is what to run the sweeper with.
+  // `program` is the program that runs as the sweeper.
   static Result<SweptFolder> create(const std::string& program);
-  // Waits for the sweeper, and so for the folder to be gone.
+  // Waits for the sweeper to remove the folder.
   ~SweptFolder();
   SweptFolder(SweptFolder&& other) noexcept;
   SweptFolder& operator=(SweptFolder&&) = delete;
@@ -31,7 +31,7 @@ class SweptFolder {
   int process_;
 };
 
-// The sweeper's own side: its folder if these are the arguments of one, and its main function.
+// The folder, if these are the arguments of a sweeper, and the sweeper's main function.
 std::optional<std::string> sweeper_folder(const std::vector<std::string>& arguments);
 int sweep(const std::string& folder);
 

@@ -12,12 +12,12 @@
 namespace tenure::demo {
 namespace {
 
-// The alternate screen, no cursor, no wrapping at the right edge; and back.
+// Alternate screen, no cursor, no wrapping at the right edge; and the way back.
 constexpr char kEnter[] = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J";
 constexpr char kLeave[] = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l";
 constexpr int kFatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 
-// What the signal handlers need: nothing here may be allocated.
+// For the signal handlers, which must not allocate.
 termios before;
 volatile sig_atomic_t taken_over = 0;
 
@@ -25,7 +25,7 @@ void write_all(const char* bytes, std::size_t size) {
   while (size > 0) {
     const ssize_t written = ::write(STDOUT_FILENO, bytes, size);
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;  // a terminal that is gone cannot be drawn on
+    if (written <= 0) return;  // the terminal is gone
     bytes += written;
     size -= static_cast<std::size_t>(written);
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// The terminal, taken over for a full-screen view and given back as it was: by the destructor, and by the handlers of
-// signals that end a process at once. Belongs to one thread; there is one at a time.
+// Takes over the terminal for a full-screen view. The destructor restores it, and so do the handlers of signals that
+// end a process at once. Belongs to one thread; there is one at a time.
 
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@ namespace tenure::demo {
 
 class Terminal {
  public:
-  // Whether standard input and output are a terminal that can be drawn on.
+  // True if standard input and output are a terminal that supports drawing.
   static bool there();
 
   Terminal();
@@ -23,7 +23,7 @@ class Terminal {
   // From NO_COLOR and TERM.
   bool colour() const { return colour_; }
   ScreenSize size() const;
-  // Writes what differs from the last frame, at once, so that nothing flickers. After a change of size, everything.
+  // Writes the differences to the last frame in one call, to avoid flicker. Writes everything after a change of size.
   void show(const std::vector<std::string>& rows, const ScreenSize& size);
 
  private:

@@ -50,7 +50,7 @@ void Ticker::run() {
   }
 }
 
-// Under the lock, so that stop() returns only when nothing of its job is being written any more.
+// With the lock held, so that stop() returns only when nothing of its job is being written.
 void Ticker::tick_due(std::uint64_t only_epoch) {
   const Instant now = clock_.now();
   std::vector<TickWrite> due;
@@ -60,7 +60,7 @@ void Ticker::tick_due(std::uint64_t only_epoch) {
   }
   if (due.empty()) return;
   if (Status written = ledger_->write(due, worker_); !written) {
-    // Nothing was written; the next pass tries again.
+    // Nothing was written. The next pass tries again.
     warn_line(worker_ + ": " + written.error().message());
     return;
   }

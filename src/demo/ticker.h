@@ -1,6 +1,6 @@
 #pragma once
 
-// The tenants' job: a resident that ticks. Each tick is a write into the ledger, with the epoch of the hold.
+// The tenants' job: a resident that ticks. Each tick is a write to the ledger, with the epoch of the hold.
 
 #include <condition_variable>
 #include <map>
@@ -24,8 +24,8 @@ class Ticker final : public Handler {
   ~Ticker() override;
 
   Outcome start(Job& job) override;
-  // A tick that is due by then is still written: what a tenant has in hand it does not throw away. After a freeze past
-  // the lease that is the late write which the ledger has to refuse.
+  // Still writes a tick that is due by then. After a freeze past the lease, this is the late write that the ledger has
+  // to refuse.
   std::optional<std::string> stop(Job& job) override;
 
  private:

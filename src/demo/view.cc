@@ -26,7 +26,7 @@ std::vector<std::string> draw(const Scene& scene, const ScreenSize& size, bool c
     rows.insert(rows.end(), std::make_move_iterator(part.begin()), std::make_move_iterator(part.end()));
   };
 
-  // The middle gets what it asks for, in this order: workers, tenants, and what is left is for what happened.
+  // Space in the middle goes to the workers first, then to the tenants. The rest is for the events.
   const std::size_t room = size.height - kTitleRows - kFooterRows;
   std::vector<std::string> workers = draw_workers(scene, size.width, colour);
   if (workers.size() > room / 3) workers.resize(room / 3);

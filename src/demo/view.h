@@ -1,7 +1,6 @@
 #pragma once
 
-// Draws a scene. Pure: rows of bytes for a screen of the given size, at most `height` of them, each at most `width`
-// columns wide.
+// Draws a scene. Pure: returns at most `height` rows for a screen of the given size, each at most `width` columns wide.
 
 #include <cstddef>
 #include <string>
@@ -17,7 +16,7 @@ struct ScreenSize {
   friend bool operator==(const ScreenSize&, const ScreenSize&) = default;
 };
 
-// Below this the screen says so, and nothing else.
+// On a smaller screen the view shows only this requirement.
 constexpr ScreenSize kScreenMin{60, 16};
 
 std::vector<std::string> draw(const Scene& scene, const ScreenSize& size, bool colour);

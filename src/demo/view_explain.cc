@@ -1,4 +1,4 @@
-// Who held a tenant, and why it moved: what `tenure explain` tells, on the screen.
+// Draws who held a tenant and why it moved, like `tenure explain`.
 
 #include <algorithm>
 

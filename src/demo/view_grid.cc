@@ -1,4 +1,4 @@
-// The tenants, one cell each, in the colour of their holder.
+// Draws the tenants, one cell each, in the colour of their holder.
 
 #include <algorithm>
 #include <cstdio>
@@ -24,7 +24,7 @@ struct Shape {
 
 Shape shape_of(std::size_t tenants, std::size_t width) {
   const std::size_t room = width - 2 * kMargin + 1;
-  // Eight in a row look best; more only where there are too many for that.
+  // Eight in a row look best. More are drawn only if there are too many tenants.
   const std::size_t fit = room / kCellMin;
   return {tenants <= kColumns * kColumns ? std::min(kColumns, fit) : fit, room};
 }
@@ -43,7 +43,7 @@ Style style_of(const Cell& cell) {
   return {};
 }
 
-// The key's own number is what follows its last dash.
+// The key's number follows its last dash.
 std::string name_of(const Cell& cell) { return cell.key.substr(cell.key.rfind('-') + 1); }
 
 std::string number_of(const Cell& cell, std::size_t room) {
@@ -62,7 +62,7 @@ void put_coloured(Row& row, const Cell& cell, std::size_t width) {
   row.put(name, quiet).put(number_of(cell, width - std::min(width, columns_of(name) + 1)) + " ", style);
 }
 
-// Without colours the holder's number has to do: `07:2`, and `07▸2` if it has just moved there.
+// Without colours the cell has the holder's number: `07:2`, or `07▸2` if it has just moved there.
 void put_plain(Row& row, const Cell& cell, std::size_t width) {
   const std::string holder = cell.slot == 0 || cell.mood == Cell::Mood::orphan ? "-" : std::to_string(cell.slot);
   const std::string name = name_of(cell) + (cell.mood == Cell::Mood::fresh ? "▸" : ":") + holder + " ";

@@ -51,7 +51,7 @@ void put_times(Row& row, const Distribution& times) {
 }  // namespace
 
 int slot_colour(int slot) {
-  // Soft, told apart on dark and on light grounds, and dark text can be read on each.
+  // Soft colours, distinguishable on dark and light backgrounds, with readable dark text.
   constexpr std::array<int, 10> kColours = {244, 75, 114, 215, 176, 80, 221, 210, 147, 151};
   return kColours[static_cast<std::size_t>(slot) % kColours.size()];
 }
@@ -75,7 +75,7 @@ std::vector<std::string> draw_title(const Scene& scene, std::size_t width, bool 
 std::vector<std::string> draw_workers(const Scene& scene, std::size_t width, bool colour) {
   constexpr std::size_t kLease = 10;
   constexpr std::size_t kKeys = 16;
-  // A mark for each tenant, or fewer where there are too many for that.
+  // A mark for each tenant, or fewer if there are too many.
   std::size_t most = kKeys;
   for (const WorkerLine& worker : scene.workers) most = std::max(most, worker.keys);
   std::vector<std::string> drawn;

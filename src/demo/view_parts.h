@@ -1,6 +1,6 @@
 #pragma once
 
-// The parts of the screen, each drawn by itself; view.cc puts them together. Pure.
+// Draws the parts of the screen; view.cc combines them. Pure.
 
 #include <cstddef>
 #include <string>
@@ -17,10 +17,10 @@ constexpr Style kLoud{-1, -1, true};
 constexpr Style kGood{114, -1, true};
 constexpr Style kBad{203, -1, true};
 
-// Of every row, on both sides.
+// The margin on both sides of every row.
 constexpr std::size_t kMargin = 2;
 
-// The colour of a worker's slot; of none, a grey.
+// The colour of a worker's slot. Grey for slot zero.
 int slot_colour(int slot);
 
 std::vector<std::string> draw_title(const Scene& scene, std::size_t width, bool colour);
@@ -29,7 +29,7 @@ std::vector<std::string> draw_grid(const Scene& scene, std::size_t width, std::s
 std::vector<std::string> draw_explanation(const Explanation& explanation, std::size_t width, std::size_t rows,
                                           bool colour);
 std::vector<std::string> draw_workers(const Scene& scene, std::size_t width, bool colour);
-// The latest that fit, the newest last.
+// The latest events that fit, the newest last.
 std::vector<std::string> draw_happenings(const Scene& scene, std::size_t width, std::size_t rows, bool colour);
 std::vector<std::string> draw_footer(const Scene& scene, std::size_t width, bool colour);
 

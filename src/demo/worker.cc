@@ -1,4 +1,4 @@
-// A worker process of the demo. It holds tenants until it is told to leave (SIGTERM), killed, or its pool has ended.
+// A worker process of the demo. It holds tenants until SIGTERM, until it is killed, or until its pool has ended.
 
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ int complain(const Error& error) {
   return 1;
 }
 
-// Every thread inherits it, so that the signals wait for sigtimedwait().
+// Every thread inherits the mask, so the signals wait for sigtimedwait().
 sigset_t block_end_signals() {
   sigset_t set;
   sigemptyset(&set);
@@ -42,7 +42,7 @@ void wait_for_end(const PoolCore& core, const sigset_t& signals) {
 }
 
 int work(const WorkerCommand& command) {
-  // Nothing of the demo may outlive it, not even a worker that is frozen when the demo is killed.
+  // Nothing may outlive the demo, not even a worker that is frozen when the demo is killed.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != command.parent) return 1;
   const sigset_t signals = block_end_signals();
@@ -50,7 +50,7 @@ int work(const WorkerCommand& command) {
   Result<std::unique_ptr<Ledger>> ledger = Ledger::open(command.ledger);
   if (!ledger) return complain(ledger.error());
   ThreadHostOptions host_options;
-  // Every write carries its epoch, so a handler that runs on after its lease does no harm; the demo shows just that.
+  // Every write carries its epoch, so a handler that runs past its lease does no harm. The demo shows exactly that.
   host_options.on_lease_lost = OnLeaseLost::keep_running;
   host_options.pool = command.pool;
   ThreadHost host(std::move(host_options));
@@ -59,7 +59,7 @@ int work(const WorkerCommand& command) {
   options.url = command.url;
   options.pool = command.pool;
   options.node.lease = command.lease;
-  options.node.config.quarantine_after = 0;  // whoever watches may kill as many holders as he likes
+  options.node.config.quarantine_after = 0;  // the user may kill as many holders as he likes
   Result<std::unique_ptr<PoolCore>> opened = PoolCore::open(std::move(options), &host.part(0));
   if (!opened) return complain(opened.error());
   PoolCore& core = **opened;
@@ -72,7 +72,7 @@ int work(const WorkerCommand& command) {
   const bool quiet = host.shut(after(seconds(2)));
   if (!added) complain(added.error());
   if (!closed) complain(closed.error());
-  // The pool has been told all there is to tell; threads that hang are of no interest to anybody any more.
+  // The pool has been told everything. Do not wait for threads that hang.
   if (!quiet) _exit(1);
   opened->reset();
   host.remove_handler(command.id);
@@ -84,7 +84,7 @@ int work(const WorkerCommand& command) {
 int run_demo_worker(const std::vector<std::string>& arguments) {
   if (const std::optional<std::string> folder = sweeper_folder(arguments)) return sweep(*folder);
   if (const std::optional<WorkerCommand> command = worker_command(arguments)) return work(*command);
-  warn_line("demo-worker: arguments and environment are those that 'tenure demo' gives");
+  warn_line("demo-worker: only 'tenure demo' starts this command");
   return 2;
 }
 

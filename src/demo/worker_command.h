@@ -1,7 +1,7 @@
 #pragma once
 
-// What the parent tells a worker process, in both directions: on its command line, and in its environment where the
-// engine's URL may have a password in it, since anybody can read a command line.
+// How the parent passes settings to a worker process: on its command line, and in its environment if the engine's URL
+// may contain a password, because anybody can read a command line.
 
 #include <sys/types.h>
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "exec/descriptor.h"
+#include "base/descriptor.h"
 
 namespace tenure::exec {
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/bytes.h"
-#include "exec/lines.h"
+#include "base/lines.h"
 #include "node/keys/host.h"
 
 namespace tenure::exec {

@@ -5,7 +5,7 @@
 #include <csignal>
 #include <utility>
 
-#include "exec/remove_tree.h"
+#include "guard/remove_tree.h"
 
 namespace tenure::exec {
 
@@ -48,7 +48,7 @@ void FolderRemover::serve() {
     const Doomed doomed = std::move(waiting_.front());
     waiting_.pop_front();
     lock.unlock();
-    remove_tree(doomed.path, stop_);
+    guard::remove_tree(doomed.path, stop_);
     lock.lock();
   }
 }

@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "exec/descriptor.h"
+#include "base/descriptor.h"
 
 namespace tenure::exec {
 

@@ -5,7 +5,6 @@
 #include <sys/eventfd.h>
 
 #include <algorithm>
-#include <array>
 #include <csignal>
 #include <cstring>
 #include <utility>
@@ -16,16 +15,14 @@
 
 namespace tenure::exec {
 
-GuardedHost::GuardedHost(Guard& guard, ProgramOptions options)
+GuardedHost::GuardedHost(guard::Guard& guard, ProgramOptions options)
     : guard_(guard),
       options_(std::move(options)),
-      log_number_(options_.engine_url.empty() ? kNoLog : guard.add_log(options_.engine_url, options_.pool)),
-      poll_(epoll_create1(EPOLL_CLOEXEC)),
+      log_number_(options_.engine_url.empty() ? guard::kNoLog : guard.add_log(options_.engine_url, options_.pool)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  ASSERT(poll_ && wake_);
-  watch(wake_.get(), kWakeTag, EPOLLIN);
-  watch(guard_.socket(), kGuardTag, EPOLLIN);
-  watch(guard_.life(), kLifeTag, EPOLLIN);
+  ASSERT(wake_);
+  poller_.watch(wake_.get(), kWakeTag, EPOLLIN);
+  watch_guard();
 }
 
 void GuardedHost::begin_serving(const char* thread_name) {
@@ -42,7 +39,7 @@ void GuardedHost::end_serving() {
 }
 
 void GuardedHost::start(HeldJob job) {
-  count_live(job.session);
+  sessions_.begin(job.session);
   post([this, job = std::move(job)]() mutable { begin(std::move(job)); });
 }
 
@@ -65,25 +62,17 @@ void GuardedHost::give_back_waiting(std::uint64_t session) {
 void GuardedHost::lease_until(std::uint64_t session, Instant until) {
   const Instant guarded = until - guard_margin(options_.lease);
   guard_.renew(session, guarded, log_number_);
-  const std::lock_guard lock(mutex_);
-  guarded_until_[session] = guarded;
+  sessions_.lease_until(session, guarded);
 }
 
 void GuardedHost::lease_over(std::uint64_t session) {
   guard_.over(session);
-  {
-    const std::lock_guard lock(mutex_);
-    fenced_.erase(session);
-    guarded_until_.erase(session);
-  }
+  sessions_.lease_over(session);
   post([this, session] { session_over(session); });
 }
 
 void GuardedHost::fence(std::uint64_t session) {
-  {
-    const std::lock_guard lock(mutex_);
-    fenced_.insert(session);
-  }
+  sessions_.fence(session);
   guard_.fence(session);
   post([this, session] {
     guard_.stop_all(session);  // it has most likely heard of the fence already, from the heart
@@ -94,10 +83,7 @@ void GuardedHost::fence(std::uint64_t session) {
 
 void GuardedHost::kill(std::uint64_t session) {
   guard_.end_all(session);
-  {
-    std::unique_lock lock(mutex_);
-    if (emptier_.wait_for(lock, kill_patience(options_.lease), [&] { return !live_.contains(session); })) return;
-  }
+  if (sessions_.wait_ended(session, kill_patience(options_.lease))) return;
   // Guard or host's thread do not do their part. Without the guard the keepers end what runs, and say so by ending.
   guard_.destroy();
   guard_.wait_gone(kGonePatience);
@@ -114,40 +100,13 @@ void GuardedHost::post(std::function<void()> work) {
   if (first) (void)!::write(wake_.get(), &one, sizeof one);
 }
 
-void GuardedHost::count_live(std::uint64_t session) {
-  const std::lock_guard lock(mutex_);
-  ++live_[session];
-}
-
-void GuardedHost::count_done(std::uint64_t session) {
-  const std::lock_guard lock(mutex_);
-  const auto live = live_.find(session);
-  if (live == live_.end() || --live->second > 0) return;
-  live_.erase(live);
-  emptier_.notify_all();
-}
-
-bool GuardedHost::is_fenced(std::uint64_t session) {
-  const std::lock_guard lock(mutex_);
-  return fenced_.contains(session);
-}
-
-bool GuardedHost::is_ending(std::uint64_t session) {
-  const std::lock_guard lock(mutex_);
-  const auto until = guarded_until_.find(session);
-  return fenced_.contains(session) || (until != guarded_until_.end() && BootClock().now() >= until->second);
-}
-
 void GuardedHost::serve() {
   // A program that closes its standard input must not end the worker, and a signal to the process is not for us.
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, nullptr);
-  std::array<epoll_event, 64> events{};
   while (!stopping_) {
-    const int count = epoll_wait(poll_.get(), events.data(), static_cast<int>(events.size()), wait_all_ms());
-    for (int i = 0; i < count; ++i) {
-      const std::uint64_t tag = events.at(static_cast<std::size_t>(i)).data.u64;
+    for (const std::uint64_t tag : poller_.wait(wait_all_ms())) {
       if (tag == kWakeTag) {
         run_posted();
       } else if (tag == kGuardTag) {
@@ -176,16 +135,16 @@ void GuardedHost::run_posted() {
 
 void GuardedHost::hear_guard() {
   while (!guard_lost_) {
-    const Received received = guard_.receive();
-    if (received.what == Received::What::nothing) return;
-    if (received.what != Received::What::frame) return lose_guard();
-    obey(received.frame);
+    const guard::Received received = guard_.receive();
+    if (received.what == guard::Received::What::nothing) return;
+    if (received.what != guard::Received::What::message) return lose_guard();
+    obey(received.message);
   }
 }
 
 void GuardedHost::lose_guard() {
   guard_lost_ = true;
-  unwatch(guard_.socket());
+  poller_.unwatch(guard_.socket());
   guard_.destroy();  // it may live and talk nonsense
   guard_.wait_gone(Nanos(0));
   if (stopping_) return;
@@ -201,7 +160,7 @@ void GuardedHost::all_gone() {
   hear_guard();
   if (!guard_lost_) lose_guard();
   if (!guard_.wait_gone(kNetPatience)) return;
-  unwatch(guard_.life());
+  poller_.unwatch(guard_.life());
   gone_due_ = deaths_.next_start();
 }
 
@@ -234,9 +193,13 @@ bool GuardedHost::guard_ready() {
     return false;
   }
   guard_lost_ = false;
-  watch(guard_.socket(), kGuardTag, EPOLLIN);
-  watch(guard_.life(), kLifeTag, EPOLLIN);
+  watch_guard();
   return true;
+}
+
+void GuardedHost::watch_guard() {
+  poller_.watch(guard_.socket(), kGuardTag, EPOLLIN);
+  poller_.watch(guard_.life(), kLifeTag, EPOLLIN);
 }
 
 void GuardedHost::drop_waiting(std::uint64_t session) {
@@ -257,13 +220,13 @@ void GuardedHost::settle(const Hold& hold, std::uint64_t session, const Verdict&
     case Verdict::What::failed: reports_->failed(hold, verdict.next, verdict.error, verdict.delay); break;
     case Verdict::What::released: reports_->released(hold); break;
   }
-  count_done(session);
+  sessions_.end(session);
 }
 
-Bytes GuardedHost::why_refused(int error_number, Stage stage) const {
+Bytes GuardedHost::why_refused(int error_number, guard::StartStep stage) const {
   const std::string why = std::strerror(error_number);
-  if (stage == Stage::folder) return "cannot run programs in '" + options_.folder + "': " + why;
-  if (stage == Stage::fork) return "cannot start a process for '" + options_.command[0] + "': " + why;
+  if (stage == guard::StartStep::folder) return "cannot run programs in '" + options_.folder + "': " + why;
+  if (stage == guard::StartStep::fork) return "cannot start a process for '" + options_.command[0] + "': " + why;
   return "cannot run '" + options_.command[0] + "': " + why;
 }
 
@@ -289,27 +252,6 @@ void GuardedHost::log(const Hold& hold, BytesView line) const {
 
 void GuardedHost::log_left_out(const Hold& hold, std::size_t lines) const {
   if (lines > kLogLinesMax) log(hold, "(" + std::to_string(lines - kLogLinesMax) + " more lines at once)");
-}
-
-void GuardedHost::watch(int descriptor, std::uint64_t tag, std::uint32_t events) const {
-  epoll_event event{.events = events, .data = {.u64 = tag}};
-  epoll_ctl(poll_.get(), EPOLL_CTL_ADD, descriptor, &event);
-}
-
-void GuardedHost::unwatch(int descriptor) const { epoll_ctl(poll_.get(), EPOLL_CTL_DEL, descriptor, nullptr); }
-
-void GuardedHost::watch_outputs(std::uint64_t program, const Pipes& pipes) const {
-  for (const Pipes::Stream stream : {Pipes::output, Pipes::errors}) {
-    watch(pipes.descriptor(stream), tag_of(program, stream), EPOLLIN);
-  }
-}
-
-void GuardedHost::watch_input(std::uint64_t program, Pipes& pipes) const {
-  const int input = pipes.descriptor(Pipes::input);
-  if (input < 0 || pipes.wants_to_write() == pipes.input_watched) return;
-  pipes.input_watched = pipes.wants_to_write();
-  if (pipes.input_watched) return watch(input, tag_of(program, Pipes::input), EPOLLOUT);
-  unwatch(input);
 }
 
 }  // namespace tenure::exec

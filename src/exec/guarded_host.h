@@ -3,28 +3,26 @@
 // What the hosts of programs have in common: the jobs that wait, the sessions and their leases, the thread that polls,
 // and the dealings with the guard. Which program does what is for ProgramHost and WarmHost.
 //
-//   node's loop ── start, stop, message ──▶ host's thread ── frames ──▶ guard ──▶ keepers ──▶ programs
-//   heart's loop ─ lease, fence, kill ─────────── page, frames ───────▶ guard
+//   node's loop ── start, stop, message ──▶ host's thread ─ messages ─▶ guard ──▶ keepers ──▶ programs
+//   heart's loop ─ lease, fence, kill ─────────── page, messages ────▶ guard
 //
 // Whether a program ends in time hangs on the guard alone: neither on the host's thread, nor on the node's, nor on
 // the heart's.
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <mutex>
-#include <set>
 #include <string>
 #include <tenure/defaults.hpp>
 #include <thread>
 #include <vector>
 
 #include "exec/dialogue.h"
-#include "exec/guard.h"
-#include "exec/guard_deaths.h"
-#include "exec/pipes.h"
+#include "exec/host_sessions.h"
+#include "exec/poller.h"
+#include "guard/guard.h"
+#include "guard/guard_deaths.h"
 #include "node/keys/host.h"
 
 namespace tenure::exec {
@@ -58,7 +56,7 @@ class GuardedHost : public Host {
   void kill(std::uint64_t session) final;
 
  protected:
-  GuardedHost(Guard& guard, ProgramOptions options);
+  GuardedHost(guard::Guard& guard, ProgramOptions options);
 
   // The first and the last that a host does: its thread calls what is virtual here.
   void begin_serving(const char* thread_name);
@@ -69,7 +67,7 @@ class GuardedHost : public Host {
   virtual bool stop_running(const Hold& hold, Instant deadline) = 0;  // false: no program is at it
   virtual void session_fenced(std::uint64_t session) = 0;
   virtual void session_over(std::uint64_t /*session*/) {}
-  virtual void obey(const Frame& frame) = 0;
+  virtual void obey(const guard::Message& message) = 0;
   virtual void happened(std::uint64_t tag) = 0;  // with a program, or whatever else was watched
   virtual int wait_ms() const = 0;
   virtual void turn_over() = 0;
@@ -82,17 +80,12 @@ class GuardedHost : public Host {
   bool guard_ready();  // starts another guard where the last one is gone
   void drop_waiting(std::uint64_t session);
   void settle(const Hold& hold, std::uint64_t session, const Verdict& verdict);
-  Bytes why_refused(int error_number, Stage stage) const;
+  Bytes why_refused(int error_number, guard::StartStep stage) const;
   void log(const Hold& hold, BytesView line) const;
   // Of what a program wrote between two looks, which is at most some hundred kilobytes, so many lines are logged: one
   // that writes nothing but line ends would keep the others waiting for as long as it takes to say all of them.
   static constexpr std::size_t kLogLinesMax = 1000;
   void log_left_out(const Hold& hold, std::size_t lines) const;
-  void watch(int descriptor, std::uint64_t tag, std::uint32_t events) const;
-  void unwatch(int descriptor) const;
-  void watch_outputs(std::uint64_t program, const Pipes& pipes) const;
-  // The poller waits for room only while there is something to write.
-  void watch_input(std::uint64_t program, Pipes& pipes) const;
   // The verdict on a program whose keeper or shield was killed, unless it was to end anyway.
   Verdict guard_killer(const Verdict& otherwise, Cause cause);
   // The worker cannot run the job at all. Where the job is a resident, and has never run, its key is free again.
@@ -101,17 +94,14 @@ class GuardedHost : public Host {
 
   // Any thread.
   void post(std::function<void()> work);
-  void count_live(std::uint64_t session);
-  void count_done(std::uint64_t session);
-  bool is_fenced(std::uint64_t session);
-  // Fenced, or the guard has ended what it runs because the lease was not renewed.
-  bool is_ending(std::uint64_t session);
 
-  Guard& guard_;
+  guard::Guard& guard_;
   const ProgramOptions options_;
   HoldReports* reports_ = nullptr;
+  HostSessions sessions_;
 
   // Owned by the host's thread.
+  Poller poller_;
   std::deque<HeldJob> waiting_;
   std::uint64_t last_number_ = 0;  // of a program
   bool guard_lost_ = false;
@@ -120,27 +110,22 @@ class GuardedHost : public Host {
   void serve();
   int wait_all_ms() const;
   void run_posted();
+  void watch_guard();
   void hear_guard();
   void lose_guard();
   void all_gone();
   void conclude_gone();
 
   const std::uint32_t log_number_;
-  const Descriptor poll_;
   // Owned by the host's thread.
   bool stopping_ = false;
-  GuardDeaths deaths_;
+  guard::GuardDeaths deaths_;
   Instant next_sweep_{};
   std::optional<Instant> gone_due_;  // the programs are gone with their guard; told at this moment
 
   const Descriptor wake_;
   std::mutex mutex_;
-  std::condition_variable emptier_;
-  // Guarded by mutex_.
-  std::deque<std::function<void()>> posted_;
-  std::map<std::uint64_t, std::size_t> live_;  // session -> what was started and has not ended
-  std::set<std::uint64_t> fenced_;
-  std::map<std::uint64_t, Instant> guarded_until_;  // session -> when the guard ends what it runs
+  std::deque<std::function<void()>> posted_;  // guarded by mutex_
 
   std::thread thread_;  // last: it uses all of the above
 };

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "exec/remove_tree.h"
+#include "guard/remove_tree.h"
 #include "machine/limits.h"
 
 namespace tenure::exec {
@@ -82,7 +82,7 @@ Result<JobFolder> JobFolder::create(const std::string& work, std::uint64_t numbe
   Status written = write_file(folder.path_ + "/payload", job.payload);
   if (written && job.has_checkpoint) written = write_file(folder.path_ + "/checkpoint", job.checkpoint);
   if (!written) {
-    remove_tree(folder.path_);  // which has two files at most
+    guard::remove_tree(folder.path_);  // which has two files at most
     return Failure(written.error());
   }
   folder.seen_ = folder.identity();

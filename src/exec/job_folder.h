@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/result.h"
-#include "exec/descriptor.h"
 #include "node/keys/host.h"
 
 namespace tenure::exec {

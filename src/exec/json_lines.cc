@@ -4,7 +4,8 @@
 #include <new>
 #include <string>
 
-#include "exec/text.h"
+#include "base/base64.h"
+#include "base/utf8.h"
 
 namespace tenure::exec {
 namespace {

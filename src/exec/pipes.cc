@@ -54,7 +54,7 @@ void Pipes::write() {
 
 bool Pipes::read(Stream stream, const std::function<void(BytesView)>& take) {
   Descriptor& from = own_.at(stream);
-  // Of those threads alone that read (see frame.cc).
+  // Of those threads alone that read (see guard/message.cc).
   static thread_local const auto buffer = std::make_unique_for_overwrite<char[]>(kReadBytes);
   for (int i = 0; i < kReadsMax && from; ++i) {
     const ssize_t size = ::read(from.get(), buffer.get(), kReadBytes);

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/descriptor.h"
 #include "base/result.h"
-#include "exec/descriptor.h"
 
 namespace tenure::exec {
 

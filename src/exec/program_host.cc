@@ -10,19 +10,19 @@
 
 namespace tenure::exec {
 
-Result<std::unique_ptr<ProgramHost>> ProgramHost::create(Guard& guard, ProgramOptions options) {
+Result<std::unique_ptr<ProgramHost>> ProgramHost::create(guard::Guard& guard, ProgramOptions options) {
   if (options.command.empty()) return fail(Errc::invalid, "run programs", "no command was given");
   auto work = WorkFolder::create(options.work_parent);
   if (!work) return Failure(work.error());
   return std::unique_ptr<ProgramHost>(new ProgramHost(guard, std::move(options), std::move(*work)));
 }
 
-ProgramHost::ProgramHost(Guard& guard, ProgramOptions options, WorkFolder work)
+ProgramHost::ProgramHost(guard::Guard& guard, ProgramOptions options, WorkFolder work)
     : GuardedHost(guard, std::move(options)), work_(std::move(work)) {
   guard_.remove_at_end(work_.path());
   for (FolderLeftBehind& other : work_.take_left_behind())
     remover_.remove(std::move(other.path), std::move(other.lock));
-  if (checkpoints_.descriptor() >= 0) watch(checkpoints_.descriptor(), kCheckpointTag, EPOLLIN);
+  if (checkpoints_.descriptor() >= 0) poller_.watch(checkpoints_.descriptor(), kCheckpointTag, EPOLLIN);
   begin_serving("tenure-programs");
 }
 

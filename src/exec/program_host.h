@@ -20,7 +20,7 @@ namespace tenure::exec {
 
 class ProgramHost final : public GuardedHost {
  public:
-  static Result<std::unique_ptr<ProgramHost>> create(Guard& guard, ProgramOptions options);
+  static Result<std::unique_ptr<ProgramHost>> create(guard::Guard& guard, ProgramOptions options);
   ~ProgramHost() override;
 
   void message(const Hold& hold, std::uint64_t number, BytesView text) override;
@@ -28,13 +28,13 @@ class ProgramHost final : public GuardedHost {
  private:
   using Programs = std::map<std::uint64_t, std::unique_ptr<Program>>;
 
-  ProgramHost(Guard& guard, ProgramOptions options, WorkFolder work);
+  ProgramHost(guard::Guard& guard, ProgramOptions options, WorkFolder work);
 
   // The host's thread, from here on.
   void begin(HeldJob job) override;
   bool stop_running(const Hold& hold, Instant deadline) override;
   void session_fenced(std::uint64_t session) override;
-  void obey(const Frame& frame) override;
+  void obey(const guard::Message& message) override;
   void happened(std::uint64_t tag) override;
   int wait_ms() const override;
   void turn_over() override;
@@ -54,7 +54,7 @@ class ProgramHost final : public GuardedHost {
   void take_checkpoint(Program& program);
   void write_on(Program& program);
   void ended(Program& program, int status, bool guard_killed);
-  void refused(Program& program, int error_number, Stage stage);
+  void refused(Program& program, int error_number, guard::StartStep stage);
   void conclude(Program& program, const Verdict& verdict);
 
   WorkFolder work_;

@@ -23,7 +23,7 @@ bool has_zero(BytesView bytes) { return bytes.find('\0') != BytesView::npos; }
 }  // namespace
 
 void ProgramHost::begin(HeldJob job) {
-  if (is_fenced(job.session)) return settle(job.hold, job.session, {});
+  if (sessions_.is_fenced(job.session)) return settle(job.hold, job.session, {});
   if (!may_launch(job)) return waiting_.push_back(std::move(job));
   launch(job);
 }
@@ -56,13 +56,13 @@ void ProgramHost::launch(const HeldJob& job) {
   ++starting_;
   checkpoints_.add(program.number, program.folder.path());
 
-  const ProgramStart start{program.number,  job.session,      slot,
-                           options_.folder, options_.command, environment_of(job, program.folder.path())};
+  const guard::ProgramStart start{program.number,  job.session,      slot,
+                                  options_.folder, options_.command, environment_of(job, program.folder.path())};
   const int error_number = guard_.start_program(start, {theirs[0].get(), theirs[1].get(), theirs[2].get()});
   theirs.clear();
   if (error_number == EPIPE || error_number == ECONNRESET) return;  // all_gone() concludes it
-  if (error_number != 0) return refused(program, error_number, Stage::fork);
-  watch_outputs(program.number, program.pipes);
+  if (error_number != 0) return refused(program, error_number, guard::StartStep::fork);
+  poller_.watch_outputs(program.number, program.pipes);
   write_on(program);
 }
 
@@ -138,17 +138,17 @@ void ProgramHost::turn_over() {
   }
 }
 
-void ProgramHost::obey(const Frame& frame) {
-  const auto found = programs_.find(frame.number);
+void ProgramHost::obey(const guard::Message& message) {
+  const auto found = programs_.find(message.number);
   if (found == programs_.end()) return;
   Program& program = *found->second;
-  if (frame.kind == FrameKind::ended) {
-    return ended(program, static_cast<int>(frame.value), frame.aside != 0);
+  if (message.kind == guard::MessageKind::ended) {
+    return ended(program, static_cast<int>(message.value), message.aside != 0);
   }
-  if (frame.kind == FrameKind::refused) {
-    return refused(program, static_cast<int>(frame.value), static_cast<Stage>(frame.aside));
+  if (message.kind == guard::MessageKind::refused) {
+    return refused(program, static_cast<int>(message.value), static_cast<guard::StartStep>(message.aside));
   }
-  if (frame.kind != FrameKind::started) return;
+  if (message.kind != guard::MessageKind::started) return;
   start_settled(program);
   if (options_.protocol == Protocol::json) return;
   program.started = true;
@@ -191,7 +191,7 @@ void ProgramHost::take_checkpoint(Program& program) {
 
 void ProgramHost::write_on(Program& program) {
   if (const auto handled = program.write()) reports_->handled(program.job.hold, *handled);
-  watch_input(program.number, program.pipes);
+  poller_.watch_input(program.number, program.pipes);
 }
 
 void ProgramHost::ended(Program& program, int status, bool guard_killed) {
@@ -204,13 +204,13 @@ void ProgramHost::ended(Program& program, int status, bool guard_killed) {
   tell(program, said);
   take_checkpoint(program);
   // Heart and guard end programs without asking this thread, which may hear of the end first.
-  if (program.cause == Cause::itself && is_ending(program.job.session)) program.cause = Cause::stop;
+  if (program.cause == Cause::itself && sessions_.is_ending(program.job.session)) program.cause = Cause::stop;
   const Verdict verdict = program.dialogue.verdict(status, program.cause);
   conclude(program, guard_killed ? guard_killer(verdict, program.cause) : verdict);
 }
 
-void ProgramHost::refused(Program& program, int error_number, Stage stage) {
-  if (stage == Stage::lease) return conclude(program, {});
+void ProgramHost::refused(Program& program, int error_number, guard::StartStep stage) {
+  if (stage == guard::StartStep::lease) return conclude(program, {});
   conclude(program, not_begun(program.job.kind, why_refused(error_number, stage)));
 }
 

@@ -1,5 +1,6 @@
 // The program that a worker starts beside itself; see guard_main.h.
 
-#include "exec/guard_main.h"
+#include "exec/append_ends.h"
+#include "guard/guard_main.h"
 
-int main() { return tenure::exec::guard_main(); }
+int main() { return tenure::guard::guard_main(tenure::exec::append_ends); }

@@ -18,14 +18,14 @@ constexpr Nanos kForEver = Nanos::max();
 
 }  // namespace
 
-Result<std::unique_ptr<WarmHost>> WarmHost::create(Guard& guard, ProgramOptions options, std::size_t programs,
-                                                   const WearLimits& limits) {
+Result<std::unique_ptr<WarmHost>> WarmHost::create(guard::Guard& guard, ProgramOptions options, std::size_t programs,
+                                                   const guard::WearLimits& limits) {
   if (options.command.empty()) return fail(Errc::invalid, "run programs", "no command was given");
   if (programs == 0) return fail(Errc::invalid, "run programs", "at least one program is needed");
   return std::unique_ptr<WarmHost>(new WarmHost(guard, std::move(options), programs, limits));
 }
 
-WarmHost::WarmHost(Guard& guard, ProgramOptions options, std::size_t programs, const WearLimits& limits)
+WarmHost::WarmHost(guard::Guard& guard, ProgramOptions options, std::size_t programs, const guard::WearLimits& limits)
     : GuardedHost(guard, std::move(options)), programs_max_(programs), limits_(limits) {
   begin_serving("tenure-warm");
 }
@@ -62,19 +62,19 @@ void WarmHost::dismiss(std::uint64_t session) {
   }
 }
 
-void WarmHost::obey(const Frame& frame) {
-  const auto found = programs_.find(frame.number);
+void WarmHost::obey(const guard::Message& message) {
+  const auto found = programs_.find(message.number);
   if (found == programs_.end()) return;
   WarmProgram& program = *found->second;
-  if (frame.kind == FrameKind::started) {
-    program.runs(static_cast<pid_t>(frame.value), BootClock().now());
+  if (message.kind == guard::MessageKind::started) {
+    program.runs(static_cast<pid_t>(message.value), BootClock().now());
     next_care_ = {};  // at the end of this turn
   }
-  if (frame.kind == FrameKind::ended) {
-    return ended(program, static_cast<int>(frame.value), frame.aside != 0);
+  if (message.kind == guard::MessageKind::ended) {
+    return ended(program, static_cast<int>(message.value), message.aside != 0);
   }
-  if (frame.kind != FrameKind::refused) return;
-  refused(program, static_cast<int>(frame.value), static_cast<Stage>(frame.aside));
+  if (message.kind != guard::MessageKind::refused) return;
+  refused(program, static_cast<int>(message.value), static_cast<guard::StartStep>(message.aside));
 }
 
 void WarmHost::happened(std::uint64_t tag) {

@@ -18,7 +18,7 @@
 #include "exec/guarded_host.h"
 #include "exec/warm_ends.h"
 #include "exec/warm_program.h"
-#include "exec/wear.h"
+#include "guard/wear.h"
 
 namespace tenure::exec {
 
@@ -26,8 +26,8 @@ class WarmHost final : public GuardedHost {
  public:
   // Of the options `protocol`, `work_parent` and `tasks_max` mean nothing here: programs are given no folder, and
   // there are up to `programs` of them, each with one task at a time.
-  static Result<std::unique_ptr<WarmHost>> create(Guard& guard, ProgramOptions options, std::size_t programs,
-                                                  const WearLimits& limits = {});
+  static Result<std::unique_ptr<WarmHost>> create(guard::Guard& guard, ProgramOptions options, std::size_t programs,
+                                                  const guard::WearLimits& limits = {});
   ~WarmHost() override;
 
   // Messages are for residents, of which there are none here.
@@ -36,13 +36,13 @@ class WarmHost final : public GuardedHost {
  private:
   using Programs = std::map<std::uint64_t, std::unique_ptr<WarmProgram>>;
 
-  WarmHost(Guard& guard, ProgramOptions options, std::size_t programs, const WearLimits& limits);
+  WarmHost(guard::Guard& guard, ProgramOptions options, std::size_t programs, const guard::WearLimits& limits);
 
   // The host's thread, from here on. warm_host.cc:
   bool stop_running(const Hold& hold, Instant deadline) override;
   void session_fenced(std::uint64_t session) override;
   void session_over(std::uint64_t session) override;
-  void obey(const Frame& frame) override;
+  void obey(const guard::Message& message) override;
   void happened(std::uint64_t tag) override;
   int wait_ms() const override;
   void turn_over() override;
@@ -69,13 +69,13 @@ class WarmHost final : public GuardedHost {
   void tell_started();
   void stop_one(WarmProgram& program, Instant deadline);
   void ended(WarmProgram& program, int status, bool guard_killed);
-  void refused(WarmProgram& program, int error_number, Stage stage);
+  void refused(WarmProgram& program, int error_number, guard::StartStep stage);
   void forget(WarmProgram& program);
   void conclude(WarmProgram& program, Verdict verdict);
   void tell_ends();
 
   const std::size_t programs_max_;
-  const WearLimits limits_;
+  const guard::WearLimits limits_;
   // Owned by the host's thread.
   Programs programs_;                               // by number; each counts as live, beside its task
   std::vector<WarmProgram*> free_;                  // the last to come is the first to go: it is the warmest

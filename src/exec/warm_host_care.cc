@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "exec/process_tree.h"
 #include "exec/warm_host.h"
+#include "guard/process_tree.h"
 
 namespace tenure::exec {
 namespace {
@@ -21,15 +21,15 @@ constexpr Nanos kCareSeldom = 1h;
 void WarmHost::care(Instant now) {
   next_care_ = now + kCareSeldom;
   const bool weigh = limits_.weighs() && now >= next_weighing_;
-  if (weigh) next_weighing_ = now + kWeighEvery;
+  if (weigh) next_weighing_ = now + guard::kWeighEvery;
   if (limits_.weighs()) next_care_ = std::min(next_care_, next_weighing_);
   for (const auto& [number, program] : programs_) {
     if (program->starting || program->ending) continue;
-    if (weigh) program->worn.memory_bytes = tree_memory(program->process);
-    const Judgement judgement = judge(program->limits, program->worn, now, "task");
+    if (weigh) program->worn.memory_bytes = guard::tree_memory(program->process);
+    const guard::Judgement judgement = guard::judge(program->limits, program->worn, now, "task");
     next_care_ = std::min(next_care_, now + std::min(judgement.left, kCareSeldom));
-    if (judgement.what == Judgement::What::fit) continue;
-    if (judgement.what != Judgement::What::worn_out) {
+    if (judgement.what == guard::Judgement::What::fit) continue;
+    if (judgement.what != guard::Judgement::What::worn_out) {
       kill_one(*program, judgement.why);
     } else if (!program->job()) {
       retire(*program);
@@ -39,7 +39,7 @@ void WarmHost::care(Instant now) {
 
 // Whether the program, which is free, may be given another task; it is retired if not.
 bool WarmHost::stays(WarmProgram& program, Instant now) {
-  if (judge(program.limits, program.worn, now, "task").what == Judgement::What::fit) return true;
+  if (guard::judge(program.limits, program.worn, now, "task").what == guard::Judgement::What::fit) return true;
   retire(program);
   return false;
 }

@@ -26,7 +26,7 @@ void WarmHost::begin(HeldJob job) {
         job.hold, job.session,
         failed("this worker's programs are for tasks (--warm); a resident needs one without", HoldReports::Next::bury));
   }
-  if (is_fenced(job.session)) return settle(job.hold, job.session, {});
+  if (sessions_.is_fenced(job.session)) return settle(job.hold, job.session, {});
   end_left_behind(job.kind);
   // In order: what waits came first. Those of another session, that is, another shard, are not in its way.
   const bool waits =
@@ -59,7 +59,7 @@ void WarmHost::make_room(std::uint64_t session) {
   std::map<std::uint64_t, std::size_t> programs;
   for (const auto& [number, program] : programs_) programs[program->session] += program->ending ? 0 : 1;
   const auto spare = std::find_if(free_.begin(), free_.end(), [&](const WarmProgram* program) {
-    return is_ending(program->session) || programs[program->session] > programs[session] + 1;
+    return sessions_.is_ending(program->session) || programs[program->session] > programs[session] + 1;
   });
   if (spare == free_.end()) return;
   (*spare)->ending = true;
@@ -82,10 +82,10 @@ void WarmHost::launch(const HeldJob& job) {
   }
   WarmProgram& program = *made;
   programs_[program.number] = std::move(made);
-  count_live(program.session);
+  sessions_.begin(program.session);
   program.give(job, BootClock().now());
   numbers_[job.hold.epoch] = program.number;
-  const ProgramStart start{
+  const guard::ProgramStart start{
       program.number,
       job.session,
       slot,
@@ -98,11 +98,11 @@ void WarmHost::launch(const HeldJob& job) {
   if (error_number != 0) {
     return post([this, number = program.number, error_number] {
       if (const auto found = programs_.find(number); found != programs_.end()) {
-        refused(*found->second, error_number, Stage::fork);
+        refused(*found->second, error_number, guard::StartStep::fork);
       }
     });
   }
-  watch_outputs(program.number, program.pipes);
+  poller_.watch_outputs(program.number, program.pipes);
   write_on(program);
 }
 
@@ -112,7 +112,7 @@ void WarmHost::serve_waiting() {
   while (!waiting_.empty() && may_place(stuck)) {
     HeldJob job = std::move(waiting_.front());
     waiting_.pop_front();
-    if (is_fenced(job.session)) {
+    if (sessions_.is_fenced(job.session)) {
       settle(job.hold, job.session, {});
     } else if (stuck.contains(job.session) || !place(job)) {
       stuck.insert(job.session);
@@ -138,7 +138,7 @@ void WarmHost::exchange(WarmProgram& program, std::uint64_t tag) {
 
 void WarmHost::write_on(WarmProgram& program) {
   program.pipes.write();
-  watch_input(program.number, program.pipes);
+  poller_.watch_input(program.number, program.pipes);
 }
 
 void WarmHost::tell(WarmProgram& program) {
@@ -193,7 +193,7 @@ void WarmHost::ended(WarmProgram& program, int status, bool guard_killed) {
   program.ending = true;
   tell(program);
   // Heart and guard end programs without asking this thread, which may hear of the end first.
-  if (program.cause == Cause::itself && is_ending(program.session)) program.cause = Cause::stop;
+  if (program.cause == Cause::itself && sessions_.is_ending(program.session)) program.cause = Cause::stop;
   if (program.job()) {
     const Verdict verdict = program.verdict_at_end(status);
     conclude(program, guard_killed ? guard_killer(verdict, program.cause) : verdict);
@@ -201,9 +201,9 @@ void WarmHost::ended(WarmProgram& program, int status, bool guard_killed) {
   forget(program);
 }
 
-void WarmHost::refused(WarmProgram& program, int error_number, Stage stage) {
+void WarmHost::refused(WarmProgram& program, int error_number, guard::StartStep stage) {
   if (program.job()) {
-    conclude(program, stage == Stage::lease ? Verdict{} : failed(why_refused(error_number, stage)));
+    conclude(program, stage == guard::StartStep::lease ? Verdict{} : failed(why_refused(error_number, stage)));
   }
   forget(program);
 }
@@ -213,7 +213,7 @@ void WarmHost::forget(WarmProgram& program) {
   guard_.leases().release(program.slot);
   const std::uint64_t session = program.session;
   programs_.erase(program.number);
-  count_done(session);
+  sessions_.end(session);
   if (!waiting_.empty()) post([this] { serve_waiting(); });
 }
 

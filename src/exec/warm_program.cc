@@ -13,7 +13,8 @@ constexpr std::size_t kWarmTailBytes = kErrorBytesMax - 256;
 
 }  // namespace
 
-WarmProgram::WarmProgram(std::uint64_t own_number, std::uint64_t own_session, int own_slot, const WearLimits& own)
+WarmProgram::WarmProgram(std::uint64_t own_number, std::uint64_t own_session, int own_slot,
+                         const guard::WearLimits& own)
     : number(own_number),
       session(own_session),
       slot(own_slot),

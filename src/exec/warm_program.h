@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "base/lines.h"
 #include "exec/dialogue.h"
 #include "exec/json_lines.h"
-#include "exec/lines.h"
 #include "exec/pipes.h"
-#include "exec/wear.h"
+#include "guard/wear.h"
 #include "node/keys/host.h"
 
 namespace tenure::exec {
@@ -22,7 +22,7 @@ namespace tenure::exec {
 // Belongs to the host's thread.
 class WarmProgram {
  public:
-  WarmProgram(std::uint64_t number, std::uint64_t session, int slot, const WearLimits& limits);
+  WarmProgram(std::uint64_t number, std::uint64_t session, int slot, const guard::WearLimits& limits);
 
   void runs(pid_t its_process, Instant now);
   void give(const HeldJob& job, Instant now);
@@ -43,8 +43,8 @@ class WarmProgram {
   const std::uint64_t number;
   const std::uint64_t session;
   const int slot;
-  const WearLimits limits;
-  Worn worn;
+  const guard::WearLimits limits;
+  guard::Worn worn;
   pid_t process = -1;  // once it runs
   Pipes pipes;
   bool starting = true;  // the guard has not said whether it runs

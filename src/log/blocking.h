@@ -1,6 +1,6 @@
 #pragma once
 
-// Blocking calls of a Log, for programs that do one thing after another. Never from a callback of the Log.
+// Blocking calls of a Log, for sequential programs. Never call them from a callback of the Log.
 
 #include <future>
 #include <utility>

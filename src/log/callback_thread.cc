@@ -7,8 +7,8 @@
 namespace tenure {
 namespace {
 
-// Calls taken per lock. Small enough that a beat's answer overtakes a flood of data's, large enough to make the lock
-// cost nothing.
+// Calls taken per lock. Small, so that a beat's answer overtakes a flood of data answers. Large enough to make the cost
+// of the lock negligible.
 constexpr std::size_t kRunMax = 64;
 
 }  // namespace
@@ -46,7 +46,7 @@ void CallbackThread::post(Lane lane, std::vector<Appended>& answers) {
 void CallbackThread::close() {
   ASSERT(std::this_thread::get_id() != thread_.get_id());
   std::call_once(closing_, [this] {
-    std::array<Queue, 2> unrun;  // destroyed outside the lock: a callback may own anything
+    std::array<Queue, 2> unrun;  // destroyed without the lock, because a callback may own anything
     {
       std::lock_guard lock(mutex_);
       closed_.store(true, std::memory_order_release);
@@ -70,7 +70,7 @@ void CallbackThread::serve() {
     for (Item& item : run) {
       if (closed()) break;
       item.call ? item.call() : item.answer.done(item.answer.position);
-      item = {};  // what it captured may be released before the rest has run
+      item = {};  // release what it captured before the other calls run
     }
     run.clear();
   }

@@ -1,8 +1,8 @@
 #pragma once
 
-// The thread on which one Log runs its callbacks. Engines whose Logs share a thread hand their answers over here, so
-// that a slow callback holds up its own Log and never the thread that commits for everyone, and so that close() has one
-// place to end them.
+// The thread that runs the callbacks of one Log. Engines with threads shared by several Logs pass their answers to it.
+// So a slow callback delays only its own Log and never the thread that commits for all, and close() has one place to
+// end callbacks.
 
 #include <array>
 #include <atomic>
@@ -17,18 +17,18 @@
 
 namespace tenure {
 
-// Thread-safe. Calls of a lane run in the order they were posted, and those of the beat lane before any other that
-// waits. What is posted after close() is destroyed unrun.
+// Thread-safe. Calls of a lane run in the order in which they were posted, and calls of the beat lane before all other
+// waiting calls. Calls posted after close() are destroyed without running.
 class CallbackThread {
  public:
   using Call = std::function<void()>;
-  // An append that succeeded, to be answered. It is no Call, since one that holds another takes memory of its own.
+  // A successful append to be answered. Not a Call, because a Call that holds a callback needs an allocation.
   struct Appended {
     Log::AppendDone done;
     Position position = 0;
   };
 
-  // From this many waiting calls on, an engine refuses appends with Errc::unavailable until callbacks catch up.
+  // From this many waiting calls on, an engine refuses appends with Errc::unavailable, until callbacks catch up.
   static constexpr std::size_t kCrowdedAt = 1U << 18;
 
   CallbackThread();
@@ -37,13 +37,13 @@ class CallbackThread {
   CallbackThread& operator=(const CallbackThread&) = delete;
 
   void post(Lane lane, Call call);
-  // One lock and one wake-up for all of them. Leaves `answers` empty, with its capacity.
+  // Takes one lock and one wake-up for all. Leaves `answers` empty, with its capacity.
   void post(Lane lane, std::vector<Appended>& answers);
 
   bool crowded() const { return waiting_.load(std::memory_order_relaxed) >= kCrowdedAt; }
   bool closed() const { return closed_.load(std::memory_order_acquire); }
 
-  // Waits for the call that is running and destroys the others unrun. Never from a callback. Idempotent.
+  // Waits for the running call and destroys the others. Never call it from a callback. Idempotent.
   void close();
 
  private:

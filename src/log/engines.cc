@@ -66,7 +66,7 @@ constexpr Engine kRedis = {
 
 constexpr std::array<Engine, 3> kEngines = {kMemory, kSqlite, kRedis};
 
-// "memory:NAME, sqlite:PATH or redis://HOST:PORT", of the engines of this build.
+// "memory:NAME, sqlite:PATH or redis://HOST:PORT", as far as this build has the engines.
 std::string built_forms() {
   std::vector<std::string_view> forms;
   for (const Engine& engine : kEngines) {

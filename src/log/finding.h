@@ -1,7 +1,7 @@
 #pragma once
 
-// One thing that an engine says about itself for `tenure doctor`: whether it is set up so that a pool can rely on it,
-// and how to change that.
+// A finding of an engine about its own settings, for `tenure doctor`: whether a pool can rely on them, and how to
+// change them.
 
 #include <string>
 
@@ -11,7 +11,7 @@ struct Finding {
   std::string name;
   bool ok = true;
   std::string message;
-  std::string hint;  // what to do about it, where it is not ok
+  std::string hint;  // what to do if it is not ok
 };
 
 }  // namespace tenure

@@ -1,25 +1,25 @@
 #pragma once
 
-// The log port: all that a pool asks of an engine. An engine orders entries, keeps them, and stamps them with a
-// time; every rule of the pool lives above, in src/machine. What an engine promises:
+// The log port: everything that a pool needs from an engine. An engine puts entries in order, keeps them, and gives
+// each a time. All rules of the pool are above it, in src/machine. An engine promises:
 //
 //   1. One total order. Two readers never see different orders, gaps or duplicates of an entry.
-//   2. An acknowledged append survives what the engine's durability setting says it survives.
-//   3. Each entry carries a time given by the engine that never goes back within the log.
-//   4. An append whose answer was lost (Errc::unknown) may be sent again; the machine drops what it has seen.
-//   5. A snapshot at a position can be stored and the log before it trimmed; a reader behind the trim is told so
-//      (Errc::trimmed) and starts from the snapshot.
-//   6. If history was lost under a reader, the engine says so (Errc::lost_history). It compares by content: a
-//      reader hands over the hash of the last entry it applied. From that answer on, the handle's appends are
-//      answered with lost_history too and are not appended, until load_snapshot() begins anew with whatever the log
-//      now is: a restored backup, or a new empty log where the pool was removed, be it by this very handle.
-//   7. A beat proves the log. An append on Lane::beat gets into the log only if at that moment a newcomer who opens
-//      the log would be given this very one. So the engine checks, in the step that appends the beat, all that leads
-//      newcomers to the log and that it keeps beside the entries: names, ids, side files. Otherwise the beat is
-//      answered with Errc::lost_history. A session that lives by its beats can therefore not outlive the log's
-//      identity by more than its lease: the members of a log that was replaced do not confirm each other.
+//   2. An acknowledged append survives everything that the engine's durability setting says it survives.
+//   3. Each entry has a time from the engine. Times never go back within the log.
+//   4. An append whose answer was lost (Errc::unknown) may be sent again; the machine drops the duplicate.
+//   5. A snapshot at a position can be stored, and the log before it trimmed. A reader behind the trim gets
+//      Errc::trimmed and starts from the snapshot.
+//   6. A reader whose history was lost gets Errc::lost_history. The engine compares by content: a reader passes the
+//      hash of the last entry it applied. After that answer, appends of the same handle also fail with lost_history
+//      and are not appended, until load_snapshot() starts over with the log as it is now: a restored backup, or a new
+//      empty log after the pool was removed, even by this handle.
+//   7. A beat proves the log. An append on Lane::beat succeeds only if a newcomer that opens the log at that moment
+//      would get this same log. So in the step that appends the beat, the engine checks everything beside the entries
+//      that leads newcomers to the log: names, ids, side files. If the check fails, the answer is
+//      Errc::lost_history. A session that lives by its beats can therefore outlive the log's identity by at most its
+//      lease. The members of a log that was replaced do not keep each other alive.
 //
-// tests/log_conformance states these promises as tests, and every engine passes them.
+// tests/log_conformance tests these promises for every engine.
 
 #include <cstdint>
 #include <functional>
@@ -31,7 +31,7 @@
 
 namespace tenure {
 
-// Positions only grow along a log, are not necessarily dense, and are never zero.
+// Positions grow along a log. They need not be dense, and are never zero.
 using Position = std::uint64_t;
 
 constexpr std::size_t kEntryBytesMax = 8U << 20;
@@ -42,9 +42,10 @@ struct Entry {
   Bytes data;
 };
 
-// The last entry a reader has applied: where it lay and what it was. The default stands before the first entry. The
-// time is part of what it was: an entry that was lost may be appended again, byte for byte, at the same position. A
-// hash of zero proves nothing; it is for a reader that has applied nothing yet and begins behind an entry of its own.
+// The last entry that a reader has applied: its position and its content. The default is the position before the first
+// entry. The time is part of the content, because an entry that was lost may be appended again, byte for byte, at the
+// same position. A hash of zero proves nothing. It is for a reader that has applied nothing yet and starts after one of
+// its own entries.
 struct Cursor {
   Position position = 0;
   std::uint64_t hash = 0;
@@ -53,34 +54,34 @@ struct Cursor {
   static std::uint64_t hash_of(BytesView data, std::int64_t time_ms) {
     return hash_mix(hash_bytes(data), static_cast<std::uint64_t>(time_ms)) | 1;
   }
-  // Whether the entry that now lies at the position is the one that was applied.
+  // True if this entry is the one that was applied at the position.
   bool matches(BytesView data, std::int64_t time_ms) const { return hash == 0 || hash == hash_of(data, time_ms); }
   friend bool operator==(const Cursor&, const Cursor&) = default;
 };
 
-// A state as of `cursor`, in the chunks it was written in.
+// A state at `cursor`, in the chunks in which it was written.
 struct Snapshot {
   Cursor cursor;
   std::vector<Bytes> chunks;
 };
 
-// Writes one snapshot chunk by chunk. Nothing is visible to anyone before commit has succeeded, and destroying a
-// writer discards what was not committed. Used from one thread.
+// Writes one snapshot chunk by chunk. Nobody sees it before commit has succeeded. Destroying a writer discards what was
+// not committed. Used from one thread.
 class SnapshotWriter {
  public:
   virtual ~SnapshotWriter() = default;
   // Chunks may be buffered; errors surface at commit. A chunk is at most kEntryBytesMax.
   virtual void add(Bytes chunk) = 0;
-  // A snapshot older than the stored one is dropped: that is success. `done` runs as in Log.
+  // If a newer snapshot is stored, this one is dropped, which counts as success. `done` runs as in Log.
   virtual void commit(std::function<void(Status)> done) = 0;
 };
 
-// Beats never wait behind data: an engine serves the beat lane first.
+// Beats never wait behind data: an engine handles the beat lane first.
 enum class Lane : std::uint8_t { data, beat };
 
-// Thread-safe. Callbacks run on a thread of the engine (never inside the call that handed them over), must be
-// quick, and run at most once: those outstanding at close() are destroyed unrun. close() waits for a callback
-// that is running, so it must not be called from one; after it has returned no callback runs.
+// Thread-safe. Callbacks run on a thread of the engine (never inside the call that passed them), must be quick, and run
+// at most once. close() destroys outstanding callbacks without running them, and waits for a running one, so a callback
+// must not call it. No callback runs after it has returned.
 class Log {
  public:
   using AppendDone = std::function<void(Result<Position>)>;
@@ -88,32 +89,32 @@ class Log {
 
   virtual ~Log() = default;
 
-  // Appends one entry. On Errc::unknown it may or may not be in the log; on any other error it is not, and only
-  // Errc::unavailable and Errc::full are worth another try.
+  // Appends one entry. After Errc::unknown the entry may or may not be in the log. After any other error it is not, and
+  // only Errc::unavailable and Errc::full are worth a retry.
   virtual void append(Lane lane, Bytes data, AppendDone done) = 0;
 
-  // Waits until there is at least one entry after `after` and hands over a bounded run of them. At most one read
-  // is outstanding per Log. Fails with trimmed, lost_history, unavailable, or an error of the engine.
+  // Waits until there is at least one entry after `after`, and returns a bounded run of them. At most one read is
+  // outstanding per Log. Fails with trimmed, lost_history, unavailable, or an error of the engine.
   virtual void read(Cursor after, ReadDone done) = 0;
 
-  // The newest snapshot, or one without chunks at the default cursor where none was stored.
+  // The newest snapshot. If none was stored, the result has no chunks and the default cursor.
   virtual void load_snapshot(std::function<void(Result<Snapshot>)> done) = 0;
   virtual std::unique_ptr<SnapshotWriter> begin_snapshot(Cursor at) = 0;
 
-  // With each of its beats an engine may look whether the stored snapshot is still whole, and tell the position of the
-  // one that a newcomer would load: zero where there is none. To be called once, before the first append.
+  // With each of its beats an engine may check whether the stored snapshot is still complete, and report the position
+  // of the snapshot that a newcomer would load, or zero if there is none. Call it once, before the first append.
   using SnapshotSeen = std::function<void(Position stored)>;
   virtual void watch_snapshot(SnapshotSeen /*seen*/) {}
 
-  // Drops entries before `before`, but never the entry that the stored snapshot stands on nor any after it.
+  // Drops entries before `before`, but never the entry that the stored snapshot is based on, nor later ones.
   virtual void trim(Position before, std::function<void(Status)> done) = 0;
 
-  // Removes the pool's data for good. Readers elsewhere find their history lost.
+  // Removes the pool's data. Readers elsewhere get Errc::lost_history.
   virtual void remove(std::function<void(Status)> done) = 0;
 
   virtual void close() = 0;
 
-  // How many logs the pool has: what it was created with.
+  // The number of logs that the pool was created with.
   virtual std::uint32_t shards() const { return 1; }
 };
 

@@ -6,12 +6,13 @@ namespace tenure {
 
 namespace {
 
-// Whoever names one shard of several must know how many there are.
+// An opener that names a shard must know the number of shards.
 Status check(const Shard& shard) {
   if (shard.count > kShardsMax) {
     return fail(Errc::invalid, "open log", "a pool has at most " + std::to_string(kShardsMax) + " shards");
   }
-  if (shard.index != 0 && shard.index >= shard.count) return fail(Errc::invalid, "open log", "there is no such shard");
+  if (shard.index != 0 && shard.index >= shard.count)
+    return fail(Errc::invalid, "open log", "the pool has no such shard");
   return {};
 }
 
@@ -27,7 +28,7 @@ Result<std::unique_ptr<Log>> open_log(std::string_view url, const LogOptions& op
 
 std::string other_count(std::uint32_t found, std::uint32_t wanted) {
   return "the pool has shards=" + std::to_string(found) + ", not " + std::to_string(wanted) +
-         "; the number stays until the pool is shut down";
+         "; the number cannot change before the pool is shut down";
 }
 
 std::optional<std::string> log_file(std::string_view url, std::uint32_t shard) {

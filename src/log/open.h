@@ -21,19 +21,20 @@ struct LogOptions {
   std::string pool = "default";  // an opener with another pool name than the log's is refused; on Redis each pool
                                  // has a log of its own
   bool read_only = false;        // appends, snapshots and trims are refused; a missing log is not created
-  // Which log of the pool's. The pool has as many as it was created with, and an opener that believes otherwise is
-  // refused; a count of zero takes what there is, and one for a pool that is created here.
+  // Which log of the pool. Opening fails if the count differs from the number of logs that the pool was created with. A
+  // count of zero accepts any number, and creates a new pool with one log.
   Shard shard{};
-  // Told, on a thread of the engine's, of what people should know though nothing fails of it. Must be quick.
+  // Called on a thread of the engine with warnings: errors that people should know but that fail nothing. Must be
+  // quick.
   std::function<void(const Error&)> warn{};
 };
 
 Result<std::unique_ptr<Log>> open_log(std::string_view url, const LogOptions& options);
 
-// The file that the log is, where it is one on this host: what all its openers on the host can meet at.
+// The log's file, if the log is a file on this host. All its openers on the host can share things beside it.
 std::optional<std::string> log_file(std::string_view url, std::uint32_t shard = 0);
 
-// What an engine tells an opener that believes in another number of shards.
+// The error text for an opener that expects another number of shards.
 std::string other_count(std::uint32_t found, std::uint32_t wanted);
 
 }  // namespace tenure

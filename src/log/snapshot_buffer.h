@@ -1,6 +1,6 @@
 #pragma once
 
-// A snapshot that is kept in memory until it is committed, for engines that store it in one go.
+// Keeps a snapshot in memory until it is committed, for engines that store it in one piece.
 
 #include <string>
 #include <utility>
@@ -9,7 +9,7 @@
 
 namespace tenure {
 
-// What a snapshot may weigh.
+// The limit on the size of a snapshot.
 constexpr std::size_t kSnapshotBytesMax = std::size_t{1} << 30;
 
 // Used from one thread.
@@ -23,9 +23,9 @@ class SnapshotBuffer {
     if (!oversized_) snapshot_.chunks.push_back(std::move(chunk));
   }
 
-  // All of it, and none is left.
+  // Moves everything out of the buffer.
   Result<Snapshot> take(const std::string& operation) {
-    if (oversized_) return fail(Errc::invalid, operation, "a chunk, or the whole, is too large");
+    if (oversized_) return fail(Errc::invalid, operation, "a chunk, or the whole snapshot, is too large");
     return std::move(snapshot_);
   }
 

@@ -38,8 +38,8 @@ struct TenureRef {
 struct Grant {
   TenureRef tenure;
   JobKind kind;
-  bool first;  // the job has never been held before
-  bool say;    // the holder's records are to name the ticket
+  bool first;          // the job has never been held before
+  bool answer_in_log;  // the holder's records are to name the ticket
   bool has_checkpoint;
   std::uint32_t attempt;  // from 1
   std::uint64_t ticket;

@@ -55,7 +55,7 @@ constexpr std::size_t kFailedOnMax = 8;
 constexpr std::size_t kMessagesMax = 1024;
 constexpr std::size_t kMessagesBytesMax = 1U << 20;
 constexpr std::size_t kStopsMax = 1024;           // that wait for one job to have stopped
-constexpr std::size_t kUnansweredMax = 1U << 16;  // beyond it the oldest is left to the dispatcher's own fold
+constexpr std::size_t kUnansweredMax = 1U << 16;  // beyond it the oldest is left to the dispatcher, who loads the state
 constexpr std::size_t kDeadTasksMax = 10'000;     // beyond it the oldest dead task is dropped, and counted
 constexpr std::size_t kTimersPerEntryMax = 4096;  // the rest fires with the next entry
 

@@ -114,9 +114,9 @@ void Node::stopped(std::uint64_t session, FenceReason reason) {
   keys_->workers().drop_removed();
   membership_.give_up_session();
   if (std::exchange(reload_due_, false) || reason == FenceReason::history_lost) return load();
-  if (reason == FenceReason::lease_lost || reason == FenceReason::host_lost) {
-    membership_.write_end(session, v1::End::FENCED);
-  }
+  if (reason == FenceReason::lease_lost) membership_.write_end(session, v1::End::FENCED);
+  // Like a crash of this process: one of the jobs may have caused it, and the pool has a rule for such jobs.
+  if (reason == FenceReason::host_lost) membership_.write_end(session, v1::End::CRASHED);
   if (leaves_now()) return finish();
   join_or_finish();
 }

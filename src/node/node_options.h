@@ -9,11 +9,11 @@
 
 #include "base/clock.h"
 #include "base/entropy.h"
+#include "base/known_death.h"
 #include "base/loop.h"
 #include "log/log.h"
 #include "machine/config.h"
 #include "node/keys/host.h"
-#include "node/known_death.h"
 #include "node/replica.h"
 
 namespace tenure {

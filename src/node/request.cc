@@ -14,10 +14,10 @@ Status over(const char* operation, const char* what, std::size_t bytes, std::siz
 }
 
 template <class Asked>
-Asked& begun(Asked& asked, std::uint64_t ticket, bool say) {
+Asked& begun(Asked& asked, std::uint64_t ticket, bool answer_in_log) {
   asked.Clear();
   asked.set_ticket(ticket);
-  asked.set_say(say);
+  asked.set_answer_in_log(answer_in_log);
   return asked;
 }
 
@@ -48,12 +48,12 @@ Status Request::check() const {
   return {};
 }
 
-void Request::encode(std::uint64_t ticket, bool say, Bytes& into) const {
+void Request::encode(std::uint64_t ticket, bool answer_in_log, Bytes& into) const {
   // What a thread asks for is mostly of one kind: the message's memory is used again.
   static thread_local v1::Record record;
   switch (kind) {
     case Kind::dispatch: {
-      v1::Dispatch& dispatch = begun(*record.mutable_dispatch(), ticket, say);
+      v1::Dispatch& dispatch = begun(*record.mutable_dispatch(), ticket, answer_in_log);
       dispatch.set_kind(job == JobKind::task ? v1::TASK : v1::RESIDENT);
       dispatch.set_key(key);
       dispatch.set_payload(text);
@@ -62,14 +62,14 @@ void Request::encode(std::uint64_t ticket, bool say, Bytes& into) const {
       break;
     }
     case Kind::notify: {
-      v1::Notify& notify = begun(*record.mutable_notify(), ticket, say);
+      v1::Notify& notify = begun(*record.mutable_notify(), ticket, answer_in_log);
       notify.set_key(key);
       notify.set_message(text);
       break;
     }
-    case Kind::stop: begun(*record.mutable_stop(), ticket, say).set_key(key); break;
-    case Kind::retry_dead: begun(*record.mutable_retry_dead(), ticket, say).set_id(dead_id); break;
-    case Kind::drop_dead: begun(*record.mutable_drop_dead(), ticket, say).set_id(dead_id); break;
+    case Kind::stop: begun(*record.mutable_stop(), ticket, answer_in_log).set_key(key); break;
+    case Kind::retry_dead: begun(*record.mutable_retry_dead(), ticket, answer_in_log).set_id(dead_id); break;
+    case Kind::drop_dead: begun(*record.mutable_drop_dead(), ticket, answer_in_log).set_id(dead_id); break;
   }
   append_record(record, into);
 }

@@ -31,9 +31,9 @@ struct Request {
   bool single() const { return kind != Kind::dispatch && kind != Kind::stop; }
   // Refuses with Errc::invalid what is empty, malformed or over a bound.
   Status check() const;
-  // Appends it as a record under this ticket, ready to be put into a batch. `say`: the one who asks keeps no state, and
-  // wants the outcome said in the log.
-  void encode(std::uint64_t ticket, bool say, Bytes& into) const;
+  // Appends it as a record under this ticket, ready to be put into a batch. `answer_in_log`: the one who asks keeps no
+  // state, and wants the outcome said in the log.
+  void encode(std::uint64_t ticket, bool answer_in_log, Bytes& into) const;
 };
 
 // What a request is told that finds the way to the log full.

@@ -73,7 +73,7 @@ void MemberCore::pool_gone() {
 
 // On the callbacks' thread, since to open a log takes its time. A log that is opened for reading is not made anew.
 bool MemberCore::finds_out_the_end() {
-  const Shard shard{options_.shard.index, options_.shard.index == 0 ? 0 : shards()};
+  const Shard shard{options_.shard.index, options_.shard.index == 0 ? 0 : options_.shard.count};
   LogOptions wanted{.pool = options_.pool, .read_only = true, .shard = shard};
   callbacks_->post([life = life_, url = options_.url, wanted = std::move(wanted)] {
     const auto log = open_log(url, wanted);

@@ -4,7 +4,7 @@
 
 #include "base/assert.h"
 #include "base/host_name.h"
-#include "exec/death_watch.h"
+#include "guard/death_watch.h"
 #include "log/open.h"
 #include "machine/limits.h"
 #include "pool/client_core.h"
@@ -34,7 +34,7 @@ Result<std::unique_ptr<KnownDeath>> deaths_of(const CoreOptions& options) {
   if (!options.known_deaths || options.known_death != nullptr || options.client_only || !file) {
     return std::unique_ptr<KnownDeath>();
   }
-  Result<std::unique_ptr<exec::DeathWatch>> watch = exec::DeathWatch::open(*file);
+  Result<std::unique_ptr<guard::DeathWatch>> watch = guard::DeathWatch::open(*file);
   if (!watch) return Failure(watch.error());
   return std::unique_ptr<KnownDeath>(*std::move(watch));
 }

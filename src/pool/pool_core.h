@@ -26,10 +26,10 @@
 
 #include "base/deadline.h"
 #include "base/entropy.h"
+#include "base/known_death.h"
 #include "base/thread_loop.h"
 #include "log/log.h"
 #include "node/keys/own_workers.h"
-#include "node/known_death.h"
 #include "node/node_events.h"
 #include "node/node_options.h"
 #include "pool/callbacks.h"
@@ -112,8 +112,8 @@ class PoolCore : protected NodeEvents {
   // For one who has waited in vain: the log takes nothing now, and why; or nothing but that it was in vain.
   Error late(const char* operation) const;
 
-  // As many as the pool has.
-  std::uint32_t shards() const { return options_.shard.count; }
+  // The count of shards is the pool's.
+  const CoreOptions& options() const { return options_; }
   // For one of several shards, from any thread: the others are to end, or have ended.
   virtual void order_shutdown() {}
   virtual void leave_at_shutdown() {}
@@ -123,7 +123,6 @@ class PoolCore : protected NodeEvents {
   virtual void host_lost() {}
   // The node's, for the host. Only with a host.
   virtual HoldReports& reports() = 0;
-  const std::string& node_name() const { return options_.node.name; }
   ThreadLoop& loop() { return loop_; }
 
  protected:

@@ -61,23 +61,25 @@ class PoolImpl::Voice final : public NodeEvents {
  public:
   Voice(PoolImpl& pool, std::uint32_t shard) : pool_(pool), shard_(shard) {}
 
-  void joined(std::uint64_t session) override { say(LogLevel::info, "joined as session " + to_hex(session)); }
+  void joined(std::uint64_t session) override { write_log(LogLevel::info, "joined as session " + to_hex(session)); }
   void fenced(std::uint64_t session, FenceReason reason) override {
-    say(LogLevel::warning, "session " + to_hex(session) + " was fenced: " + std::string(to_string(reason)));
+    write_log(LogLevel::warning, "session " + to_hex(session) + " was fenced: " + std::string(to_string(reason)));
   }
-  void log_delayed(const Error& error) override { say(LogLevel::warning, "waiting for the log: " + error.message()); }
-  void log_resumed() override { say(LogLevel::info, "the log is back"); }
-  void log_warned(const Error& error) override { say(LogLevel::warning, error.message()); }
-  void broken(const Error& error) override { say(LogLevel::error, error.message()); }
+  void log_delayed(const Error& error) override {
+    write_log(LogLevel::warning, "waiting for the log: " + error.message());
+  }
+  void log_resumed() override { write_log(LogLevel::info, "the log is back"); }
+  void log_warned(const Error& error) override { write_log(LogLevel::warning, error.message()); }
+  void broken(const Error& error) override { write_log(LogLevel::error, error.message()); }
   void worker_unfit(BytesView worker, BytesView error) override {
-    say(LogLevel::warning, "worker '" + Bytes(worker) + "' is unfit: its starts keep failing, and it gets no keys " +
+    write_log(LogLevel::warning, "worker '" + Bytes(worker) + "' is unfit: its starts keep failing, and it gets no keys " +
                                "until one succeeds; the last error: " + Bytes(error));
   }
-  void worker_fit(BytesView worker) override { say(LogLevel::info, "worker '" + Bytes(worker) + "' is fit again"); }
+  void worker_fit(BytesView worker) override { write_log(LogLevel::info, "worker '" + Bytes(worker) + "' is fit again"); }
 
  private:
-  void say(LogLevel level, const std::string& text) {
-    pool_.say(level, pool_.several_ ? "shard " + std::to_string(shard_) + ": " + text : text);
+  void write_log(LogLevel level, const std::string& text) {
+    pool_.write_log(level, pool_.several_ ? "shard " + std::to_string(shard_) + ": " + text : text);
   }
 
   PoolImpl& pool_;
@@ -114,7 +116,7 @@ PoolImpl::PoolImpl(std::string name, PoolOptions options) : name_(std::move(name
   host.concurrency = concurrency_of(options_);
   host.on_lease_lost = options_.on_lease_lost;
   host.pool = name_;
-  host.log = [this](LogLevel level, const std::string& text) { say(level, text); };
+  host.log = [this](LogLevel level, const std::string& text) { write_log(level, text); };
   host_ = std::make_unique<ThreadHost>(std::move(host));
 }
 
@@ -200,7 +202,7 @@ Status PoolImpl::shutdown(Deadline deadline) {
   return shards_->shut_down(deadline);
 }
 
-void PoolImpl::say(LogLevel level, std::string_view text) {
+void PoolImpl::write_log(LogLevel level, std::string_view text) {
   if (!options_.logger) return;
   callbacks_->post([logger = options_.logger, level, line = one_line(text)] { logger(level, line); });
 }

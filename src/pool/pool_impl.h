@@ -35,7 +35,7 @@ class PoolImpl final {
  private:
   PoolImpl(std::string name, PoolOptions options);
 
-  void say(LogLevel level, std::string_view text);
+  void write_log(LogLevel level, std::string_view text);
   bool forget_left(const std::string& id);
   Status refuse_handlers(const char* operation) const;
 

@@ -13,7 +13,7 @@ Result<std::unique_ptr<Shards>> Shards::open(CoreOptions options, ShardParts par
   std::unique_ptr<Shards> shards(new Shards(std::move(options), std::move(parts)));
   shards->places_.emplace_back();
   if (Status opened = shards->open_one(0); !opened) return Failure(opened.error());
-  const std::uint32_t count = shards->core(0).shards();
+  const std::uint32_t count = shards->core(0).options().shard.count;
   shards->options_.shard.count = count;
   while (shards->places_.size() < count) shards->places_.emplace_back();
   shards->count_ = count;
@@ -123,7 +123,7 @@ Status Shards::add_worker(const NodeWorker& worker, Deadline deadline) {
   if (Status sound = check_worker(worker); !sound) return sound;
   const auto add = [&](PoolCore& core) {
     NodeWorker part = worker;
-    std::erase_if(part.serves, [&](const Bytes& key) { return &of(key) != &core; });
+    std::erase_if(part.serves, [&](const Bytes& key) { return &this->core(shard_of(key, count())) != &core; });
     return core.add_worker(std::move(part), deadline);
   };
   if (Status added = add(core(0)); !added || count() == 1) return added;

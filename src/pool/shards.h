@@ -27,6 +27,7 @@
 #include <vector>
 
 #include "pool/pool_core.h"
+#include "pool/shard_reports.h"
 
 namespace tenure {
 
@@ -45,11 +46,11 @@ struct JobPage {
   Position position = 0;              // of the shards that were asked, together
 };
 
-class Shards final : private HoldReports {
+class Shards {
  public:
   // The index of options.shard is of no account; its count of zero stands for what the pool has.
   static Result<std::unique_ptr<Shards>> open(CoreOptions options, ShardParts parts = {});
-  ~Shards() override;
+  ~Shards();
   Shards(const Shards&) = delete;
   Shards& operator=(const Shards&) = delete;
 
@@ -85,8 +86,8 @@ class Shards final : private HoldReports {
   Error late(const char* operation) const;
   void host_lost();
   // For a host that all shards share.
-  HoldReports& reports() { return *this; }
-  const std::string& node_name() const { return places_.front().core.load()->node_name(); }
+  HoldReports& reports() { return reports_; }
+  const std::string& node_name() const { return places_.front().core.load()->options().node.name; }
 
  private:
   struct Place {
@@ -102,28 +103,8 @@ class Shards final : private HoldReports {
   bool is_gone(std::uint32_t shard, const Error& error);
   std::vector<PoolCore*> open_ones(std::uint32_t from = 0) const;
   static Status each(const std::vector<PoolCore*>& cores, const std::function<Status(PoolCore&)>& what);
-  PoolCore& of(BytesView key) { return core(shard_of(key, count())); }
   void go_on(const std::function<void()>& what);
   void remove_others(std::function<void()> then);
-
-  // HoldReports.
-  void started(const Hold& hold) override { of(hold.key).reports().started(hold); }
-  void begun(const Hold& hold) override { of(hold.key).reports().begun(hold); }
-  void finished(const Hold& hold, Bytes result) override { of(hold.key).reports().finished(hold, std::move(result)); }
-  void failed(const Hold& hold, Next next, Bytes error, Nanos delay) override {
-    of(hold.key).reports().failed(hold, next, std::move(error), delay);
-  }
-  void released(const Hold& hold) override { of(hold.key).reports().released(hold); }
-  void released(const Hold& hold, Bytes blob) override { of(hold.key).reports().released(hold, std::move(blob)); }
-  void checkpoint(const Hold& hold, Bytes data) override { of(hold.key).reports().checkpoint(hold, std::move(data)); }
-  void handled(const Hold& hold, std::uint64_t message_number) override {
-    of(hold.key).reports().handled(hold, message_number);
-  }
-  void together(const std::function<void()>& reports) override { together_from(0, reports); }
-  void together_from(std::uint32_t shard, const std::function<void()>& reports) {
-    if (shard == count()) return reports();
-    core(shard).reports().together([&] { together_from(shard + 1, reports); });
-  }
 
   CoreOptions options_;  // of the next core that is opened
   const ShardParts parts_;
@@ -131,6 +112,7 @@ class Shards final : private HoldReports {
   const std::shared_ptr<Callbacks> callbacks_;
   std::atomic<std::uint32_t> count_ = 1;
   std::deque<Place> places_;  // by shard; `count_` of them
+  ShardReports reports_{*this};
 
   std::mutex mutex_;
   // Guarded by mutex_. The loops reach other cores through this alone.

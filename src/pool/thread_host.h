@@ -141,6 +141,7 @@ class ThreadHost final {
   void trip_later(const LiveJobPtr& job);
   static void tell_end(const LiveJob& job, Outcome outcome, HoldReports::Next on_failure);
   void log(LogLevel level, const std::string& text) { options_.log(level, text); }
+  [[noreturn]] void end_process(const std::string& why) const;
 
   static thread_local const ThreadHost* executing_;
 

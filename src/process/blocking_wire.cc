@@ -16,18 +16,18 @@ using net::Time;
 namespace {
 
 constexpr std::chrono::hours kPatienceMax{1};
-// Between two looks, some hundred nanoseconds: each takes the lock of the socket, which the other side needs.
+// Some hundred nanoseconds between two looks: each look takes the lock of the socket, which the other side needs.
 constexpr int kPauses = 4;
 
 int usable_cores() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
-  // It fails where there are more cores than the set has room for.
+  // It fails if there are more cores than the set has room for.
   return sched_getaffinity(0, sizeof cores, &cores) == 0 ? CPU_COUNT(&cores) : CPU_SETSIZE;
 }
 
-// Who may look at a time: as many threads of this process as leave a core for each of the other sides. What one of them
-// gains by looking would else be lost by others, whom it does not measure.
+// Limits how many threads spin at a time, so that each of the other sides has a core. Otherwise one caller would gain
+// by spinning what others lose, and it does not measure those.
 class Seat {
  public:
   Seat() : taken_(looking_.fetch_add(1, std::memory_order_relaxed) < seats()) {
@@ -83,7 +83,8 @@ ssize_t BlockingSocketWire::sleep(char* into, std::size_t room, Time deadline) {
   for (;;) {
     const auto left = std::min<std::chrono::nanoseconds>(deadline - std::chrono::steady_clock::now(), kPatienceMax);
     if (left <= std::chrono::nanoseconds(0)) return receive_some(into, room);
-    // The socket's own patience is at most what is left, and is changed seldom: who is woken early waits again.
+    // The timeout of the socket is at most the remaining time, and is rarely changed. A thread that wakes early waits
+    // again.
     if (patience_ > left || patience_ < left / 2) {
       patience_ = std::max<std::chrono::nanoseconds>(left * 3 / 4, std::chrono::microseconds(1));
       const timeval span{.tv_sec = static_cast<time_t>(patience_.count() / 1'000'000'000),

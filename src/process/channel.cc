@@ -13,9 +13,9 @@ using net::Wire;
 namespace {
 
 constexpr std::size_t kReadBytes = 64U << 10;
-// What is kept of a buffer that a long frame made grow.
+// A buffer that grew for a long frame keeps at most this.
 constexpr std::size_t kKeptBytes = 1U << 20;
-// More than this is sent without waiting for a flush.
+// Larger data is sent without waiting for a flush.
 constexpr std::size_t kGatherBytes = 64U << 10;
 
 void put_head(Bytes& into, char kind, std::size_t bytes) {
@@ -64,11 +64,12 @@ Status Channel::flush(Time deadline) {
   for (;;) {
     if (!push()) return fail(Errc::closed, "send", "the other side has closed");
     if (!unsent()) return {};
-    // The peer may be waiting for us to take what it sends.
+    // The peer may be waiting for us to read what it sends.
     const bool room = filled_ - taken_ < bytes_max_ + kUnreadBytesMax;
     const unsigned ready =
         room ? wire_.wait(Wire::kWritable | Wire::kReadable, deadline) : wire_.wait(Wire::kWritable, after({}));
-    if (ready == 0) return room ? fail(Errc::timed_out, "send") : fail(Errc::busy, "send", "answers wait unread");
+    if (ready == 0)
+      return room ? fail(Errc::timed_out, "send") : fail(Errc::busy, "send", "answers are waiting to be received");
     if ((ready & Wire::kReadable) != 0 && pull() == Pulled::ended) {
       return fail(Errc::closed, "send", "the other side has closed");
     }
@@ -77,7 +78,7 @@ Status Channel::flush(Time deadline) {
 
 Result<Channel::Frame> Channel::receive(Time deadline) {
   for (;;) {
-    // What the peer had sent before it closed is still to be had.
+    // Bytes that the peer had sent before it closed can still be read.
     const bool open = push();
     Result<Frame> frame = parse();
     if (!frame || frame->kind != 0) return frame;
@@ -110,7 +111,7 @@ bool Channel::stirs() { return taken_ < filled_ || pull() != Pulled::nothing; }
 
 Channel::Pulled Channel::pull(std::optional<Time> deadline) {
   compact();
-  // A connection that may send short frames only takes as little: there may be many of them.
+  // A connection that is limited to short frames has a small buffer, because there may be many of them.
   const std::size_t piece = std::min(kReadBytes, bytes_max_ + kFrameHead);
   if (in_.size() - filled_ < piece) in_.resize(filled_ + piece);
   char* into = in_.data() + filled_;
@@ -127,20 +128,19 @@ Result<Channel::Frame> Channel::parse() {
   const char* head = in_.data() + taken_;
   const std::size_t size = size_at(head);
   if (size == 0 || !fits(size - 1)) {
-    return fail(
-        Errc::corrupt, "receive",
-        "a frame of " + std::to_string(size) + " bytes; at most " + std::to_string(bytes_max_ + 1) + " are one");
+    return fail(Errc::corrupt, "receive",
+                "a frame of " + std::to_string(size) + " bytes; the limit is " + std::to_string(bytes_max_ + 1));
   }
-  // What is announced and does not come takes no memory.
+  // Announced bytes take no memory before they arrive.
   if (filled_ - taken_ < size + kFrameHead - 1) return Frame{};
   const char kind = head[4];
-  if (kind == 0) return fail(Errc::corrupt, "receive", "a frame of no kind");
+  if (kind == 0) return fail(Errc::corrupt, "receive", "a frame without a kind");
   const BytesView bytes(in_.data() + taken_ + kFrameHead, size - 1);
   taken_ += size + kFrameHead - 1;
   return Frame{kind, bytes};
 }
 
-// Moves what is open to the front once everything before it has been taken, or where there is little of it.
+// Moves unread bytes to the front when everything before them has been taken, or when there are few of them.
 void Channel::compact() {
   if (taken_ == 0) return;
   const std::size_t open = filled_ - taken_;

@@ -4,7 +4,7 @@
 //
 //     frame := size:u32 kind:u8 byte*(size-1)        size in network byte order, from 1 to bytes_max + 1
 //
-// Which kinds there are is for those who use it. One thread at a time.
+// The users of this class define the kinds. One thread at a time.
 
 #include <cstdint>
 #include <optional>
@@ -19,7 +19,7 @@ constexpr std::size_t kFrameHead = 5;
 
 class Channel {
  public:
-  // What may wait here to be received beyond one frame, while the peer takes nothing from us.
+  // Received bytes beyond one frame that may wait here while the peer does not read ours.
   static constexpr std::size_t kUnreadBytesMax = std::size_t{4} << 20;
 
   Channel(net::Wire& wire, std::size_t bytes_max) : wire_(wire), bytes_max_(bytes_max) {}
@@ -29,30 +29,30 @@ class Channel {
     BytesView bytes;  // until the next call
   };
 
-  // Errc::timed_out, Errc::closed (the peer has), Errc::corrupt (it sent what is no frame), and Errc::busy: the peer
-  // takes nothing, since nobody receives what it sends.
+  // Errc::timed_out, Errc::closed (by the peer), Errc::corrupt (the peer sent something that is not a frame), and
+  // Errc::busy: the peer does not read, because nobody receives what it sends.
   Status send(char kind, BytesView bytes, net::Time deadline);  // Errc::invalid: too long, nothing was done
   Status flush(net::Time deadline);
   Result<Frame> receive(net::Time deadline);
-  // The next frame if it is there; Errc::timed_out, without having waited.
+  // The next frame, without waiting. Errc::timed_out if it has not arrived.
   Result<Frame> take();
-  // The next frame if it has been received already: asks nothing of the wire. A kind of zero if there is none.
+  // The next frame if it was already received. Does not read from the wire. Kind zero if there is none.
   Result<Frame> held() { return parse(); }
 
   bool unsent() const { return sent_ < out_.size(); }
-  // Whether anything has come that was not taken; also true at the end of the stream. Reads what is there.
+  // Reads what is available. True if there are bytes that were not taken, or at the end of the stream.
   bool stirs();
-  // From now on, frames of up to so many bytes.
+  // Changes the limit on the size of frames.
   void allow(std::size_t bytes_max) { bytes_max_ = bytes_max; }
   bool fits(std::size_t bytes) const { return bytes <= bytes_max_; }
 
  private:
-  // Sends what the wire takes; false if it is broken.
+  // Sends as much as the wire takes. False if it is broken.
   bool push();
   enum class Pulled : std::uint8_t { some, nothing, ended };
-  // With a deadline it waits.
+  // Waits if there is a deadline.
   Pulled pull(std::optional<net::Time> deadline = std::nullopt);
-  // A whole frame that has been received, or Errc::corrupt, or nothing yet: a kind of zero.
+  // A complete received frame, or Errc::corrupt. Kind zero if there is none yet.
   Result<Frame> parse();
   void compact();
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// One child process, as its worker and the yard share it.
+// One child process, shared by its worker and ChildProcesses.
 
 #include <sys/types.h>
 
@@ -13,41 +13,41 @@
 
 #include "base/clock.h"
 #include "base/descriptor.h"
-#include "exec/frame.h"
-#include "exec/wear.h"
+#include "guard/message.h"
+#include "guard/wear.h"
 
 namespace tenure::process {
 
 struct Child {
   enum class Phase : std::uint8_t { starting, running, refused, ended };
 
-  Child(std::uint64_t its_number, exec::WearLimits its_limits, std::optional<WorkerAlarm> its_alarm, Descriptor its)
+  Child(std::uint64_t its_number, guard::WearLimits its_limits, std::optional<WorkerAlarm> its_alarm, Descriptor its)
       : number(its_number), limits(its_limits), alarm(std::move(its_alarm)), socket(std::move(its)) {}
 
-  const std::uint64_t number;  // as the guard knows it; never used again
-  const exec::WearLimits limits;
+  const std::uint64_t number;  // its number at the guard; never reused
+  const guard::WearLimits limits;
   const std::optional<WorkerAlarm> alarm;
   const Descriptor socket;  // our end
 
-  // When the oldest request under way was sent (CLOCK_BOOTTIME, ns), or zero. Written by the holder.
+  // When the oldest request in flight was sent (CLOCK_BOOTTIME, ns), or zero. Written by the holder.
   std::atomic<std::int64_t> busy_since{0};
 
-  std::atomic<bool> overdue{false};  // it is being killed for a call that took too long
+  std::atomic<bool> overdue{false};  // it is being killed because a call took too long
 
-  // Guarded by the yard's mutex.
+  // Guarded by the mutex of ChildProcesses.
   Phase phase = Phase::starting;
   pid_t process = -1;
   Instant started{};
-  int slot = -1;  // of the guard's lease page
+  int slot = -1;  // in the guard's lease page
   struct Refusal {
     int error_number = 0;
-    exec::Stage stage{};
+    guard::StartStep stage{};
   };
-  Refusal refusal;                 // where it was refused
-  std::string why;                 // it was refused, killed, or ended; the first reason stays
+  Refusal refusal;                 // the step that failed
+  std::string why;                 // why it failed, was killed or ended; the first reason stays
   bool told = false;               // the pool knows that it is dead
-  std::uint64_t memory_bytes = 0;  // when it was last weighed
-  bool worn_out = false;           // the pool knows that it is to be replaced
+  std::uint64_t memory_bytes = 0;  // at the last measurement
+  bool worn_out = false;           // the pool knows that it must be replaced
 };
 
 using ChildPtr = std::shared_ptr<Child>;

@@ -1,4 +1,4 @@
-// What the public header promises of a child process, on top of the yard and a channel.
+// Implements the public API of a child process on top of ChildProcesses and a channel.
 
 #include <sys/socket.h>
 
@@ -7,14 +7,14 @@
 #include "base/entropy.h"
 #include "process/blocking_wire.h"
 #include "process/channel.h"
-#include "process/yard.h"
+#include "process/child_processes.h"
 
 namespace tenure {
 
 using net::after;
 using net::Time;
 using process::Channel;
-using process::Yard;
+using process::ChildProcesses;
 
 namespace detail {
 
@@ -28,10 +28,10 @@ struct ProcessState {
 
   static std::uint64_t draw_calls_max(const ProcessLimits& limits) {
     SystemEntropy entropy;
-    return exec::lowered(limits.calls, limits.calls_jitter, entropy);
+    return guard::lowered(limits.calls, limits.calls_jitter, entropy);
   }
 
-  // The caller's patience, or the limit if that is shorter.
+  // The caller's timeout, or the limit if that is shorter.
   Time deadline_of(std::chrono::nanoseconds timeout) const {
     const std::chrono::nanoseconds limit = options.limits.call_time;
     return after(limit.count() > 0 ? std::min(timeout, limit) : timeout);
@@ -50,7 +50,8 @@ struct ProcessState {
     child->alarm->retire("it has served " + std::to_string(calls) + " calls");
   }
 
-  // Between the parts of an answer: a part that is there is taken whenever that is, and there may be one all the time.
+  // Between the parts of an answer. Parts that have arrived are taken without waiting, so an endless answer would never
+  // time out by itself.
   Status check_patience(Time deadline) {
     if (std::chrono::steady_clock::now() < deadline) return {};
     return give_up({Errc::timed_out, "receive", ""});
@@ -60,7 +61,7 @@ struct ProcessState {
   Result<ProcessAnswer> answer_of(const Result<Channel::Frame>& frame);
   Status wait_ready(Time deadline);
 
-  const Yard::Use use{};
+  const ChildProcesses::Use use{};
   const ProcessOptions options;
   const process::ChildPtr child;
   process::BlockingSocketWire wire;
@@ -68,28 +69,28 @@ struct ProcessState {
   const std::uint64_t calls_max;
   std::uint64_t unanswered = 0;
   std::uint64_t calls = 0;
-  bool open_request = false;  // a part was sent, and the last one was not
+  bool open_request = false;  // a part was sent, but not the last one
   bool dead = false;
   bool worn_out = false;
 };
 
-// Nobody can tell any more what the program is at: it is killed, and the error says why.
+// The state of the program is unknown, so it is killed. The error says why.
 Failure ProcessState::give_up(const Error& error) {
   dead = true;
-  Yard& yard = Yard::of_process();
+  ChildProcesses& children = ChildProcesses::of_process();
   Error said = error;
   if (error.code == Errc::closed) {
-    said = {Errc::worker_died, error.operation, "the program " + yard.fate(*child)};
+    said = {Errc::worker_died, error.operation, "the program " + children.fate(*child)};
     if (child->overdue) said.code = Errc::timed_out;
-    yard.kill(child, "closed its connection");
+    children.kill(child, "closed its connection");
   } else if (error.code == Errc::timed_out) {
     said.context = "no answer in time; the program was killed";
-    yard.kill(child, "was killed: a call took too long");
+    children.kill(child, "was killed: a call took too long");
   } else {
     said.context = error.context + "; the program was killed";
-    yard.kill(child, "was killed: it sent what is no answer: " + error.context);
+    children.kill(child, "was killed: it sent something that is not an answer: " + error.context);
   }
-  // The yard may be about to say the same; but whoever gives the worker back now must not give back one that is alive.
+  // ChildProcesses may be about to report the same. But a worker that is given back now must not count as alive.
   if (child->alarm) child->alarm->died(said.context);
   return Failure(std::move(said));
 }
@@ -130,7 +131,7 @@ Status check_process_options(const ProcessOptions& options) {
     return wrong("calls_jitter must lie between 0 and 1");
   }
   for (const std::string& line : options.environment) {
-    if (line.find('=') == std::string::npos || line.starts_with('=')) return wrong("environment wants NAME=VALUE");
+    if (line.find('=') == std::string::npos || line.starts_with('=')) return wrong("environment needs NAME=VALUE");
   }
   return {};
 }
@@ -141,9 +142,9 @@ constexpr std::chrono::seconds kEndPatience{10};  // beyond stop_patience
 
 Result<std::unique_ptr<ProcessWorker>> ProcessWorker::start(ProcessOptions options, std::optional<WorkerAlarm> alarm) {
   if (Status checked = check_process_options(options); !checked) return Failure(std::move(checked).error());
-  const Yard::Use use;
+  const ChildProcesses::Use use;
   const Time deadline = after(options.start_timeout);
-  auto child = Yard::of_process().start(options, std::move(alarm), deadline);
+  auto child = ChildProcesses::of_process().start(options, std::move(alarm), deadline);
   if (!child) return Failure(std::move(child).error());
   std::unique_ptr<ProcessWorker> worker(
       new ProcessWorker(std::make_unique<detail::ProcessState>(std::move(options), *std::move(child))));
@@ -156,9 +157,9 @@ Result<std::unique_ptr<ProcessWorker>> ProcessWorker::start(ProcessOptions optio
 ProcessWorker::ProcessWorker(std::unique_ptr<detail::ProcessState> state) : state_(std::move(state)) {}
 
 ProcessWorker::~ProcessWorker() {
-  Yard& yard = Yard::of_process();
-  yard.stop(*state_->child, state_->options.stop_patience);
-  yard.wait_ended(*state_->child, after(state_->options.stop_patience + kEndPatience));
+  ChildProcesses& children = ChildProcesses::of_process();
+  children.stop(*state_->child, state_->options.stop_patience);
+  children.wait_ended(*state_->child, after(state_->options.stop_patience + kEndPatience));
 }
 
 Status ProcessWorker::send(std::string_view request, bool more, Timeout timeout) {
@@ -194,7 +195,7 @@ Result<std::optional<ProcessAnswer>> ProcessWorker::try_receive() {
   const Result<Channel::Frame> frame = state.channel.take();
   if (!frame && frame.error().code == Errc::timed_out) return std::optional<ProcessAnswer>();
   if (frame && state.unanswered == 0) {
-    return state.give_up({Errc::corrupt, "receive", "an answer that nobody asked for"});
+    return state.give_up({Errc::corrupt, "receive", "an answer without a request"});
   }
   auto answer = state.answer_of(frame);
   if (!answer) return Failure(std::move(answer).error());
@@ -244,21 +245,21 @@ std::uint64_t ProcessWorker::unanswered() const { return state_->unanswered; }
 bool ProcessWorker::fit() {
   detail::ProcessState& state = *state_;
   if (state.dead || state.unanswered != 0 || state.open_request || state.channel.unsent()) return false;
-  return !state.channel.stirs() && Yard::of_process().runs(*state.child);
+  return !state.channel.stirs() && ChildProcesses::of_process().runs(*state.child);
 }
 
 void ProcessWorker::kill(std::string_view reason) {
   state_->dead = true;
-  Yard::of_process().kill(state_->child, "was killed: " + std::string(reason));
+  ChildProcesses::of_process().kill(state_->child, "was killed: " + std::string(reason));
 }
 
-std::int64_t ProcessWorker::process_id() const { return Yard::of_process().process(*state_->child); }
+std::int64_t ProcessWorker::process_id() const { return ChildProcesses::of_process().process(*state_->child); }
 
 std::uint64_t ProcessWorker::calls() const { return state_->calls; }
 
 std::function<Result<std::unique_ptr<ProcessWorker>>(const WorkerAlarm&)> process_workers(ProcessOptions options) {
   auto shared = std::make_shared<const ProcessOptions>(std::move(options));
-  return [shared, use = std::make_shared<const Yard::Use>()](const WorkerAlarm& alarm) {
+  return [shared, use = std::make_shared<const ChildProcesses::Use>()](const WorkerAlarm& alarm) {
     return ProcessWorker::start(*shared, alarm);
   };
 }

@@ -1,4 +1,4 @@
-// What the public header promises of a worker program in C++.
+// Implements the public API of a worker program in C++.
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -36,17 +36,17 @@ class CallServer {
   }
 
  private:
-  // Answers go out one by one: the next request may take long, and its time must not count against the one before.
+  // Answers are sent one by one: the next request may take long, and its time must not count for the previous one.
   Result<Channel::Frame> next() {
     if (Status flushed = flush(); !flushed) return Failure(std::move(flushed).error());
     Result<Channel::Frame> held = channel_.held();
     if (!held || held->kind != 0) return held;
-    // Requests that come several at a time are not worth looking for: who looks gets them one by one.
+    // If several requests arrive at a time, spinning does not pay: it would get them one by one.
     wire_.expect_last(std::exchange(since_wait_, 0) <= 1);
     return channel_.receive(Time::max());
   }
 
-  // The caller may have sent all it can without taking an answer. It is the one who is told that it has to.
+  // The caller may have sent all it can without reading an answer. The caller gets the error, not this program.
   Status flush() {
     for (;;) {
       Status flushed = channel_.flush(Time::max());
@@ -60,7 +60,7 @@ class CallServer {
       return fail(Errc::corrupt, "receive", "a frame of kind " + std::to_string(frame.kind));
     }
     if (!channel_.fits(parts_.size() + frame.bytes.size())) {
-      return fail(Errc::corrupt, "receive", "a request in parts that is too long");
+      return fail(Errc::corrupt, "receive", "a request in parts is too long");
     }
     if (frame.kind == 'P') {
       parts_ += frame.bytes;
@@ -85,7 +85,7 @@ class CallServer {
     } catch (const std::exception& thrown) {
       return fail(Errc::job_failed, "call", thrown.what());
     } catch (...) {
-      return fail(Errc::job_failed, "call", "it threw what is no std::exception");
+      return fail(Errc::job_failed, "call", "it threw something that is not a std::exception");
     }
   }
 
@@ -107,7 +107,7 @@ class CallServer {
   const bool says_ready_;
   process::BlockingSocketWire wire_;
   Channel channel_;
-  Bytes parts_;                   // of a request whose end has not come
+  Bytes parts_;                   // of a request whose last part has not arrived
   std::uint64_t since_wait_ = 0;  // requests
 };
 
@@ -120,7 +120,8 @@ bool is_stream_socket(int descriptor) {
 }  // namespace
 
 Status serve_calls(const std::function<Result<std::string>(std::string_view)>& work, ChildOptions options) {
-  if (!is_stream_socket(STDIN_FILENO)) return fail(Errc::invalid, "serve calls", "standard input is no stream socket");
+  if (!is_stream_socket(STDIN_FILENO))
+    return fail(Errc::invalid, "serve calls", "standard input is not a stream socket");
   Status served = CallServer(work, options).run();
   if (!served && served.error().code == Errc::closed) return {};
   return served;

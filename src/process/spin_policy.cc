@@ -5,7 +5,7 @@
 namespace tenure::process {
 namespace {
 
-// The share of a new measure in an estimate.
+// The weight of a new measurement in an estimate is 1/kWeight.
 constexpr int kWeight = 16;
 
 }  // namespace
@@ -24,7 +24,7 @@ void SpinPolicy::note_usual(Nanos took) {
   Nanos& known = estimate(way_);
   known = known == Nanos(0) ? took : std::max(known + (took - known) / kWeight, Nanos(1));
   if (way_ == Way::spin && known > kSpan) {
-    // Most looks are in vain, and nothing has to be tried to know that sleeping is cheaper.
+    // Most spins find nothing. Sleeping is known to be cheaper without a trial.
     way_ = Way::block;
     estimate(Way::block) = Nanos(0);
     since_trial_ = 0;
@@ -40,7 +40,7 @@ void SpinPolicy::note_usual(Nanos took) {
 bool SpinPolicy::worth_a_trial() {
   if (way_ == Way::block && estimate(Way::block) > kBlockMax) return false;
   if (since_trial_ >= gap_) return true;
-  // What is done is no longer as good as the other was, when that was last tried.
+  // The current way is no longer as good as the other one was at its last trial.
   const bool tried = estimate(other(way_)) != Nanos(0);
   return since_trial_ >= kGapMin && tried && better(other(way_), way_);
 }
@@ -48,7 +48,7 @@ bool SpinPolicy::worth_a_trial() {
 void SpinPolicy::note_trial(Nanos took) {
   --trial_left_;
   if (trial_left_ < kTrial - kSettling) trial_sum_ += took;
-  // By far the worse; a look in vain is as well.
+  // Far worse than the other way. Spinning without result counts, too.
   const bool bad = took > 2 * estimate(way_) || (way_ == Way::block && took > kSpan);
   if (bad && ++trial_bad_ == kBadMax) return end_trial(took);
   if (trial_left_ == 0) end_trial(trial_sum_ / (kTrial - kSettling));
@@ -66,7 +66,7 @@ void SpinPolicy::end_trial(Nanos estimate_now) {
   }
 }
 
-// Looking takes processor time, and has to be better by a fifth; that also keeps the two from taking turns.
+// Spinning uses processor time, so it has to be faster by a fifth. This also prevents alternating.
 bool SpinPolicy::better(Way way, Way than) {
   const Nanos mine = estimate(way);
   const Nanos its = estimate(than);

@@ -1,12 +1,12 @@
 #pragma once
 
-// Whether who waits for an answer should look for it for a moment before going to sleep.
+// Decides whether a thread that waits for an answer should spin for a moment before it sleeps.
 //
-// Where the two sides run on different cores that are otherwise idle, each round trip wakes both cores, and to wake one
-// takes longer than all the rest. Who looks is not to be woken. Where they share a core, looking keeps the other from
-// answering. Which of the two it is depends on the scheduler, on the load and on how long the answer takes, all of
-// which change; so both ways are timed, and the better is taken. The other is tried again now and then, for a few waits
-// in a row, since the scheduler takes some to place the two sides anew.
+// If the two sides run on different idle cores, each round trip wakes both cores, and waking a core takes longer than
+// everything else. A thread that spins need not be woken. If the two sides share a core, spinning prevents the other
+// side from answering. Which case it is depends on the scheduler, on the load and on the time of the answer, and all of
+// these change. So both ways are timed, and the faster one is used. The other is tried again from time to time, for
+// some waits in a row, because the scheduler needs some to place the two sides again.
 //
 // No I/O and no clock. One thread at a time.
 
@@ -21,28 +21,27 @@ class SpinPolicy {
   using Nanos = std::chrono::nanoseconds;
   enum class Way : std::uint8_t { block, spin };
 
-  // For how long one looks.
+  // How long to spin.
   static constexpr Nanos kSpan{50'000};
-  // Where it takes longer than this to wait asleep, looking would not see the answer: two cores are woken within the
-  // other half.
+  // If sleeping takes longer than this, spinning would not see the answer: the other half is enough to wake two cores.
   static constexpr Nanos kBlockMax = 2 * kSpan;
-  // What counts of a longer wait. It may be a processor that was not to be had, which says nothing of either way.
+  // A longer wait counts as this much. Its thread may have had no processor, which says nothing about either way.
   static constexpr Nanos kTookMax = 4 * kSpan;
-  // Waits between two trials of the other way: twice as many each time the trial changed nothing.
+  // Waits between two trials of the other way. Doubled each time a trial changes nothing.
   static constexpr int kGapMin = 64;
   static constexpr int kGapMax = 4096;
-  // Waits of a trial, and how many of these do not count.
+  // How many waits a trial has, and how many of these are not counted.
   static constexpr int kTrial = 16;
   static constexpr int kSettling = 4;
-  // A trial ends once so many of its waits were bad.
+  // A trial ends after this many bad waits.
   static constexpr int kBadMax = 6;
 
-  // `able`: there is a core to look on while the other side works on another.
+  // `able`: there is a core to spin on while the other side works on another one.
   explicit SpinPolicy(bool able) : able_(able) {}
 
-  // How to wait now. Ask once for each wait.
+  // How to wait now. Call it once for each wait.
   Way next() const { return trial_left_ == 0 ? way_ : other(way_); }
-  // How long a wait took that was done as next() had said.
+  // Reports how long a wait took. The wait was done as next() had returned.
   void note(Nanos took);
 
  private:

@@ -1,4 +1,4 @@
-// The other end: checks a worker out over a connection, and calls it.
+// The client: checks a worker out over a connection, and calls it.
 
 #include <algorithm>
 #include <charconv>
@@ -23,27 +23,27 @@ namespace word = remote::word;
 
 class RemoteWorker::Body {
  public:
-  // Up to the server's hello. A server that has too many newcomers closes some of them before it has said anything, and
-  // is tried again, for some two seconds.
+  // Connects, up to the server's hello. A server with too many newcomers closes some of them before it answers. Such a
+  // connection is tried again for some two seconds.
   static Result<std::unique_ptr<Body>> connect(const RemoteOptions& options);
-  // Errc::closed: the server closed the connection without a word.
+  // Errc::closed: the server closed the connection without an answer.
   static Result<std::unique_ptr<Body>> connect_once(const RemoteOptions& options, Time deadline);
 
-  // A frame of that kind, or what went wrong.
+  // Receives a frame of this kind, or the error.
   Result<std::string> expect(char kind, Time deadline) {
     auto heard = hear(kind, deadline);
     if (!heard) return lost(heard.error());
     return heard;
   }
-  // The same, where the end of the connection is Errc::closed.
+  // The same, but the end of the connection is Errc::closed.
   Result<std::string> hear(char kind, Time deadline) {
     const auto frame = channel->receive(deadline);
     if (!frame) return Failure(frame.error());
     if (frame->kind == word::kRefusal) return Failure(remote::decode_refusal(frame->bytes));
-    if (frame->kind != kind) return fail(Errc::version, "checkout", "the server says what is not understood");
+    if (frame->kind != kind) return fail(Errc::version, "checkout", "the server sent an unexpected frame");
     return std::string(frame->bytes);
   }
-  Status say(char kind, BytesView bytes, Time deadline) {
+  Status send(char kind, BytesView bytes, Time deadline) {
     silence->before_sending();
     if (Status sent = channel->send(kind, bytes, deadline); !sent) return sent;
     return channel->flush(deadline);
@@ -52,20 +52,20 @@ class RemoteWorker::Body {
     if (error.code != Errc::closed) return Failure(error);
     return fail(Errc::unavailable, error.operation, "the connection was closed");
   }
-  // The connection, and with it the worker, is gone.
+  // The connection is gone, and with it the worker.
   Failure end(Error error) {
     over = true;
     channel.reset();
     wire.reset();
     socket.close();
-    // The server's own words, if it was the server that lost patience, say more.
+    // If the server timed out, its message says more.
     if (error.code == Errc::timed_out && error.context.empty())
-      error.context = "no answer in time; the worker is given up";
+      error.context = "no answer in time; the worker is abandoned";
     return lost(error);
   }
 
   Descriptor socket;
-  std::optional<net::Silence> silence;  // from when it is connected
+  std::optional<net::Silence> silence;  // set when connected
   std::unique_ptr<net::Wire> wire;
   std::unique_ptr<Channel> channel;
   std::int64_t process = 0;
@@ -119,9 +119,9 @@ Result<std::unique_ptr<RemoteWorker::Body>> RemoteWorker::Body::connect_once(con
     body->wire = std::make_unique<net::SocketWire>(body->socket.get());
   }
   body->channel = std::make_unique<Channel>(*body->wire, options.frame_bytes_max);
-  Status said = body->say(word::kHello, Bytes(remote::kGreeting) + "\n" + *token, deadline);
-  // A server that refuses may have closed before it has read everything: what it said comes first.
-  if (!said && said.error().code != Errc::closed) return Failure(said.error());
+  Status sent = body->send(word::kHello, Bytes(remote::kGreeting) + "\n" + *token, deadline);
+  // A server that refuses may close before it has read everything. Its message comes first.
+  if (!sent && sent.error().code != Errc::closed) return Failure(sent.error());
   auto heard = body->hear(word::kHello, deadline);
   if (!heard) return Failure(heard.error());
   if (*heard != remote::kGreeting) return fail(Errc::version, "checkout", "the server speaks another version");
@@ -133,10 +133,10 @@ Result<RemoteWorker> RemoteWorker::checkout(const RemoteOptions& options, Timeou
   if (!body) return Failure(body.error());
   const auto ms =
       std::clamp<std::int64_t>(std::chrono::ceil<std::chrono::milliseconds>(timeout).count(), 0, 1'000'000'000);
-  // The server counts the time; it is given some more to say so.
+  // The server measures the time. Give it some more to report.
   const Time deadline = after(std::chrono::milliseconds(ms) + options.connect_timeout);
   const Bytes request = std::to_string(ms) + (force_enqueue ? " 1" : " 0");
-  if (Status said = (*body)->say(word::kCheckout, request, deadline); !said) return Body::lost(said.error());
+  if (Status sent = (*body)->send(word::kCheckout, request, deadline); !sent) return Body::lost(sent.error());
   auto granted = (*body)->expect(word::kWorker, deadline);
   if (!granted) return Failure(granted.error());
   std::from_chars(granted->data(), granted->data() + granted->size(), (*body)->process);
@@ -156,8 +156,8 @@ RemoteWorker::~RemoteWorker() { checkin(); }
 
 void RemoteWorker::checkin() {
   if (!body_) return;
-  // What cannot be sent at once need not be: the end of the connection says the same.
-  if (!body_->over) (void)body_->say(word::kBye, "", after({}));
+  // If the goodbye cannot be sent at once, the end of the connection means the same.
+  if (!body_->over) (void)body_->send(word::kBye, "", after({}));
   body_.reset();
 }
 
@@ -172,7 +172,7 @@ Status RemoteWorker::send(std::string_view request, bool more, Timeout timeout) 
   if (!sent) {
     if (sent.error().code == Errc::invalid || sent.error().code == Errc::busy) return sent;
     if (sent.error().code != Errc::closed) return body_->end(sent.error());
-    // Why it closed may have been said.
+    // The server may have sent the reason.
     const auto why = body_->expect(word::kRefusal, deadline);
     return body_->end(why.error());
   }
@@ -205,7 +205,7 @@ Status RemoteWorker::call_streaming(std::string_view request, const std::functio
     if (!answer) return Failure(answer.error());
     take(answer->bytes);
     if (answer->last) return {};
-    // A part that is there is taken whenever that is, and there may be one all the time.
+    // Parts that have arrived are taken without waiting, so an endless answer would never time out by itself.
     if (std::chrono::steady_clock::now() >= deadline) return body_->end({Errc::timed_out, "receive", ""});
   }
 }
@@ -227,7 +227,7 @@ Result<std::string> remote_checkout_stats(const RemoteOptions& options) {
   auto body = RemoteWorker::Body::connect(options);
   if (!body) return Failure(body.error());
   const Time deadline = after(options.connect_timeout);
-  if (Status said = (*body)->say(word::kStats, "", deadline); !said) return RemoteWorker::Body::lost(said.error());
+  if (Status sent = (*body)->send(word::kStats, "", deadline); !sent) return RemoteWorker::Body::lost(sent.error());
   return (*body)->expect(word::kStats, deadline);
 }
 

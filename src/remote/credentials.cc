@@ -14,7 +14,7 @@ bool same_time(const timespec& one, const timespec& other) {
   return one.tv_sec == other.tv_sec && one.tv_nsec == other.tv_nsec;
 }
 
-Failure no_token(const std::string& file) { return fail(Errc::invalid, "read " + file, "there is no token in it"); }
+Failure no_token(const std::string& file) { return fail(Errc::invalid, "read " + file, "the file has no token"); }
 
 bool is_token(const std::optional<SecretFile>& found) { return found && found->secret.size() <= kTokenBytesMax; }
 
@@ -77,7 +77,7 @@ std::string Credentials::token() {
     token_ = std::move(found->secret);
     token_trouble_.clear();
   } else {
-    warn(token_file_ + ": there is no token in it; the one that was there before stays valid", token_trouble_);
+    warn(token_file_ + ": the file has no token; the previous one stays valid", token_trouble_);
   }
   return token_;
 }
@@ -89,14 +89,14 @@ std::shared_ptr<net::TlsContext> Credentials::tls() {
   for (const Stamp& read : stamps_) changed = changed || !read.settled || !read.same_file(Stamp::of(read.path));
   if (!changed) return tls_;
   if (const Status loaded = load_tls(); !loaded) {
-    warn(loaded.error().message() + "; certificate and key that were read before stay in use", tls_trouble_);
+    warn(loaded.error().message() + "; the previous certificate and key stay in use", tls_trouble_);
   } else {
     tls_trouble_.clear();
   }
   return tls_;
 }
 
-// What is written while it is read is read again for the next newcomer: the stamps are older than that.
+// The stamps are older than the content, so a change during the read is read again for the next newcomer.
 Status Credentials::load_tls() {
   stamps_ = {Stamp::of(certificate_), Stamp::of(key_)};
   auto made = net::TlsContext::server(certificate_, key_);

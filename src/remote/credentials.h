@@ -1,8 +1,8 @@
 #pragma once
 
-// What a server shows of itself and asks of its clients. Its files are read again for each newcomer, so that they can
-// be replaced while the server runs. A file that is of no use then leaves in use what was read before; that is said
-// once.
+// A server's certificate, and the token that it demands from clients. The files are read again for each newcomer, so
+// that they can be replaced while the server runs. If a file is unusable, the previous content stays in use, with one
+// message.
 
 #include <ctime>
 #include <functional>
@@ -20,17 +20,17 @@ namespace tenure::remote {
 // Thread-safe.
 class Credentials {
  public:
-  // Errc::invalid and Errc::refused say which file is of no use.
+  // Errc::invalid and Errc::refused name the unusable file.
   static Result<std::unique_ptr<Credentials>> open(const ServeOptions& options);
 
   bool with_tls() const { return !certificate_.empty(); }
   bool with_token() const { return with_token_; }
-  // As they are now. No token: none is asked for.
+  // The current token. Empty: clients need none.
   std::string token();
   std::shared_ptr<net::TlsContext> tls();
 
  private:
-  // Which version of a file was read.
+  // Identifies the version of a file that was read.
   struct Stamp {
     std::string path{};
     dev_t device = 0;
@@ -62,11 +62,11 @@ class Credentials {
   std::string token_;
   std::shared_ptr<net::TlsContext> tls_;
   std::vector<Stamp> stamps_;  // of certificate and key
-  std::string token_trouble_;  // what was last said
+  std::string token_trouble_;  // the last message
   std::string tls_trouble_;
 };
 
-// A client's, as it is now.
+// The client's current token.
 Result<std::string> token_of(const RemoteOptions& options);
 
 }  // namespace tenure::remote

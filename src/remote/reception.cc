@@ -15,11 +15,12 @@
 namespace tenure::remote {
 namespace {
 
-// Those that were closed for others, and whose threads have not noticed yet. With more of them a newcomer is closed
-// without a word: this host does not keep up.
+// Closed newcomers whose threads have not noticed yet. If there are more, a new connection is closed without a message:
+// the host cannot keep up.
 constexpr std::size_t kLeavingMax = 64;
 
-// Which host it is: all of a unix socket are one. Of an IPv6 address, the part that its owner cannot choose.
+// The host of a connection. All connections of a unix socket count as one host. For IPv6, the part of the address that
+// its owner cannot choose.
 std::string host_of(int socket) {
   sockaddr_storage address{};
   socklen_t size = sizeof address;
@@ -31,7 +32,7 @@ std::string host_of(int socket) {
   }
   if (address.ss_family != AF_INET6) return "";
   constexpr std::size_t kNetworkBytes = 8;
-  constexpr std::size_t kMappedBytes = 12;  // before an IPv4 address
+  constexpr std::size_t kMappedBytes = 12;  // the prefix of an IPv4 address
   sockaddr_in6 six{};
   std::memcpy(&six, &address, sizeof six);
   const std::string bytes(reinterpret_cast<const char*>(&six.sin6_addr), sizeof six.sin6_addr);

@@ -1,9 +1,9 @@
 #pragma once
 
-// Who is connected to a server, each with a thread: newcomers, who have not said who they are, and clients. Neither
-// takes the other's room. Whoever can connect can be a newcomer, so those are bounded by themselves: where there are
-// too many, one is closed for the next. It is the oldest of the host that has the most of them, so that one host alone,
-// however many connections it makes, keeps no other host from becoming a client.
+// The connections of a server, each with a thread: newcomers, which have not identified themselves, and clients.
+// Neither kind uses the other's places. Anybody who can connect can be a newcomer, so newcomers have their own limit.
+// Beyond it one is closed for the next: the oldest newcomer of the host that has the most. So one host with many
+// connections keeps no other host from becoming a client.
 
 #include <list>
 #include <mutex>
@@ -20,14 +20,14 @@ namespace tenure::remote {
 class Reception {
  public:
   Reception(Session::Pool pool, ServeOptions options, std::unique_ptr<Credentials> credentials, bool unix_socket);
-  // Ends all of them, and waits.
+  // Ends all connections, and waits.
   ~Reception();
   Reception(const Reception&) = delete;
   Reception& operator=(const Reception&) = delete;
 
-  // By the thread that accepts.
+  // Called by the thread that accepts.
   void welcome(Descriptor socket);
-  // Readable: somebody has gone, and forget_gone() is to be called by that thread.
+  // Readable when a connection has ended. The accepting thread then calls forget_gone().
   int bell() const { return bell_.get(); }
   void forget_gone();
 

@@ -1,4 +1,4 @@
-// Listens, and hands whoever comes to the reception.
+// Listens, and passes connections to the reception.
 
 #include <poll.h>
 #include <pthread.h>
@@ -53,7 +53,7 @@ class CheckoutServer::Body {
       if (waited[1].revents == 0) continue;
       Descriptor socket(::accept4(listening_.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
       if (!socket) {
-        // Out of descriptors, say: those who wait go on waiting, and this thread does not spin.
+        // For example, no descriptors are left. Waiting connections keep waiting, and this thread does not spin.
         ::poll(waited.data(), 1, 20);
         continue;
       }
@@ -75,7 +75,7 @@ Status check_serve_options(const ServeOptions& options) {
   if (options.token.size() > remote::kTokenBytesMax) return wrong("the token is too long");
   if (!options.token.empty() && !options.token_file.empty())
     return wrong("a token and a token_file exclude each other");
-  if (options.tls_certificate.empty() != options.tls_key.empty()) return wrong("TLS wants a certificate and its key");
+  if (options.tls_certificate.empty() != options.tls_key.empty()) return wrong("TLS needs a certificate and its key");
   if (options.frame_bytes_max == 0 || options.frame_bytes_max > ProcessOptions::kFrameBytesMax) {
     return wrong("frame_bytes_max must lie between 1 and 2^30");
   }
@@ -98,7 +98,8 @@ Result<std::unique_ptr<CheckoutServer>> CheckoutServer::open(CheckoutRef<Process
   auto listening = net::listen_at(*place);
   if (!listening) return Failure(listening.error());
   if (listening->off_host && (!(*credentials)->with_tls() || !(*credentials)->with_token())) {
-    return fail(Errc::invalid, "serve", options.listen + " can be reached from elsewhere: TLS and a token are needed");
+    return fail(Errc::invalid, "serve",
+                options.listen + " can be reached from other hosts: TLS and a token are needed");
   }
   return std::unique_ptr<CheckoutServer>(new CheckoutServer(std::make_unique<Body>(
       std::move(pool), std::move(options), *std::move(listening), *std::move(credentials), place->unix_socket)));

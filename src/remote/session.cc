@@ -19,11 +19,12 @@ using net::after;
 using net::Time;
 using Lease = CheckoutLease<ProcessWorker>;
 
-// For a client to take what it is sent; and to take a refusal, which fits into any socket that is read at all.
+// How long a client may take to read what it is sent, and to read a refusal, which fits into any socket that is read at
+// all.
 constexpr std::chrono::nanoseconds kSendPatience = 30s;
 constexpr std::chrono::nanoseconds kRefusalPatience = 1s;
 constexpr std::uint64_t kUnderWayMax = 64;
-// Taken of a worker before its client is looked at.
+// How many answers to take from a worker before looking at its client.
 constexpr int kAnswersMax = 64;
 constexpr std::size_t kUnderWayBytesMax = 64U << 10;
 
@@ -33,7 +34,7 @@ int poll_ms(Time deadline) {
   return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 1'000'000'000));
 }
 
-// Zero is no limit.
+// Zero means no limit.
 Time after_limit(std::chrono::milliseconds limit) { return limit.count() > 0 ? after(limit) : Time::max(); }
 
 bool is(const Result<process::Channel::Frame>& frame, Errc code) { return !frame && frame.error().code == code; }
@@ -52,7 +53,7 @@ Session::Session(Descriptor socket, Pool pool, const ServeOptions& options, Cred
 
 void Session::end() const { ::shutdown(socket_.get(), SHUT_RDWR); }
 
-// However many steps it takes, a newcomer has one deadline to become a client.
+// A newcomer has one deadline to become a client, however many steps it takes.
 void Session::run() {
   const Time known_by = after(options_.hello_timeout);
   if (!open(known_by) || !greet(known_by)) return;
@@ -79,18 +80,18 @@ bool Session::greet(Time known_by) {
   const BytesView said = frame->bytes;
   const bool ours =
       frame->kind == word::kHello && said.starts_with(kGreeting) && said.substr(kGreeting.size()).starts_with('\n');
-  if (!ours) return refuse({Errc::version, "hello", "this server speaks " + Bytes(kGreeting)}), false;
+  if (!ours) return refuse({Errc::version, "hello", "this server uses " + Bytes(kGreeting)}), false;
   if (credentials_.with_token() && !same_secret(said.substr(kGreeting.size() + 1), credentials_.token())) {
-    return refuse({Errc::refused, "hello", "the token is not the server's"}), false;
+    return refuse({Errc::refused, "hello", "the token is wrong"}), false;
   }
   if (const Status admitted = admit_(); !admitted) return refuse(admitted.error()), false;
-  return say(word::kHello, kGreeting);
+  return send(word::kHello, kGreeting);
 }
 
 void Session::obey(const Frame& frame) {
-  if (frame.kind == word::kStats) return void(say(word::kStats, stats_of(pool_)));
+  if (frame.kind == word::kStats) return void(send(word::kStats, stats_of(pool_)));
   if (frame.kind == word::kCheckout) return lend(frame.bytes);
-  refuse({Errc::invalid, "serve", "a checkout was expected"});
+  refuse({Errc::invalid, "serve", "expected a checkout"});
 }
 
 void Session::lend(BytesView request) {
@@ -104,14 +105,14 @@ void Session::lend(BytesView request) {
   auto lease = wait_for_worker(std::chrono::milliseconds(patience_ms), force == " 1");
   if (!lease) return refuse(lease.error());
   if (!*lease) return;
-  // Only who has a worker may have the memory for long frames.
+  // Only a client with a worker may use memory for long frames.
   channel_->allow(options_.frame_bytes_max);
   held_until_ = after_limit(options_.max_hold);
-  const bool told = say(word::kWorker, std::to_string((*lease)->process_id()));
+  const bool told = send(word::kWorker, std::to_string((*lease)->process_id()));
   if (told && relay(**lease)) return lease->checkin();
   if ((*lease)->unanswered() == 0 && (*lease)->fit()) return lease->checkin();
-  (*lease)->kill("its client went away");
-  lease->discard("its client went away");
+  (*lease)->kill("its client disconnected");
+  lease->discard("its client disconnected");
 }
 
 Result<Lease> Session::wait_for_worker(std::chrono::nanoseconds patience, bool force) {
@@ -142,14 +143,14 @@ Result<Lease> Session::wait_for_worker(std::chrono::nanoseconds patience, bool f
     if (ready == 0) return fail(Errc::timed_out, "checkout", "no worker became free");
     std::uint64_t ignored = 0;
     if (waited[0].revents != 0) (void)!::read(news.get(), &ignored, sizeof ignored);
-    // A client that speaks now has nothing to say but that it gives up.
+    // A client that sends something now can only be giving up.
     if (waited[1].revents != 0 && channel_->stirs()) return Lease();
   }
 }
 
-// A program that owes answers may not be reading. What it is sent meanwhile must fit into its socket: the thread would
-// wait there, and not notice that the client is gone. One that owes nothing but the request which it is being sent in
-// parts has to read them.
+// A program that owes answers may not be reading. Then a request must fit into its socket: otherwise this thread would
+// block and not notice that the client is gone. A program that owes nothing but the request being sent in parts has to
+// read it.
 bool Session::may_ask(const ProcessWorker& worker) const {
   if (worker.unanswered() == (in_parts_ ? 1 : 0)) return true;
   return worker.unanswered() < kUnderWayMax && under_way_bytes_ + request_->bytes.size() < kUnderWayBytesMax;
@@ -160,8 +161,8 @@ bool Session::relay(ProcessWorker& worker) {
   bool clean = false;
   for (;;) {
     bool busy = false;
-    // Sending to one may take in what the other has to say: the poller knows nothing of that. Neither can keep this
-    // going beyond the lease's end.
+    // Sending to one side may receive from the other without the poller knowing. Neither side can continue this beyond
+    // the lease's end.
     do {
       moved_ = false;
       if (!from_client(worker, clean)) return clean;
@@ -175,12 +176,12 @@ bool Session::relay(ProcessWorker& worker) {
     std::array<pollfd, 2> waited{
         {{socket_.get(), static_cast<short>(asks ? POLLIN : POLLRDHUP), 0}, {worker.descriptor(), POLLIN, 0}}};
     const int ready = ::poll(waited.data(), waited.size(), poll_ms(deadline));
-    if (!asks && waited[0].revents != 0) return false;  // it has gone, and answers are due
+    if (!asks && waited[0].revents != 0) return false;  // the client is gone, and answers are due
     if (ready == 0 || overdue()) {
       refuse({Errc::timed_out, "hold",
               deadline == held_until_
                   ? "a lease lasts no longer than " + std::to_string(options_.max_hold.count()) + " ms"
-                  : "nothing was asked for " + std::to_string(options_.max_idle.count()) + " ms"});
+                  : "no request for " + std::to_string(options_.max_idle.count()) + " ms"});
       return false;
     }
   }
@@ -208,7 +209,7 @@ bool Session::from_client(ProcessWorker& worker, bool& clean) {
   }
 }
 
-// The client's next frame, if there is one.
+// Handles the client's next frame, if there is one.
 bool Session::hear(const ProcessWorker& worker, bool& clean) {
   const auto frame = channel_->take();
   if (is(frame, Errc::timed_out)) return true;
@@ -235,7 +236,7 @@ bool Session::from_worker(ProcessWorker& worker) {
     if (!answer) {
       if (answer.error().code == Errc::job_failed) {
         moved_ = true;
-        if (!say(word::kError, answer.error().context)) return false;
+        if (!send(word::kError, answer.error().context)) return false;
         continue;
       }
       refuse(answer.error());
@@ -243,24 +244,24 @@ bool Session::from_worker(ProcessWorker& worker) {
     }
     if (!*answer) return true;
     moved_ = true;
-    if (!say((*answer)->last ? word::kMessage : word::kPart, (*answer)->bytes)) return false;
+    if (!send((*answer)->last ? word::kMessage : word::kPart, (*answer)->bytes)) return false;
   }
   return true;
 }
 
 bool Session::overdue() const { return std::chrono::steady_clock::now() >= held_until_; }
 
-// For one step of the lease.
+// The time limit for one step of the lease.
 std::chrono::nanoseconds Session::patience() const {
   return std::min<std::chrono::nanoseconds>(kSendPatience, held_until_ - std::chrono::steady_clock::now());
 }
 
-bool Session::say(char kind, BytesView bytes) {
+bool Session::send(char kind, BytesView bytes) {
   const Time deadline = kind == word::kRefusal ? after(kRefusalPatience) : after(patience());
   silence_.before_sending();
   return channel_->send(kind, bytes, deadline).has_value() && channel_->flush(deadline).has_value();
 }
 
-void Session::refuse(const Error& error) { say(word::kRefusal, encode_refusal(error)); }
+void Session::refuse(const Error& error) { send(word::kRefusal, encode_refusal(error)); }
 
 }  // namespace tenure::remote

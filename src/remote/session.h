@@ -1,6 +1,6 @@
 #pragma once
 
-// One client's connection, from its hello to its end. Runs on a thread of its own; end() may be called from any.
+// One client's connection, from its hello to its end. Runs on its own thread. end() may be called from any thread.
 
 #include <atomic>
 #include <memory>
@@ -20,7 +20,7 @@ class Session {
  public:
   using Pool = CheckoutRef<ProcessWorker>;
 
-  // Whether there is room for one more client; asked once it has said who it is.
+  // Checks that there is room for one more client. Called when the client has identified itself.
   using Admit = std::function<Status()>;
 
   // `secured`: with TLS, if the server has it.
@@ -28,7 +28,7 @@ class Session {
           Admit admit);
 
   void run();
-  // run() returns soon: a lease that is out is ended.
+  // Makes run() return soon. A lease that is out ends.
   void end() const;
 
  private:
@@ -38,18 +38,18 @@ class Session {
   bool greet(net::Time known_by);
   void obey(const Frame& frame);
   void lend(BytesView request);
-  // Waits for a worker, or for the client to lose patience. An empty lease: nothing more is to be said.
+  // Waits for a worker, or for the client to give up. An empty lease: nothing more to send.
   Result<CheckoutLease<ProcessWorker>> wait_for_worker(std::chrono::nanoseconds patience, bool force);
   bool may_ask(const ProcessWorker& worker) const;
   // Carries frames between client and worker. True if the worker may go back to the pool.
   bool relay(ProcessWorker& worker);
-  // Each says whether to go on.
+  // Each returns whether to continue.
   bool from_client(ProcessWorker& worker, bool& clean);
   bool hear(const ProcessWorker& worker, bool& clean);
   bool from_worker(ProcessWorker& worker);
   bool overdue() const;
   std::chrono::nanoseconds patience() const;
-  bool say(char kind, BytesView bytes);
+  bool send(char kind, BytesView bytes);
   void refuse(const Error& error);
 
   const Descriptor socket_;
@@ -62,10 +62,10 @@ class Session {
   std::unique_ptr<net::Wire> wire_;
   std::unique_ptr<process::Channel> channel_;
   net::Time held_until_ = net::Time::max();  // of the lease
-  bool moved_ = false;                       // something was carried over
-  std::optional<ProcessAnswer> request_{};   // the client's, that the worker has not been sent yet
-  bool in_parts_ = false;                    // more of the last request is to come
-  std::size_t under_way_bytes_ = 0;          // to the worker, since it owed nothing
+  bool moved_ = false;                       // a frame was carried
+  std::optional<ProcessAnswer> request_{};   // of the client, not sent to the worker yet
+  bool in_parts_ = false;                    // more parts of the last request will come
+  std::size_t under_way_bytes_ = 0;          // sent to the worker since it owed nothing
 };
 
 // As a JSON object.

@@ -8,7 +8,7 @@
 namespace tenure::remote {
 namespace {
 
-// The codes are dense, and have names up to the last.
+// The codes are dense up to the last one.
 constexpr int kCodes = static_cast<int>(Errc::worker_died);
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a client and a server of a checkout pool say to each other, in frames as of process/channel.h.
+// The protocol between a client and a server of a checkout pool, in frames (process/channel.h).
 //
 //   client                                      server
 //   'H' "tenure-checkout 1\n" token        ──▶
@@ -10,12 +10,12 @@
 //   'M', 'P'  as to a program              ──▶
 //                                          ◀──  'M', 'P', 'E'  as from a program; 'X' the worker is gone
 //   'B'  the checkin, and the end          ──▶
-//   'S'  in place of 'C'                   ──▶
+//   'S'  instead of 'C'                    ──▶
 //                                          ◀──  'S' state and counters, JSON; and the end
 //
 //   'X' := code "\n" context                    after which the server closes
 //
-// A connection that ends otherwise is a checkin as well, or, where an answer is due, the end of the worker.
+// A connection that ends in another way is also a checkin. If an answer is due, it ends the worker.
 
 #include <cstdint>
 #include <string>
@@ -26,7 +26,7 @@
 namespace tenure::remote {
 
 constexpr BytesView kGreeting = "tenure-checkout 1";
-// Of a frame, until the other side is known.
+// The limit on a frame until the other side has identified itself.
 constexpr std::size_t kHelloBytesMax = 4096;
 constexpr std::size_t kTokenBytesMax = 1024;
 
@@ -43,7 +43,7 @@ constexpr char kRefusal = 'X';
 }  // namespace word
 
 Bytes encode_refusal(const Error& error);
-// A code that is not known here is Errc::refused.
+// Errc::refused for an unknown code.
 Error decode_refusal(BytesView bytes);
 
 }  // namespace tenure::remote

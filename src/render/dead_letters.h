@@ -1,6 +1,6 @@
 #pragma once
 
-// A listing of dead letters, as JSON and as rows.
+// Renders a listing of dead letters as JSON and as rows.
 
 #include <vector>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// A distribution of measured times, as JSON and as text.
+// Renders a distribution of measured times as JSON and as text.
 
 #include <string>
 #include <string_view>

@@ -9,7 +9,7 @@
 namespace tenure::render {
 namespace {
 
-// Epochs begin with the engine's time; of very many grants at one time the last ones lie a little later.
+// Epochs start with the engine's time. If very many keys are granted at once, the last ones are a little ahead of it.
 std::int64_t granted_ms(const v1::ListedTenure& tenure) {
   auto ms = static_cast<std::int64_t>(tenure.epoch() / 1000);
   if (tenure.started_ms() != 0) ms = std::min(ms, tenure.started_ms());

@@ -1,6 +1,6 @@
 #pragma once
 
-// A key's tenures, as a listing tells them: who held the key, from when to when, and why it moved.
+// Renders the tenures of a key: who held it, from when to when, and why it moved.
 
 #include <cstdint>
 #include <optional>
@@ -29,13 +29,13 @@ struct Tenure {
   std::optional<std::int64_t> started_ms;
   std::optional<std::int64_t> ended_ms;
   std::string_view reason;
-  std::optional<std::int64_t> gap_ms;  // without a running holder before it
+  std::optional<std::int64_t> gap_ms;  // time without a running holder before it
   Bytes error{};                       // if it ended by that
 };
 
-// What a state keeps of a key's tenures, from its own or another's (v1::Ask::history), oldest first.
+// The tenures of a key that a state keeps (v1::Ask::history), oldest first. The state is our own or a member's.
 std::vector<Tenure> kept_history(const v1::Told& told);
-// Fills in the gaps, once the rest is known.
+// Fills in the gaps from the other fields.
 std::vector<Tenure> with_gaps(std::vector<Tenure> history);
 
 // {"key","history":[{"epoch","worker","granted_ms","started_ms","ended_ms","reason","gap_ms","error"}]}

@@ -1,6 +1,6 @@
 #pragma once
 
-// A listing of jobs, as JSON and as rows.
+// Renders a listing of jobs as JSON and as rows.
 
 #include <cstdint>
 #include <vector>

@@ -4,8 +4,9 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/base64.h"
 #include "base/json_text.h"
-#include "exec/text.h"
+#include "base/utf8.h"
 
 namespace tenure::render {
 Json& Json::end() {
@@ -16,8 +17,8 @@ Json& Json::end() {
 }
 
 Json& Json::field(std::string_view name, std::string_view bytes) {
-  if (exec::is_utf8(bytes)) return this->name(name).raw(json_string(bytes));
-  return this->name(std::string(name) + "_base64").raw(json_string(exec::to_base64(bytes)));
+  if (is_utf8(bytes)) return this->name(name).raw(json_string(bytes));
+  return this->name(std::string(name) + "_base64").raw(json_string(to_base64(bytes)));
 }
 
 Json& Json::field(std::string_view name, bool value) { return this->name(name).raw(value ? "true" : "false"); }
@@ -25,7 +26,7 @@ Json& Json::field(std::string_view name, bool value) { return this->name(name).r
 Json& Json::field(std::string_view name, double value) {
   if (!std::isfinite(value)) return null(name);
   std::array<char, 32> digits{};
-  // A millisecond with three places is a microsecond: more says nothing.
+  // Three decimals of a millisecond are microseconds. More digits would be noise.
   const auto [end, error] =
       std::to_chars(digits.data(), digits.data() + digits.size(), value, std::chars_format::fixed, 3);
   return this->name(name).raw({digits.data(), static_cast<std::size_t>(end - digits.data())});

@@ -1,6 +1,6 @@
 #pragma once
 
-// Writes JSON, a value after the other. Commas are its own; that what is opened is closed is the caller's.
+// Writes JSON one value after the other. Adds the commas; the caller closes what it opens.
 //
 //     Json json;
 //     json.object().field("key", key).field("epoch", 7).end();

@@ -8,7 +8,7 @@
 namespace tenure::render {
 namespace {
 
-// A longer cell moves the rest of its own row, and leaves the others as they are.
+// A longer cell shifts the rest of its own row only.
 constexpr std::size_t kAlignedColumnsMax = 80;
 
 }  // namespace

@@ -1,6 +1,6 @@
 #pragma once
 
-// A listing for people, whose columns are as wide as their cells.
+// A listing for people, with columns as wide as their cells.
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@ class Table {
  public:
   explicit Table(std::vector<std::string> heads) { rows_.push_back(std::move(heads)); }
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-  // They may hold what is not printable; printing makes it so.
+  // The lines may have unprintable characters. Printing escapes them.
   std::vector<std::string> lines() const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// A listing of workers, as JSON and as rows.
+// Renders a listing of workers as JSON and as rows.
 
 #include <cstdint>
 #include <vector>
@@ -30,8 +30,8 @@ struct WorkerRow {
   Bytes error{};  // of the last start that failed there
 };
 
-// Adds what one shard tells of its workers. A worker is in every shard, with some of its keys in each, and lives as
-// long as the first of its sessions.
+// Adds one shard's report on its workers. A worker is in every shard, with some of its keys in each. Its lease ends
+// with the first of its sessions.
 void add_workers(const v1::Told& told, std::vector<WorkerRow>& rows);
 
 // {"position","workers":[{"id","node","pid","host","state","keys","tasks_running","lease_ms","lease_left_ms","age_ms",

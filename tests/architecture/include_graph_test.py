@@ -94,6 +94,14 @@ class IncludeGraph(unittest.TestCase):
         self.refuses("src/machine/bad.cc", "auto x = getenv(\"A\");\n", "pure module uses getenv")
         self.refuses("src/machine/bad.cc", "std::hash<int> h;\n", "pure module uses std::hash")
 
+    def test_checkout_pools_reach_no_log(self):
+        self.refuses("src/guard/bad.h", '#include "log/log.h"\n', "checkout pools need no log")
+        self.refuses("src/process/bad.h", '#include "tenure/v1/record.pb.h"\n', "checkout pools need no proto")
+        code, output = check(files={"src/remote/bad.cc": '#include "base/bad.h"\n',
+                                    "src/base/bad.h": '#include "node/node.h"\n'})
+        self.assertEqual(code, 1)
+        self.assertIn("src/remote/bad.cc: checkout pools need no node (node/node.h through base/bad.h)", output)
+
     def test_includes_that_cannot_be_followed(self):
         self.refuses("src/node/x.cc", "#include SOMETHING\n", "include by macro")
         self.refuses("src/node/x.cc", '#include "sqlite3.h"\n', "included with <>")

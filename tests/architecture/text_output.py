@@ -21,8 +21,8 @@ MAY_NAME = {
     "src/cli/bench/takeover.cc": {"STDOUT_FILENO"},  # of a child, for dup2
     "src/demo/spawn.cc": {"STDOUT_FILENO", "STDERR_FILENO"},  # of a child, for dup2
     "src/demo/terminal.cc": {"STDOUT_FILENO"},  # rows, which demo/row.cc has made printable
-    "src/exec/guard.cc": {"STDOUT_FILENO"},  # of the guard, for dup2
-    "src/process/yard.cc": {"STDERR_FILENO"},  # handed to worker programs, where they have no other
+    "src/guard/guard.cc": {"STDOUT_FILENO"},  # of the guard, for dup2
+    "src/process/child_processes.cc": {"STDERR_FILENO"},  # handed to worker programs, where they have no other
 }
 NAMES = re.compile(
     r"(?<![\w.>])(?:std::|::)?((?:stdout|stderr|STDOUT_FILENO|STDERR_FILENO|cout|cerr|clog|wcout|wcerr|osyncstream"

@@ -131,9 +131,9 @@ class StageClock final : public Clock {
   const std::shared_ptr<ManualTime> time_;
 };
 
-class StageCrew final : public Crew {
+class StageExecutor final : public Executor {
  public:
-  explicit StageCrew(std::shared_ptr<ManualTime> time) : time_(std::move(time)) {}
+  explicit StageExecutor(std::shared_ptr<ManualTime> time) : time_(std::move(time)) {}
   void run(std::function<void()> job) override { time_->run(std::move(job)); }
 
  private:
@@ -187,7 +187,7 @@ class Stage {
     auto made = std::make_shared<CheckoutCore>(
         std::move(options), detail::as_factory<Thing>(factory), std::move(check),
         CheckoutSurroundings{std::make_shared<StageClock>(time), std::make_unique<StageLoop>(time),
-                             std::make_unique<StageCrew>(time), std::make_unique<SeededEntropy>(7)});
+                             std::make_unique<StageExecutor>(time), std::make_unique<SeededEntropy>(7)});
     made->begin();
     core = made.get();
     pool.emplace(std::move(made));

@@ -59,13 +59,13 @@ TEST(Parse, WhatIsWrongIsSaid) {
   EXPECT_EQ(refusal({"dispach", "k"}), "unknown command dispach; did you mean tenure dispatch?");
   EXPECT_EQ(refusal({"jobs", "--limt", "3"}), "unknown flag --limt; did you mean --limit?");
   EXPECT_EQ(refusal({"stop"}), "tenure stop needs KEY");
-  EXPECT_EQ(refusal({"stop", "a", "b"}), "'b' is one word too many; a text of several words goes in quotes");
+  EXPECT_EQ(refusal({"stop", "a", "b"}), "'b' is one argument too many; put text with spaces in quotes");
   EXPECT_EQ(refusal({"jobs", "--limit"}), "--limit needs a value: N");
   EXPECT_EQ(refusal({"jobs", "--json=yes"}), "--json takes no value");
   EXPECT_EQ(refusal({"dispatch", "k", "--wait", "for-ever"}), "--wait must be one of accepted|started|done");
   EXPECT_EQ(refusal({"work", "--exec"}), "--exec needs a command to run");
-  EXPECT_EQ(refusal({"dead"}), "tenure dead needs more: see tenure help dead");
-  EXPECT_EQ(refusal({"dispatch", "-x"}), "unknown flag -x; a word that begins with '-' comes after --");
+  EXPECT_EQ(refusal({"dead"}), "tenure dead needs a subcommand; see tenure help dead");
+  EXPECT_EQ(refusal({"dispatch", "-x"}), "unknown flag -x; words that begin with '-' go after --");
 }
 
 TEST(Parse, DurationsAndNumbers) {

@@ -559,7 +559,7 @@ class Checkout(ProgramTest):
         client.stdin.write("1\n")
         client.stdin.close()
         self.assertNotEqual(client.wait(PATIENCE), 0)
-        self.assertIn("nothing was asked for 500 ms", client.stderr.read())
+        self.assertIn("no request for 500 ms", client.stderr.read())
 
     def test_a_server_that_is_frozen_is_noticed_by_the_deadline_of_a_call(self):
         server = self.serve("--workers", "1", address="tcp:127.0.0.1:0")
@@ -622,7 +622,7 @@ class BadInput(ProgramTest):
                               restore_signals=False)  # a write beyond the limit is an error, and no signal
         self.assertEqual(done.returncode, 8, done)
         self.assertEqual(json.loads(done.stdout)["error"]["code"], "full")
-        self.assertIn("make room", done.stderr)
+        self.assertIn("free some", done.stderr)
         self.assertEqual(self.ask("dispatch", "small")["state"], "accepted")
         self.assertEqual({job["key"] for job in self.ask("jobs")["jobs"]}, {"first", "small"})
 
@@ -667,6 +667,23 @@ class BadInput(ProgramTest):
         done = subprocess.run([TENURE, "dispatch", "k"], env=environment, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertTrue((self.folder / "data/tenure/my%20pool.db").exists())
+
+    def test_the_default_folder_and_all_in_it_are_their_users_alone(self):
+        """Whatever the umask, and with a worker that has all of a pool's files open."""
+        environment = os.environ | {"XDG_DATA_HOME": str(self.folder / "data"), "TENURE_POOL": "p"}
+        environment.pop("TENURE_ENGINE", None)
+        worker = subprocess.Popen([TENURE, "work", "--json", "--exec", "true"], env=environment, stdout=subprocess.PIPE,
+                                  umask=0, text=True)
+        self.addCleanup(worker.stdout.close)
+        self.addCleanup(worker.wait)
+        self.addCleanup(worker.kill)
+        while '"ready"' not in worker.stdout.readline():
+            self.assertIsNone(worker.poll())
+        folder = self.folder / "data/tenure"
+        modes = {path.name: oct(path.stat().st_mode & 0o777) for path in folder.iterdir()}
+        names = {"p.db", "p.db-wal", "p.db-shm", "p.db-wake", "p.db-alive"}
+        self.assertEqual(modes, dict.fromkeys(names, "0o600"))
+        self.assertEqual(oct(folder.stat().st_mode & 0o777), "0o700")
 
 
 if __name__ == "__main__":

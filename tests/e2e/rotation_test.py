@@ -58,7 +58,7 @@ class Rotation(ProgramTest):
         self.assertEqual(self.ask("dispatch", "other", "--wait", "started")["state"], "started")
         said = [line for line in worker.errors if "waiting for the log" in line]
         self.assertEqual(len(said), 1, worker.errors)
-        self.assertIn("user and password do not fit", said[0])
+        self.assertIn("user and password do not match", said[0])
         self.assertIn("login_patience", said[0])
         for password in ("first", "second"):
             self.assertNotIn(f" {password}", "".join(worker.errors))
@@ -87,14 +87,14 @@ class Rotation(ProgramTest):
         self.redis("CLIENT", "KILL", "USER", "worker")
         self.assertEqual(worker.process.wait(PATIENCE), 8)
         worker.error_reader.join()
-        self.assertIn("it has been so for 1 s (login_patience)", "".join(worker.errors))
+        self.assertIn("it has been refused for 1 s (login_patience)", "".join(worker.errors))
 
     def test_at_opening_a_refusal_is_said_at_once(self):
         self.write("wrong")
         worker = Worker(self, "--exec", "true")
         self.assertEqual(worker.process.wait(PATIENCE), 8)
         worker.error_reader.join()
-        self.assertIn("user and password do not fit", "".join(worker.errors))
+        self.assertIn("user and password do not match", "".join(worker.errors))
         self.assertNotIn("login_patience", "".join(worker.errors))
 
 

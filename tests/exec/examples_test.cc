@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "exec/host_stage.h"
-#include "exec/process.h"
+#include "guard/process.h"
 
 namespace tenure::exec {
 namespace {

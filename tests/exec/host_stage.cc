@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "base/assert.h"
-#include "exec/process.h"
+#include "guard/process.h"
 
 namespace tenure::exec {
 
@@ -24,13 +24,13 @@ HostStage::HostStage(std::vector<std::string> command, Protocol protocol, Progra
     : HostStage(std::move(command), protocol, std::move(options), 0, {}) {}
 
 std::unique_ptr<HostStage> HostStage::warm(std::vector<std::string> command, std::size_t programs,
-                                           const WearLimits& limits) {
+                                           const guard::WearLimits& limits) {
   return std::unique_ptr<HostStage>(new HostStage(std::move(command), Protocol::json, {}, programs, limits));
 }
 
 HostStage::HostStage(std::vector<std::string> command, Protocol protocol, ProgramOptions options, std::size_t warm,
-                     const WearLimits& limits) {
-  auto guard = Guard::start({.command = {TENURE_GUARD}, .last_net = true});
+                     const guard::WearLimits& limits) {
+  auto guard = guard::Guard::start({.command = {TENURE_GUARD}, .last_net = true});
   if (!guard) throw std::runtime_error(guard.error().message());
   guard_ = std::move(*guard);
   options.command = std::move(command);
@@ -82,7 +82,7 @@ Hold HostStage::hold(std::uint64_t epoch) {
 
 bool HostStage::wait(std::uint64_t epoch, const std::function<bool(const Heard&)>& reached) {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, kDeadline, [&] { return reached(heard_[epoch]); });
+  return changed_.wait_for(lock, guard::kDeadline, [&] { return reached(heard_[epoch]); });
 }
 
 HostStage::Heard HostStage::end_of(std::uint64_t epoch) {
@@ -108,7 +108,7 @@ std::string HostStage::logged(std::uint64_t epoch, const std::string& word) {
 
 bool HostStage::guard_was_lost() {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, kDeadline, [&] { return guard_lost_; });
+  return changed_.wait_for(lock, guard::kDeadline, [&] { return guard_lost_; });
 }
 
 std::size_t HostStage::folders() const {

@@ -37,7 +37,7 @@ class HostStage final : private HoldReports {
                      ProgramOptions options = {});
   // A WarmHost with so many programs.
   static std::unique_ptr<HostStage> warm(std::vector<std::string> command, std::size_t programs,
-                                         const WearLimits& limits = {});
+                                         const guard::WearLimits& limits = {});
   // A shell script in place of a command.
   static std::vector<std::string> shell(const std::string& script) { return {"sh", "-c", script}; }
 
@@ -55,7 +55,7 @@ class HostStage final : private HoldReports {
   bool guard_was_lost();
 
   Host& host() { return *host_; }
-  Guard& guard() { return *guard_; }
+  guard::Guard& guard() { return *guard_; }
   const std::string& folder() const { return folder_.path(); }
   // Entries left in the worker's folder.
   std::size_t folders() const;
@@ -71,7 +71,7 @@ class HostStage final : private HoldReports {
   void handled(const Hold& hold, std::uint64_t message_number) override;
 
   HostStage(std::vector<std::string> command, Protocol protocol, ProgramOptions options, std::size_t warm,
-            const WearLimits& limits);
+            const guard::WearLimits& limits);
   Hold hold(std::uint64_t epoch);
   void hear(const Hold& hold, const std::function<void(Heard&)>& how);
 
@@ -82,7 +82,7 @@ class HostStage final : private HoldReports {
   std::map<std::uint64_t, Bytes> keys_;
   bool guard_lost_ = false;
   std::uint64_t last_epoch_ = 100;
-  std::unique_ptr<Guard> guard_;
+  std::unique_ptr<guard::Guard> guard_;
   std::unique_ptr<Host> host_;
 };
 

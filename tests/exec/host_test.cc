@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "exec/host_stage.h"
-#include "exec/process.h"
+#include "guard/process.h"
 #include "machine/limits.h"
 
 namespace tenure::exec {
@@ -132,7 +132,7 @@ TEST(Plain, CheckpointOverTheBoundIsLeft) {
 TEST(Stop, ProgramThatIgnoresSigtermIsKilledAtTheDeadline) {
   HostStage stage(HostStage::shell("trap '' TERM; echo pid $$; exec sleep 1000"));
   const std::uint64_t epoch = stage.start(JobKind::resident);
-  const Watched program(std::stoi(stage.logged(epoch, "pid")));
+  const guard::Watched program(std::stoi(stage.logged(epoch, "pid")));
   const Instant asked = BootClock().now();
   stage.stop(epoch, 200ms);
   EXPECT_EQ(stage.end_of(epoch).end, "released");
@@ -157,7 +157,7 @@ TEST(Stop, ReachesAProgramThatIsJustStarting) {
     stage.stop(epoch, 1h);
     EXPECT_EQ(stage.end_of(epoch).end, "released");
   }
-  EXPECT_LT(BootClock().now() - begun, kDeadline);
+  EXPECT_LT(BootClock().now() - begun, guard::kDeadline);
 }
 
 TEST(Stop, TaskThatStopsHalfWayIsReleased) {
@@ -173,8 +173,8 @@ TEST(Tree, ProcessesThatHideEndWithTheProgram) {
   HostStage stage(
       HostStage::shell("(setsid env -i sh -c 'echo hidden $$; exec sleep 1000' &); echo pid $$; read line"));
   const std::uint64_t epoch = stage.start(JobKind::resident);
-  const Watched hidden(std::stoi(stage.logged(epoch, "hidden")));
-  const Watched program(std::stoi(stage.logged(epoch, "pid")));
+  const guard::Watched hidden(std::stoi(stage.logged(epoch, "hidden")));
+  const guard::Watched program(std::stoi(stage.logged(epoch, "pid")));
   EXPECT_FALSE(hidden.dies_within(0s));
   stage.stop(epoch);
   EXPECT_EQ(stage.end_of(epoch).end, "released");
@@ -185,7 +185,7 @@ TEST(Tree, ProcessesThatHideEndWithTheProgram) {
 TEST(Tree, WhatAProgramLeavesRunningEndsWithIt) {
   HostStage stage(HostStage::shell("setsid sh -c 'echo left $$ >&2; exec sleep 1000' & read -r line; exit 0"));
   const std::uint64_t epoch = stage.start(JobKind::resident);
-  const Watched left(std::stoi(stage.logged(epoch, "left")));
+  const guard::Watched left(std::stoi(stage.logged(epoch, "left")));
   stage.message(epoch, 1, "");
   EXPECT_EQ(stage.end_of(epoch).end, "finished");
   EXPECT_TRUE(left.dies_within(0s));
@@ -197,13 +197,13 @@ TEST(Tree, ProcessesThatKeepForkingAreCaughtUpWith) {
   ASSERT_EQ(stage.logged(epoch, "up"), "now");
   stage.stop(epoch, 0s);
   EXPECT_EQ(stage.end_of(epoch).end, "released");
-  EXPECT_EQ(children(stage.guard().process()), 0U);
+  EXPECT_EQ(guard::children(stage.guard().process()), 0U);
 }
 
 TEST(Lease, ProgramsEndWhenItPassesUnrenewed) {
   HostStage stage(HostStage::shell("trap '' TERM; echo pid $$; exec sleep 1000"));
   const std::uint64_t epoch = stage.start(JobKind::resident);
-  const Watched program(std::stoi(stage.logged(epoch, "pid")));
+  const guard::Watched program(std::stoi(stage.logged(epoch, "pid")));
   const Instant until = BootClock().now() + 400ms;
   // The stage's lease is ten seconds: the guard acts a fortieth of it earlier.
   stage.host().lease_until(HostStage::kSession, until);
@@ -219,7 +219,7 @@ TEST(Lease, ProgramsEndWhenItPassesUnrenewed) {
 TEST(Lease, FenceAsksAndKillEnds) {
   HostStage stage(HostStage::shell("trap 'echo asked nicely' TERM; echo pid $$; while :; do sleep 1000 & wait; done"));
   const std::uint64_t epoch = stage.start(JobKind::resident);
-  const Watched program(std::stoi(stage.logged(epoch, "pid")));
+  const guard::Watched program(std::stoi(stage.logged(epoch, "pid")));
   stage.host().fence(HostStage::kSession);
   EXPECT_EQ(stage.logged(epoch, "asked"), "nicely");
   EXPECT_EQ(stage.end_of(stage.start(JobKind::task)).end, "released");  // handed over too late
@@ -255,7 +255,7 @@ TEST(Lease, KillWorksAlsoWithoutTheGuard) {
   options.lease = 1s;
   HostStage stage(HostStage::shell("trap '' TERM; echo pid $$; exec sleep 1000"), Protocol::plain, options);
   const std::uint64_t epoch = stage.start(JobKind::resident);
-  const Watched program(std::stoi(stage.logged(epoch, "pid")));
+  const guard::Watched program(std::stoi(stage.logged(epoch, "pid")));
   ::kill(stage.guard().process(), SIGSTOP);
   stage.host().kill(HostStage::kSession);
   EXPECT_TRUE(program.dies_within(0s));
@@ -314,11 +314,11 @@ TEST(Bounds, TwoHundredAtOnceLeaveNothingBehind) {
   ASSERT_TRUE(stage.started(warm));
   stage.stop(warm);
   stage.end_of(warm);
-  const std::size_t descriptors = open_descriptors();
+  const std::size_t descriptors = guard::open_descriptors();
   std::vector<std::uint64_t> epochs;
   for (int i = 0; i < 200; ++i) epochs.push_back(stage.start(JobKind::resident, "", "key" + std::to_string(i)));
   for (const std::uint64_t epoch : epochs) ASSERT_TRUE(stage.started(epoch));
-  EXPECT_EQ(children(stage.guard().process()), 200U);
+  EXPECT_EQ(guard::children(stage.guard().process()), 200U);
   for (const std::uint64_t epoch : epochs) stage.stop(epoch);
   for (const std::uint64_t epoch : epochs) EXPECT_EQ(stage.end_of(epoch).end, "released");
   // A start comes back after everything before it was cleared away.
@@ -327,12 +327,12 @@ TEST(Bounds, TwoHundredAtOnceLeaveNothingBehind) {
   stage.end_of(last);
   const std::uint64_t very_last = stage.start(JobKind::resident);
   ASSERT_TRUE(stage.started(very_last));
-  EXPECT_EQ(children(stage.guard().process()), 1U);
+  EXPECT_EQ(guard::children(stage.guard().process()), 1U);
   // Their folders are removed by and by.
   const auto deadline = std::chrono::steady_clock::now() + 20s;
   while (stage.folders() > 1 && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(1ms);
   EXPECT_EQ(stage.folders(), 1U);
-  EXPECT_LE(open_descriptors(), descriptors + 6);
+  EXPECT_LE(guard::open_descriptors(), descriptors + 6);
 }
 
 TEST(Json, ResidentSpeaks) {

@@ -9,7 +9,7 @@
 #include <set>
 
 #include "exec/host_stage.h"
-#include "exec/process.h"
+#include "guard/process.h"
 
 namespace tenure::exec {
 namespace {
@@ -92,13 +92,13 @@ TEST(Warm, AStopEndsTheTaskAndItsProgramOnly) {
   const auto stage = HostStage::warm(warm_shell(), 2);
   const Bytes other = run(*stage, "a").text;
   const std::uint64_t hangs = stage->start(JobKind::task, "hang");
-  const Watched program(std::stoi(stage->logged(hangs, "pid")));
+  const guard::Watched program(std::stoi(stage->logged(hangs, "pid")));
   ASSERT_TRUE(stage->started(hangs));  // one that takes its time is told started
   std::set<Bytes> seen;
   seen.insert(run(*stage, "b").text);
   stage->stop(hangs);
   EXPECT_EQ(stage->end_of(hangs).end, "released");
-  EXPECT_TRUE(program.dies_within(kDeadline));
+  EXPECT_TRUE(program.dies_within(guard::kDeadline));
   EXPECT_EQ(run(*stage, "c").end, "finished");
 }
 
@@ -118,7 +118,7 @@ TEST(Warm, WhatWaitsIsGivenBack) {
 
 // Worn out by tasks: the program is replaced when it is free, and no task is lost.
 TEST(Warm, ProgramsAreReplacedAfterSoManyTasks) {
-  WearLimits limits;
+  guard::WearLimits limits;
   limits.jobs = 5;
   limits.jitter = 0;
   const auto stage = HostStage::warm(warm_shell(), 1, limits);
@@ -132,28 +132,28 @@ TEST(Warm, ProgramsAreReplacedAfterSoManyTasks) {
 
 // By idle time and by age: without a task in between, and without anybody who asks.
 TEST(Warm, FreeProgramsEndByTime) {
-  WearLimits idle;
+  guard::WearLimits idle;
   idle.idle = 50ms;
-  WearLimits age;
+  guard::WearLimits age;
   age.age = 50ms;
-  for (const WearLimits& limits : {idle, age}) {
+  for (const guard::WearLimits& limits : {idle, age}) {
     const auto stage = HostStage::warm(warm_shell(), 1, limits);
     const Bytes first = run(*stage, "a").text;
-    EXPECT_TRUE(Watched(std::stoi(first)).dies_within(kDeadline));
+    EXPECT_TRUE(guard::Watched(std::stoi(first)).dies_within(guard::kDeadline));
     EXPECT_EQ(run(*stage, "a").end, "finished");
   }
 }
 
 TEST(Warm, AProgramThatHasGrownIsReplacedWhenItIsFree) {
-  WearLimits limits;
+  guard::WearLimits limits;
   limits.memory_bytes = 15'000'000;
   const auto stage = HostStage::warm(warm_shell(), 1, limits);
   const Heard grown = run(*stage, "grow");
   EXPECT_EQ(grown.end, "finished");
-  EXPECT_TRUE(Watched(std::stoi(grown.text)).dies_within(kDeadline));
+  EXPECT_TRUE(guard::Watched(std::stoi(grown.text)).dies_within(guard::kDeadline));
   EXPECT_NE(run(*stage, "a").text, grown.text);
   const std::uint64_t busy = stage->start(JobKind::task, "swell");  // soft limits leave it at its task
-  const Watched program(std::stoi(stage->logged(busy, "pid")));
+  const guard::Watched program(std::stoi(stage->logged(busy, "pid")));
   ASSERT_TRUE(stage->started(busy));
   EXPECT_FALSE(program.dies_within(300ms));
   stage->stop(busy, 0s);
@@ -163,7 +163,7 @@ TEST(Warm, AProgramThatHasGrownIsReplacedWhenItIsFree) {
 // Hard limits kill, whatever the program is at; its task fails with the reason and may be tried again.
 TEST(Warm, HardLimitsKillTheProgramAndFailItsTask) {
   struct Case {
-    WearLimits limits;
+    guard::WearLimits limits;
     Bytes payload;
     Bytes error;
   };
@@ -195,12 +195,12 @@ TEST(Warm, NothingOutlivesTheLease) {
   stage->renew(4s);
   const Bytes free = run(*stage, "a").text;
   const std::uint64_t epoch = stage->start(JobKind::task, "stubborn");
-  const Watched program(std::stoi(stage->logged(epoch, "pid")));
-  const Watched hidden(std::stoi(stage->logged(epoch, "hidden")));
-  const Watched idle(std::stoi(free));
-  EXPECT_TRUE(program.dies_within(kDeadline));
-  EXPECT_TRUE(hidden.dies_within(kDeadline));
-  EXPECT_TRUE(idle.dies_within(kDeadline));
+  const guard::Watched program(std::stoi(stage->logged(epoch, "pid")));
+  const guard::Watched hidden(std::stoi(stage->logged(epoch, "hidden")));
+  const guard::Watched idle(std::stoi(free));
+  EXPECT_TRUE(program.dies_within(guard::kDeadline));
+  EXPECT_TRUE(hidden.dies_within(guard::kDeadline));
+  EXPECT_TRUE(idle.dies_within(guard::kDeadline));
   EXPECT_EQ(stage->end_of(epoch).ends, 1);
 }
 
@@ -208,7 +208,7 @@ TEST(Warm, AFenceAndAKillEndEverythingOfTheSession) {
   const auto stage = HostStage::warm(warm_shell(), 1);
   const std::uint64_t epoch = stage->start(JobKind::task, "stubborn");
   const std::uint64_t waits = stage->start(JobKind::task, "a");
-  const Watched program(std::stoi(stage->logged(epoch, "pid")));
+  const guard::Watched program(std::stoi(stage->logged(epoch, "pid")));
   stage->host().fence(HostStage::kSession);
   EXPECT_EQ(stage->end_of(waits).end, "released");
   EXPECT_EQ(stage->end_of(stage->start(JobKind::task, "late")).end, "released");
@@ -232,7 +232,7 @@ TEST(Warm, WhoIsEndedByAFenceHasNotFailed) {
 TEST(Warm, AKilledGuardTakesProgramsWithItAndIsReplaced) {
   const auto stage = HostStage::warm(warm_shell(), 2);
   const std::uint64_t epoch = stage->start(JobKind::task, "hang");
-  const Watched program(std::stoi(stage->logged(epoch, "pid")));
+  const guard::Watched program(std::stoi(stage->logged(epoch, "pid")));
   ::kill(stage->guard().process(), SIGKILL);
   EXPECT_TRUE(stage->guard_was_lost());
   EXPECT_EQ(stage->end_of(epoch).end, "released");

@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "exec/job_folder.h"
-#include "exec/lease_page.h"
 #include "exec/program_host.h"
+#include "guard/lease_page.h"
 #include "log_conformance/temporary_directory.h"
 
 namespace tenure::exec {
@@ -45,7 +45,7 @@ TEST(WorkFolder, AHostRemovesWhatWasLeftBehind) {
   const std::string left = parent.path() + "/tenure-work-dead";
   std::filesystem::create_directory(left);
   std::ofstream(left + "/payload") << "x";
-  auto guard = Guard::start({.command = {TENURE_GUARD}});
+  auto guard = guard::Guard::start({.command = {TENURE_GUARD}});
   ASSERT_TRUE(guard);
   ProgramOptions options;
   options.command = {"true"};
@@ -68,7 +68,7 @@ TEST(WorkFolder, IsItsUsersAlone) {
     HeldJob job;
     job.has_checkpoint = true;
     auto folder = work ? JobFolder::create(work->path(), 1, job) : Result<JobFolder>(Failure(work.error()));
-    const auto page = LeasePage::create();
+    const auto page = guard::LeasePage::create();
     umask(before);
     ASSERT_TRUE(work) << work.error().message();
     ASSERT_TRUE(folder) << folder.error().message();

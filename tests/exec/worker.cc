@@ -14,8 +14,8 @@
 #include <string>
 
 #include "base/thread_loop.h"
-#include "exec/death_watch.h"
 #include "exec/program_host.h"
+#include "guard/death_watch.h"
 #include "log/open.h"
 #include "node/node.h"
 
@@ -53,7 +53,7 @@ int work(int count, char** words) {
   if (count < 8) return 2;
   const std::string url = words[1];
   const std::unique_ptr<Log> log = must(open_log(url, {}));
-  const std::unique_ptr<Guard> guard = must(Guard::start({.command = {words[5]}, .last_net = true}));
+  const std::unique_ptr<guard::Guard> guard = must(guard::Guard::start({.command = {words[5]}, .last_net = true}));
   report("guard " + std::to_string(guard->process()));
 
   NodeOptions options;
@@ -61,9 +61,9 @@ int work(int count, char** words) {
   options.lease = std::chrono::milliseconds(std::atoi(words[3]));
   const bool known_death = std::string(words[4]) == "known-death";
 
-  std::unique_ptr<DeathWatch> deaths;
+  std::unique_ptr<guard::DeathWatch> deaths;
   if (known_death) {
-    deaths = must(DeathWatch::open(*log_file(url)));
+    deaths = must(guard::DeathWatch::open(*log_file(url)));
     guard->share(deaths->descriptor());
   }
 

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "base/thread_loop.h"
-#include "exec/process.h"
+#include "guard/process.h"
 #include "log/open.h"
 #include "log_conformance/child.h"
 #include "log_conformance/temporary_directory.h"
@@ -62,7 +62,7 @@ class WorkerTest : public testing::Test {
   // The rest of the first line that begins so and was not asked for yet; others may come before it. "until" is kept.
   std::string line(conformance::Child& child, const std::string& begins) {
     std::vector<std::string>& passed = passed_[&child];
-    const Instant deadline = BootClock().now() + kDeadline;
+    const Instant deadline = BootClock().now() + guard::kDeadline;
     for (std::size_t at = 0;; ++at) {
       if (at == passed.size()) {
         auto next = child.line();
@@ -99,16 +99,16 @@ TEST_F(WorkerTest, KilledOneIsTakenOverAtOnceAndItsProgramsAreGone) {
   line(*first, "joined");
   Dispatcher dispatcher(url());
   dispatcher.dispatch("key");
-  const Watched hidden(std::stoi(line(*first, "log key hidden ")));
-  const Watched program(std::stoi(line(*first, "log key pid ")));
+  const guard::Watched hidden(std::stoi(line(*first, "log key hidden ")));
+  const guard::Watched program(std::stoi(line(*first, "log key pid ")));
   // Stands by. Should the key be meant to move to it, the program, which ignores SIGTERM, is in no hurry.
   const auto second = worker("w0", 10s, "known-death");
   line(*second, "joined");
 
   const Instant killed = BootClock().now();
   first->signal(SIGKILL);
-  EXPECT_TRUE(program.dies_within(kDeadline));
-  EXPECT_TRUE(hidden.dies_within(kDeadline));
+  EXPECT_TRUE(program.dies_within(guard::kDeadline));
+  EXPECT_TRUE(hidden.dies_within(guard::kDeadline));
   const Nanos dead = BootClock().now() - killed;
   line(*second, "log key pid ");
   const Nanos taken = BootClock().now() - killed;
@@ -119,15 +119,15 @@ TEST_F(WorkerTest, KilledOneIsTakenOverAtOnceAndItsProgramsAreGone) {
 // The guard alone makes it known, for pools whose log is on another host.
 TEST_F(WorkerTest, GuardSaysTheEndInTheWorkersName) {
   const auto first = worker("w1", 10s, "known-death");
-  const Watched guard(std::stoi(line(*first, "guard ")));
+  const guard::Watched guard(std::stoi(line(*first, "guard ")));
   line(*first, "joined");
   Dispatcher dispatcher(url());
   dispatcher.dispatch("key");
-  const Watched program(std::stoi(line(*first, "log key pid ")));
+  const guard::Watched program(std::stoi(line(*first, "log key pid ")));
   const Instant killed = BootClock().now();
   first->signal(SIGKILL);
-  EXPECT_TRUE(program.dies_within(kDeadline));
-  EXPECT_TRUE(guard.dies_within(kDeadline));
+  EXPECT_TRUE(program.dies_within(guard::kDeadline));
+  EXPECT_TRUE(guard.dies_within(guard::kDeadline));
   EXPECT_TRUE(std::filesystem::is_empty(work()));  // the guard has cleared up
   // One that comes later, and goes by leases alone, finds the session ended.
   const auto second = worker("w2", 10s, "lease-only");
@@ -138,11 +138,11 @@ TEST_F(WorkerTest, GuardSaysTheEndInTheWorkersName) {
 // Both are killed together: the lock falls when the last keeper has ended its tree.
 TEST_F(WorkerTest, DeathOfWorkerAndGuardIsKnownByTheLock) {
   const auto first = worker("w1", 10s, "known-death");
-  const Watched guard(std::stoi(line(*first, "guard ")));
+  const guard::Watched guard(std::stoi(line(*first, "guard ")));
   line(*first, "joined");
   Dispatcher dispatcher(url());
   dispatcher.dispatch("key");
-  const Watched program(std::stoi(line(*first, "log key pid ")));
+  const guard::Watched program(std::stoi(line(*first, "log key pid ")));
   ::kill(guard.pid(), SIGSTOP);  // so that it says nothing
   first->signal(SIGKILL);
   const Instant killed = BootClock().now();
@@ -159,12 +159,12 @@ TEST_F(WorkerTest, ProgramsOfAFrozenOneAreDeadBeforeItsLeaseEnds) {
   line(*frozen, "joined");
   Dispatcher dispatcher(url());
   dispatcher.dispatch("key");
-  const Watched hidden(std::stoi(line(*frozen, "log key hidden ")));
-  const Watched program(std::stoi(line(*frozen, "log key pid ")));
+  const guard::Watched hidden(std::stoi(line(*frozen, "log key hidden ")));
+  const guard::Watched program(std::stoi(line(*frozen, "log key pid ")));
   for (int beats = 0; beats < 3; ++beats) line(*frozen, "until ");
   frozen->signal(SIGSTOP);
-  EXPECT_TRUE(program.dies_within(kDeadline));
-  EXPECT_TRUE(hidden.dies_within(kDeadline));
+  EXPECT_TRUE(program.dies_within(guard::kDeadline));
+  EXPECT_TRUE(hidden.dies_within(guard::kDeadline));
   const Instant dead = BootClock().now();
   take_lines(*frozen);  // one more beat may have come before it was frozen
   // The heart's deadline lies a margin before the lease's end.
@@ -179,16 +179,16 @@ TEST_F(WorkerTest, ProgramsOfAFrozenOneAreDeadBeforeItsLeaseEnds) {
 
 TEST_F(WorkerTest, OneWithoutGuardFencesItselfAndBeginsAnew) {
   const auto robbed = worker("w1", 10s, "known-death");
-  const Watched guard(std::stoi(line(*robbed, "guard ")));
+  const guard::Watched guard(std::stoi(line(*robbed, "guard ")));
   line(*robbed, "joined");
   Dispatcher dispatcher(url());
   dispatcher.dispatch("key");
-  const Watched hidden(std::stoi(line(*robbed, "log key hidden ")));
-  const Watched program(std::stoi(line(*robbed, "log key pid ")));
+  const guard::Watched hidden(std::stoi(line(*robbed, "log key hidden ")));
+  const guard::Watched program(std::stoi(line(*robbed, "log key pid ")));
   ::kill(guard.pid(), SIGKILL);
   EXPECT_EQ(line(*robbed, "fenced "), std::to_string(static_cast<int>(FenceReason::host_lost)));
-  EXPECT_TRUE(program.dies_within(kDeadline));
-  EXPECT_TRUE(hidden.dies_within(kDeadline));
+  EXPECT_TRUE(program.dies_within(guard::kDeadline));
+  EXPECT_TRUE(hidden.dies_within(guard::kDeadline));
   line(*robbed, "log key pid ");
 }
 

@@ -49,7 +49,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/checker.h"
+#include "sim/checker/checker.h"
 
 namespace tenure::sim {
 namespace {

@@ -29,7 +29,8 @@ void fill(TestPool& pool) {
   pool.stop("stopping");
   pool.running("dead");
   pool.failed("dead", v1::Failed::BURY);
-  for (int i = 0; i < 4; ++i) pool.task("t3", {.payload = "p", .delay_ms = i % 2 == 0 ? 9'000U : 0U, .say = true});
+  for (int i = 0; i < 4; ++i)
+    pool.task("t3", {.payload = "p", .delay_ms = i % 2 == 0 ? 9'000U : 0U, .answer_in_log = true});
   pool.failed("t3", v1::Failed::BURY);
   pool.failed("t3");
   pool.resident("starting");

@@ -12,7 +12,7 @@ TEST(Answers, AreDueOnlyWhereTheDispatcherAsked) {
   pool.node("a");
   pool.task("quiet");
   EXPECT_TRUE(pool.history().answers_due.empty());
-  const std::uint64_t ticket = pool.task("k", {.say = true});
+  const std::uint64_t ticket = pool.task("k", {.answer_in_log = true});
   ASSERT_EQ(pool.seen().answers_due.size(), 1U);
   EXPECT_EQ(pool.seen().answers_due[0].ticket, ticket);
   EXPECT_EQ(pool.seen().answers_due[0].state, TicketState::accepted);
@@ -23,7 +23,7 @@ TEST(Answers, ARefusalIsSaidWithItsReason) {
   TestPool pool;
   pool.node("a");
   pool.resident("k");
-  const std::uint64_t ticket = pool.resident("k", {.say = true});
+  const std::uint64_t ticket = pool.resident("k", {.answer_in_log = true});
   ASSERT_EQ(pool.seen().answers_due.size(), 1U);
   EXPECT_EQ(pool.seen().answers_due[0].state, TicketState::refused);
   EXPECT_EQ(pool.seen().answers_due[0].code, Errc::key_exists);
@@ -35,7 +35,7 @@ TEST(Answers, WhatWasSaidIsDueNoMore) {
   TestPool pool;
   const std::uint64_t eldest = pool.node("a");
   pool.node("b");
-  const std::uint64_t ticket = pool.task("k", {.say = true});
+  const std::uint64_t ticket = pool.task("k", {.answer_in_log = true});
   pool.append(rec::answer(ticket, v1::Answer::ACCEPTED));
   EXPECT_TRUE(pool.machine().answers().empty());
   pool.append(rec::answer(ticket, v1::Answer::ACCEPTED));
@@ -47,7 +47,7 @@ TEST(Answers, WhatWasSaidIsDueNoMore) {
 TEST(Answers, ANewerStateIsStillDueWhenAnOlderOneIsSaid) {
   TestPool pool;
   pool.node("a");
-  const std::uint64_t ticket = pool.task("k", {.say = true});
+  const std::uint64_t ticket = pool.task("k", {.answer_in_log = true});
   pool.failed("k", v1::Failed::DROP);
   pool.append(rec::answer(ticket, v1::Answer::ACCEPTED));
   ASSERT_TRUE(pool.machine().answers().contains(ticket));
@@ -62,8 +62,8 @@ TEST(Answers, WhenTheEldestGoesTheyAreTheNextOnesInTheirOrder) {
   const std::uint64_t eldest = pool.node("a");
   const std::uint64_t next = pool.node("b");
   const std::uint64_t younger = pool.node("c");
-  const std::uint64_t first = pool.task("k9", {.say = true});
-  const std::uint64_t second = pool.task("k1", {.say = true});
+  const std::uint64_t first = pool.task("k9", {.answer_in_log = true});
+  const std::uint64_t second = pool.task("k1", {.answer_in_log = true});
   pool.leave(younger);
   EXPECT_TRUE(pool.seen().answers_due.empty());
   pool.crash(eldest);
@@ -76,7 +76,7 @@ TEST(Answers, WhenTheEldestGoesTheyAreTheNextOnesInTheirOrder) {
 // Nobody was there to say it: the first to join is the eldest, and it is due from that one.
 TEST(Answers, WhatComesDueInAnEmptyPoolIsTheFirstJoiners) {
   TestPool pool;
-  const std::uint64_t ticket = pool.task("k", {.say = true});
+  const std::uint64_t ticket = pool.task("k", {.answer_in_log = true});
   pool.join();
   ASSERT_EQ(pool.seen().answers_due.size(), 1U);
   EXPECT_EQ(pool.seen().answers_due[0].ticket, ticket);
@@ -88,7 +88,7 @@ TEST(Answers, WhatComesDueInAnEmptyPoolIsTheFirstJoiners) {
 TEST(Answers, DoneNeedsNoAnswer) {
   TestPool pool;
   pool.node("a");
-  pool.task("k", {.say = true});
+  pool.task("k", {.answer_in_log = true});
   pool.done("k");
   EXPECT_TRUE(pool.machine().answers().empty());
   EXPECT_TRUE(pool.seen().answers_due.empty());
@@ -113,7 +113,7 @@ TEST(Answers, TheyAreBoundedAndTheOldestIsLeftToItsDispatcher) {
   pool.task("k");
   TestPool::Records dispatches;
   for (std::uint64_t i = 0; i <= kUnansweredMax; ++i) {
-    dispatches.push_back(rec::dispatch(i + 1'000'000, v1::TASK, "k", {.say = true}));
+    dispatches.push_back(rec::dispatch(i + 1'000'000, v1::TASK, "k", {.answer_in_log = true}));
   }
   pool.append(dispatches);
   EXPECT_EQ(pool.machine().answers().size(), kUnansweredMax);

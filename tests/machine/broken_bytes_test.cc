@@ -34,7 +34,7 @@ TestPool& busy(TestPool& pool) {
   pool.task("t");
   pool.task("t");
   pool.task("later", {.delay_ms = 100'000});
-  pool.task("f", {.say = true});
+  pool.task("f", {.answer_in_log = true});
   pool.failed("f");
   return pool;
 }

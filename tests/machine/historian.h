@@ -118,7 +118,7 @@ class Historian {
     const rec::JobSpec spec{.payload = Bytes(below(20), 'p'),
                             .delay_ms = chance(20) ? 1 + below(5'000) : 0,
                             .max_attempts = static_cast<std::uint32_t>(chance(50) ? 1 + below(3) : 0),
-                            .say = chance(20)};
+                            .answer_in_log = chance(20)};
     switch (below(8)) {
       case 0: return rec::stop(ticket(TicketUse::stop), key(), chance(20));
       case 1: return rec::notify(ticket(TicketUse::notify), key(), Bytes(below(9), 'm'), chance(20));

@@ -105,8 +105,8 @@ class TestPool {
     started(key);
     return ticket;
   }
-  std::uint64_t stop(BytesView key, bool say = false) {
-    append(rec::stop(++tickets_, key, say));
+  std::uint64_t stop(BytesView key, bool answer_in_log = false) {
+    append(rec::stop(++tickets_, key, answer_in_log));
     return tickets_;
   }
   std::uint64_t notify(BytesView key, BytesView message) {

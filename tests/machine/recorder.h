@@ -102,8 +102,8 @@ class Recorder final : public Effects {
   }
 
   void granted(const At&, const Grant& g) override {
-    line("granted", show(g.tenure), int(g.kind), g.first, g.say, g.has_checkpoint, g.attempt, g.ticket, g.payload,
-         g.checkpoint);
+    line("granted", show(g.tenure), int(g.kind), g.first, g.answer_in_log, g.has_checkpoint, g.attempt, g.ticket,
+         g.payload, g.checkpoint);
     grants.push_back({keep(g.tenure), g.kind, g.first, g.has_checkpoint, g.attempt, g.ticket, Bytes(g.payload),
                       Bytes(g.checkpoint)});
   }

@@ -100,7 +100,7 @@ struct JobSpec {
   Bytes payload = {};
   std::uint64_t delay_ms = 0;
   std::uint32_t max_attempts = 0;
-  bool say = false;
+  bool answer_in_log = false;
 };
 
 inline Record dispatch(std::uint64_t ticket, v1::Kind kind, BytesView key, const JobSpec& spec = {}) {
@@ -112,24 +112,24 @@ inline Record dispatch(std::uint64_t ticket, v1::Kind kind, BytesView key, const
   dispatch.set_payload(spec.payload);
   dispatch.set_delay_ms(spec.delay_ms);
   dispatch.set_max_attempts(spec.max_attempts);
-  dispatch.set_say(spec.say);
+  dispatch.set_answer_in_log(spec.answer_in_log);
   return record;
 }
 
-inline Record notify(std::uint64_t ticket, BytesView key, BytesView message, bool say = false) {
+inline Record notify(std::uint64_t ticket, BytesView key, BytesView message, bool answer_in_log = false) {
   Record record;
   record.mutable_notify()->set_ticket(ticket);
   record.mutable_notify()->set_key(Bytes(key));
   record.mutable_notify()->set_message(Bytes(message));
-  record.mutable_notify()->set_say(say);
+  record.mutable_notify()->set_answer_in_log(answer_in_log);
   return record;
 }
 
-inline Record stop(std::uint64_t ticket, BytesView key, bool say = false) {
+inline Record stop(std::uint64_t ticket, BytesView key, bool answer_in_log = false) {
   Record record;
   record.mutable_stop()->set_ticket(ticket);
   record.mutable_stop()->set_key(Bytes(key));
-  record.mutable_stop()->set_say(say);
+  record.mutable_stop()->set_answer_in_log(answer_in_log);
   return record;
 }
 

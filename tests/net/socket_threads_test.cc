@@ -9,9 +9,9 @@ namespace tenure::net {
 namespace {
 
 // Sockets at which a test makes things happen: whoever sits there runs what it is given.
-class CrewTest : public testing::Test {
+class SocketThreadsTest : public testing::Test {
  protected:
-  ~CrewTest() override {
+  ~SocketThreadsTest() override {
     threads_->close([this] { give(nullptr); });
   }
 
@@ -59,7 +59,7 @@ class CrewTest : public testing::Test {
 };
 
 // The errand runs on the thread that took it, which is nobody's errand runner meanwhile.
-TEST_F(CrewTest, TheOneInTheSeatRunsTheErrand) {
+TEST_F(SocketThreadsTest, TheOneInTheSeatRunsTheErrand) {
   threads_->begin();
   std::promise<std::thread::id> ran;
   std::thread::id taken_by;
@@ -78,7 +78,7 @@ TEST_F(CrewTest, TheOneInTheSeatRunsTheErrand) {
 }
 
 // While an errand lasts another sits at the sockets, and when it is over its runner can take the seat again.
-TEST_F(CrewTest, ALongErrandHoldsUpNothing) {
+TEST_F(SocketThreadsTest, ALongErrandHoldsUpNothing) {
   threads_->begin();
   for (int i = 0; i < 10; ++i) {
     std::promise<void> gate;
@@ -92,8 +92,8 @@ TEST_F(CrewTest, ALongErrandHoldsUpNothing) {
   }
 }
 
-// Errands that last do not use up the crew: another is added, up to a bound, beyond which errands are refused.
-TEST_F(CrewTest, ThereIsABoundToThoseWhoAreAway) {
+// Errands that last do not use up the threads: another is added, up to a bound, beyond which errands are refused.
+TEST_F(SocketThreadsTest, ThereIsABoundToThoseWhoAreAway) {
   threads_->begin();
   std::promise<void> gate;
   const std::shared_future<void> opened = gate.get_future().share();
@@ -110,8 +110,8 @@ TEST_F(CrewTest, ThereIsABoundToThoseWhoAreAway) {
   all_back.get_future().wait();
 }
 
-// Closing does not wait for one who is away, who comes back to a crew that is closed.
-TEST_F(CrewTest, ClosingDoesNotWaitForAnErrand) {
+// Closing does not wait for one who is away, who comes back to threads that are closed.
+TEST_F(SocketThreadsTest, ClosingDoesNotWaitForAnErrand) {
   threads_->begin();
   std::promise<void> gate;
   std::promise<void> begun;

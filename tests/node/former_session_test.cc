@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -107,6 +108,40 @@ TEST(FormerSession, IsEndedWhereItsEndWasLost) {
   ASSERT_NE(back, kNone);
   EXPECT_EQ(node.machine().workers()[back].session, node.session());
   owned.reset();
+  loop.settle();  // the heart ends on its loop
+}
+
+class Ends final : public Effects {
+ public:
+  void session_ended(const At& /*at*/, std::uint64_t session, SessionEnd why) override { ends[session] = why; }
+  std::map<std::uint64_t, SessionEnd> ends;
+};
+
+// One of the jobs may have killed what they all ran in. The pool has a rule that finds such jobs, and it counts
+// crashes.
+TEST(FormerSession, EndsAsACrashWhereTheHostIsLost) {
+  ManualLoop loop;
+  LosingLog log(loop);
+  SeededEntropy entropy(1);
+  IdleHost host;
+  NodeEvents events;
+  NodeOptions options;
+  options.name = "n";
+  Ends ends;
+  auto node = std::make_unique<Node>(NodeWorld{log, loop, loop, loop, entropy, &host}, options, events);
+  node->listen(ends);
+  NodeWorker worker;
+  worker.id = "w";
+  node->add_worker(worker);
+  node->start();
+  loop.advance(1s);
+  ASSERT_TRUE(node->member());
+  const std::uint64_t session = node->session();
+  node->host_lost();
+  loop.advance(1s);
+  ASSERT_TRUE(ends.ends.contains(session));
+  EXPECT_EQ(ends.ends[session], SessionEnd::crashed);
+  node.reset();
   loop.settle();  // the heart ends on its loop
 }
 

@@ -102,7 +102,7 @@ TEST_F(ListeningTest, HearsEverything) {
   apply(record);
   record.Clear();
   record.mutable_dispatch()->set_ticket(11);
-  record.mutable_dispatch()->set_say(true);
+  record.mutable_dispatch()->set_answer_in_log(true);
   record.mutable_dispatch()->set_key("k");
   record.mutable_dispatch()->set_kind(v1::TASK);
   apply(record);

@@ -16,14 +16,14 @@
 #include <thread>
 #include <vector>
 
-#include "exec/process.h"
-#include "exec/process_tree.h"
+#include "guard/process.h"
+#include "guard/process_tree.h"
 
 namespace tenure {
 namespace {
 
 using namespace std::chrono_literals;
-using exec::Watched;
+using guard::Watched;
 
 constexpr auto kPatience = 20s;
 
@@ -68,19 +68,19 @@ class Process : public ::testing::Test {
  protected:
   static void SetUpTestSuite() { setenv("TENURE_GUARD", TENURE_GUARD, 1); }
   void SetUp() override {
-    started(program());  // the yard's own descriptors stay
-    ASSERT_TRUE(eventually([] { return exec::children(getpid()) == 0; }));
+    started(program());  // the descriptors of ChildProcesses stay
+    ASSERT_TRUE(eventually([] { return guard::children(getpid()) == 0; }));
     // A guard that is reaped is not yet forgotten: the next one is started after that.
     std::size_t before = 0;
-    while (before != exec::open_descriptors()) {
-      before = exec::open_descriptors();
+    while (before != guard::open_descriptors()) {
+      before = guard::open_descriptors();
       std::this_thread::sleep_for(5ms);
     }
     descriptors_ = before;
   }
   void TearDown() override {
-    EXPECT_TRUE(eventually([] { return exec::children(getpid()) == 0; }));
-    EXPECT_TRUE(eventually([this] { return exec::open_descriptors() == descriptors_; }));
+    EXPECT_TRUE(eventually([] { return guard::children(getpid()) == 0; }));
+    EXPECT_TRUE(eventually([this] { return guard::open_descriptors() == descriptors_; }));
   }
 
  private:
@@ -229,7 +229,7 @@ TEST_F(Process, ACallThatTakesTooLongEndsTheProgram) {
   EXPECT_EQ(pool.checkout().value()->call("next").value(), "next");
 }
 
-// The limit holds also for a holder that does not look: the yard kills the program, and the holder is told.
+// The limit holds also for a holder that does not look: its program is killed, and the holder is told.
 TEST_F(Process, TheHardLimitOfACallNeedsNobodyWhoWaits) {
   ProcessOptions options = program();
   options.limits.call_time = 300ms;
@@ -337,9 +337,9 @@ TEST_F(Process, DeathsAtAnyStep) {
     if (news.kind() == CheckoutNewsKind::worker) ++offers;
   });
   ASSERT_TRUE(eventually([&] { return offers > 0; }));
-  for (const pid_t guard : exec::children_of(getpid())) {
-    for (const pid_t keeper : exec::children_of(guard)) {
-      for (const pid_t each : exec::children_of(keeper)) ::kill(each, SIGKILL);  // in transit
+  for (const pid_t guard : guard::children_of(getpid())) {
+    for (const pid_t keeper : guard::children_of(guard)) {
+      for (const pid_t each : guard::children_of(keeper)) ::kill(each, SIGKILL);  // in transit
     }
   }
   EXPECT_TRUE(eventually([&] { return pool.metrics().deaths + pool.metrics().invalid >= 3; }));
@@ -388,7 +388,7 @@ TEST_F(Process, AKilledGuardIsReplaced) {
   auto pool = pool_of(program(), workers(2));
   const auto worker = pool.checkout().value();
   const Watched process(static_cast<pid_t>(worker->process_id()));
-  const auto guards = exec::children_of(getpid());
+  const auto guards = guard::children_of(getpid());
   ASSERT_EQ(guards.size(), 1U);
   ::kill(guards[0], SIGKILL);
   EXPECT_EQ(worker->call("hang").error().code, Errc::worker_died);
@@ -417,7 +417,7 @@ TEST_F(Process, ProgramsInPythonAndNode) {
 
 TEST_F(Process, AMissingGuardIsSaid) {
   setenv("TENURE_GUARD", "/nowhere/guard", 1);
-  // The yard has read the variable already: a process of its own has not.
+  // This process has read the variable already: a process of its own has not.
   std::fflush(nullptr);
   const pid_t process = fork();
   if (process == 0) {

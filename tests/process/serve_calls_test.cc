@@ -34,7 +34,7 @@ TEST(ServeCalls, AnswersErrorsAndParts) {
   EXPECT_EQ(worker->call(std::string(1U << 20, 'x')).value().size(), 1U << 20);
   EXPECT_EQ(reason(worker->call("error")), "not today");
   EXPECT_EQ(reason(worker->call("throw")), "thrown");
-  EXPECT_EQ(reason(worker->call("throw a number")), "it threw what is no std::exception");
+  EXPECT_EQ(reason(worker->call("throw a number")), "it threw something that is not a std::exception");
   EXPECT_EQ(reason(worker->call("long")), "an answer of 1048577 bytes, which is too long");
   ASSERT_TRUE(worker->send("a request ", true));
   ASSERT_TRUE(worker->send("in parts"));

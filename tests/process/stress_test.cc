@@ -15,8 +15,8 @@
 #include <tenure/checkout_process.hpp>
 #include <thread>
 
-#include "exec/process.h"
-#include "exec/process_tree.h"
+#include "guard/process.h"
+#include "guard/process_tree.h"
 
 namespace tenure {
 namespace {
@@ -75,9 +75,9 @@ void use_processes(const CheckoutRef<ProcessWorker>& pool, ProcessJudge& judge, 
 
 std::vector<pid_t> programs_now() {
   std::vector<pid_t> found;
-  for (const pid_t guard : exec::children_of(getpid())) {
-    for (const pid_t keeper : exec::children_of(guard)) {
-      for (const pid_t each : exec::children_of(keeper)) found.push_back(each);
+  for (const pid_t guard : guard::children_of(getpid())) {
+    for (const pid_t keeper : guard::children_of(guard)) {
+      for (const pid_t each : guard::children_of(keeper)) found.push_back(each);
     }
   }
   return found;
@@ -111,8 +111,8 @@ TEST(ProcessStress, RandomKills) {
     std::mt19937_64 dice(seed + 99);
     while (std::chrono::steady_clock::now() < end || judge.answered < 100) {
       std::set<pid_t> keepers;
-      for (const pid_t guard : exec::children_of(getpid())) {
-        for (const pid_t keeper : exec::children_of(guard)) keepers.insert(keeper);
+      for (const pid_t guard : guard::children_of(getpid())) {
+        for (const pid_t keeper : guard::children_of(guard)) keepers.insert(keeper);
       }
       judge.most = std::max<std::uint64_t>(judge.most, keepers.size());
       const auto programs = programs_now();

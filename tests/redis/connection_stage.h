@@ -48,7 +48,7 @@ class ConnectionStage : public testing::Test {
   ScriptedTransport transport_;
   SeededEntropy entropy_{1};
   Admission admission_;
-  Settings settings_;
+  RedisSettings settings_;
   Bytes proof_;
   Answers answers_;
   std::vector<Errc> lost_;

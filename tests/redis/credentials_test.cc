@@ -61,7 +61,7 @@ class RedisCredentials : public testing::Test {
   ScriptedTransport transport_;
   SeededEntropy entropy_{1};
   Admission admission_;
-  Settings settings_;
+  RedisSettings settings_;
   std::vector<std::string> answers_;
   std::string said_;
   std::optional<Connection> connection_;

@@ -16,7 +16,7 @@ TEST(RedisErrors, AFullServerIsFullAndSaysSo) {
   EXPECT_EQ(
       oom.error.message(),
       "redis append: full (redis://h:1: OOM command not allowed when used memory > 'maxmemory'.; raise maxmemory, "
-      "or make room; nothing was written)");
+      "or free memory; nothing was written)");
 }
 
 TEST(RedisErrors, AServerThatIsNoMasterNowIsLeft) {

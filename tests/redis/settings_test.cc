@@ -14,18 +14,18 @@
 namespace tenure::redis {
 namespace {
 
-Settings good(const std::string& url) {
+RedisSettings good(const std::string& url) {
   const auto settings = parse_settings(url);
   EXPECT_TRUE(settings) << url << ": " << settings.error().message();
-  return settings ? *settings : Settings();
+  return settings ? *settings : RedisSettings();
 }
 
 TEST(RedisSettings, HostPortAndDatabase) {
-  const Settings plain = good("redis://cache.example");
+  const RedisSettings plain = good("redis://cache.example");
   EXPECT_EQ(plain.addresses, (std::vector<net::Address>{{"cache.example", 6379}}));
   EXPECT_EQ(plain.database, 0U);
   EXPECT_FALSE(plain.tls.on);
-  const Settings full = good("redis://127.0.0.1:7000/3");
+  const RedisSettings full = good("redis://127.0.0.1:7000/3");
   EXPECT_EQ(full.addresses, (std::vector<net::Address>{{"127.0.0.1", 7000}}));
   EXPECT_EQ(full.database, 3U);
   EXPECT_EQ(good("redis://[::1]:7000").addresses, (std::vector<net::Address>{{"::1", 7000}}));
@@ -33,7 +33,7 @@ TEST(RedisSettings, HostPortAndDatabase) {
 }
 
 TEST(RedisSettings, LoginFromTheUrlIsDecoded) {
-  const Settings both = good("redis://worker:p%40ss%2Fword@h:1");
+  const RedisSettings both = good("redis://worker:p%40ss%2Fword@h:1");
   EXPECT_EQ(both.login.user, "worker");
   EXPECT_EQ(both.login.password, "p@ss/word");
   EXPECT_EQ(good("redis://:secret@h").login.user, "");
@@ -42,7 +42,7 @@ TEST(RedisSettings, LoginFromTheUrlIsDecoded) {
 }
 
 // What a connection would log in with now.
-std::string password_of(const Settings& settings) {
+std::string password_of(const RedisSettings& settings) {
   const auto login = current_login(settings.login);
   return login ? login->password : "none: " + std::string(to_string(login.error().code));
 }
@@ -77,7 +77,7 @@ TEST_F(RedisSecrets, FromAFileOrTheEnvironment) {
 
 TEST_F(RedisSecrets, AFileIsReadWheneverItIsNeeded) {
   write("first\r\nsecond line\n");
-  const Settings settings = good("redis://h?password_file=" + path_);
+  const RedisSettings settings = good("redis://h?password_file=" + path_);
   EXPECT_EQ(password_of(settings), "first");
   for (const std::string& unfit : {std::string(), std::string("\n"), std::string(5000, 'x')}) {
     write(unfit);
@@ -98,7 +98,7 @@ TEST_F(RedisSecrets, APipeIsReadOnce) {
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
   ASSERT_EQ(::write(ends[1], "piped\n", 6), 6);
-  const Settings settings = good("redis://h?password_file=/dev/fd/" + std::to_string(ends[0]));
+  const RedisSettings settings = good("redis://h?password_file=/dev/fd/" + std::to_string(ends[0]));
   EXPECT_EQ(password_of(settings), "piped");
   EXPECT_EQ(password_of(settings), "piped");
   close(ends[0]);
@@ -107,7 +107,7 @@ TEST_F(RedisSecrets, APipeIsReadOnce) {
 }
 
 TEST(RedisSettings, Sentinels) {
-  const Settings settings = good("redis+sentinel://a,b:7001,[::1]/main/2?sentinel_user=watch");
+  const RedisSettings settings = good("redis+sentinel://a,b:7001,[::1]/main/2?sentinel_user=watch");
   EXPECT_EQ(settings.addresses, (std::vector<net::Address>{{"a", 26379}, {"b", 7001}, {"::1", 26379}}));
   EXPECT_EQ(settings.service, "main");
   EXPECT_EQ(settings.database, 2U);
@@ -117,14 +117,14 @@ TEST(RedisSettings, Sentinels) {
 
 TEST(RedisSettings, Sockets) {
   EXPECT_EQ(good("unix:/run/redis.sock").socket_path, "/run/redis.sock");
-  const Settings settings = good("redis+unix://u:p@/run/redis.sock?db=1");
+  const RedisSettings settings = good("redis+unix://u:p@/run/redis.sock?db=1");
   EXPECT_EQ(settings.socket_path, "/run/redis.sock");
   EXPECT_EQ(settings.login.password, "p");
   EXPECT_EQ(settings.database, 1U);
 }
 
 TEST(RedisSettings, TlsAndOtherOptions) {
-  const Settings settings =
+  const RedisSettings settings =
       good("rediss://h?ca_file=/ca.pem&cert_file=/c.pem&key_file=/k.pem&server_name=n&verify=none&timeout=500");
   EXPECT_TRUE(settings.tls.on);
   EXPECT_FALSE(settings.tls.verify);

@@ -15,7 +15,7 @@
 #include <tenure/checkout_remote.hpp>
 #include <thread>
 
-#include "exec/process.h"
+#include "guard/process.h"
 #include "remote/remote_stage.h"
 
 namespace tenure {
@@ -85,7 +85,7 @@ TEST_F(Remote, TheLeaseEndsWithTheConnection) {
     EXPECT_EQ(std::stoll(client.hear('W')), process);  // it went back
     client.say('M', "hang");
   }
-  const exec::Watched killed(static_cast<pid_t>(process));
+  const guard::Watched killed(static_cast<pid_t>(process));
   EXPECT_TRUE(killed.dies_within(kLong));
   EXPECT_NE(checkout().value().process_id(), process);
 }
@@ -104,7 +104,7 @@ TEST_F(Remote, ABusyWorkerDoesNotHideAClientThatIsGone) {
     const Bytes large(400'000, 'x');
     for (int i = 0; i < 10; ++i) (void)client.channel.send('M', large, after(20ms));
   }
-  const exec::Watched killed(process);
+  const guard::Watched killed(process);
   EXPECT_TRUE(killed.dies_within(kLong));
   EXPECT_TRUE(all_free());
 }
@@ -120,7 +120,7 @@ TEST_F(Remote, AWorkerThatDiesAndOneThatHangs) {
     EXPECT_EQ(worker.call("more").error().code, Errc::closed);
   }
   auto worker = checkout().value();
-  const exec::Watched hangs(static_cast<pid_t>(worker.process_id()));
+  const guard::Watched hangs(static_cast<pid_t>(worker.process_id()));
   EXPECT_EQ(worker.call("hang", 20ms).error().code, Errc::timed_out);
   EXPECT_TRUE(hangs.dies_within(kLong));
   EXPECT_TRUE(all_free());

@@ -4,11 +4,12 @@
 //   sqlite_actor fill PATH BYTES    opens the log with no file allowed to grow beyond BYTES, and appends until that
 //                                   fails; then lifts the limit and appends once more. "ERRC COUNT" for the entries
 //                                   that fitted, then "again ERRC" for the last one
-//   sqlite_actor open-as UID URL    opens the log as another user: "ERRC MESSAGE"
+//   sqlite_actor open-as UID URL    opens the log as another user, of the group of the same number: "ERRC MESSAGE"
 //   sqlite_actor join URL           opens the log, loads its snapshot, and appends "by the newcomer": ERRC; where that
 //   is
 //                                   ok, then "read DATA" for each entry behind the snapshot, until killed
 
+#include <grp.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -61,7 +62,7 @@ int fill(const std::string& path, rlim_t bytes) {
 }
 
 int open_as(uid_t user, const std::string& url) {
-  if (setuid(user) != 0) return 1;
+  if (setgroups(0, nullptr) != 0 || setgid(user) != 0 || setuid(user) != 0) return 1;
   const auto log = open_log(url, {});
   std::cout << name_of(code_of(log)) << " " << (log ? "" : log.error().message()) << std::endl;
   return 0;

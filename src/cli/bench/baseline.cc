@@ -20,7 +20,7 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr int kHops = 200;
 constexpr std::uint64_t kFullBatches = 64;
 
-// An entry that changes nothing, to learn where the log's end is.
+// Appends an entry that changes nothing, to find the end of the log.
 Result<Position> mark(Log& log) {
   v1::Batch batch = empty_batch(SystemEntropy().id(), 1, BootClock().wall_ms());
   batch.add_records()->mutable_tick();
@@ -33,8 +33,8 @@ std::uint64_t tasks_in(const v1::Batch* batch) {
                                                   [](const v1::Record& r) { return r.has_done(); }));
 }
 
-// Appends entries of these sizes one after the other, and reads them through the same handle as they come, as a node
-// does. From the first append until the last one is read.
+// Appends entries of these sizes one after the other, and reads them through the same handle, as a node does. Returns
+// the time from the first append until the last entry is read.
 Result<double> seconds_for(const BenchSpot& spot, const std::vector<std::uint32_t>& sizes) {
   Result<std::unique_ptr<Log>> log = open_log(spot.url, {.pool = spot.pool});
   if (!log) return Failure(log.error());
@@ -63,7 +63,7 @@ Result<double> seconds_for(const BenchSpot& spot, const std::vector<std::uint32_
   return took.count();
 }
 
-// From the moment an entry is handed to one handle to the moment another one has it.
+// Measures the time from an append through one handle until another handle has read the entry.
 Status measure_hops(const BenchSpot& spot, Samples& into) {
   const Result<std::unique_ptr<Log>> writer = open_log(spot.url, {.pool = spot.pool});
   if (!writer) return Failure(writer.error());
@@ -133,7 +133,7 @@ Result<Baseline> measure_baseline(const BenchPlace& place, const std::vector<Run
     const BenchSpot spot = place.spot("same-" + std::to_string(same.size()));
     same.push_back(std::async(std::launch::async, seconds_for, spot, std::cref(run.entry_bytes)));
   }
-  if (same.empty()) return fail(Errc::corrupt, "bench", "the run left nothing in its log");
+  if (same.empty()) return fail(Errc::corrupt, "bench", "the run left no entries in its log");
   double longest = 0;
   for (std::future<Result<double>>& one : same) {
     const Result<double> seconds = one.get();

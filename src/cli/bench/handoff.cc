@@ -1,4 +1,4 @@
-// tenure bench handoff: a rolling restart, and how long each key is without a holder.
+// tenure bench handoff: restarts workers one after the other, and measures how long each key has no holder.
 
 #include <algorithm>
 #include <map>
@@ -16,7 +16,7 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// Who holds what, as the handlers themselves know it.
+// Records who holds which key, as reported by the handlers themselves.
 class Holds {
  public:
   void began(const std::string& key) {
@@ -41,7 +41,7 @@ class Holds {
     return keys_.size() == keys &&
            std::all_of(keys_.begin(), keys_.end(), [](const auto& entry) { return entry.second.holders == 1; });
   }
-  // What comes after this is not counted.
+  // Later events are not counted.
   void close() {
     std::lock_guard lock(mutex_);
     closed_ = true;

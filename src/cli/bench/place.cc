@@ -14,7 +14,7 @@
 namespace tenure::cli {
 namespace {
 
-// --engine is seen by everybody on the host; a server's URL may have a password in it.
+// Everybody on the host can see --engine, and the URL of a server may contain a password.
 Result<std::string> url_of(const Call& call) {
   if (const auto named = call.value("engine")) return *named;
   const char* const variable = std::getenv("TENURE_ENGINE");
@@ -31,7 +31,7 @@ std::string without_login(const std::string& url) {
   return masked.substr(0, masked.find('?'));
 }
 
-// The first shard, which knows how many there are, goes last.
+// Removes the first shard last, because it stores the number of shards.
 void remove_pool(const std::string& url, const std::string& pool, Shard shard = {0, 0}) {
   const Result<std::unique_ptr<Log>> log = open_log(url, {.pool = pool, .shard = shard});
   if (!log) return;
@@ -72,7 +72,7 @@ Result<BenchPlace> BenchPlace::of(const Call& call) {
   if (mkdtemp(place.folder_.data()) == nullptr) {
     place.folder_.clear();
     return fail(Errc::refused, "make a folder in " + parent.string(),
-                "name a folder that can be written: " + file_url(**engine, "FOLDER"));
+                "name a writable folder: " + file_url(**engine, "FOLDER"));
   }
   place.shown_ = file_url(**engine, place.options_);
   return place;

@@ -1,7 +1,7 @@
 #pragma once
 
-// A place for a benchmark: the engine that was named, or a file of its own on the disk of the present folder, where
-// fdatasync costs what it costs. On a server each log is a pool of its own, which is removed in the end.
+// Where a benchmark runs: on the named engine, or on a new file in the current folder, where fdatasync has its real
+// cost. On a server each log is a separate pool, which is removed at the end.
 
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@
 
 namespace tenure::cli {
 
-// Where a log is.
+// The place of one log.
 struct BenchSpot {
   std::string url;
   std::string pool = "default";
@@ -20,15 +20,15 @@ struct BenchSpot {
 
 class BenchPlace {
  public:
-  // --engine, or the server that TENURE_ENGINE names, or a file. Except on a server, nobody else uses the place.
+  // Uses --engine, the server in TENURE_ENGINE, or a file. Except on a server, nobody else uses the place.
   static Result<BenchPlace> of(const Call& call);
   ~BenchPlace();
   BenchPlace(BenchPlace&& other) noexcept;
   BenchPlace& operator=(BenchPlace&&) = delete;
 
-  // A log of that name; each is fresh.
+  // A fresh log with this name.
   BenchSpot spot(const std::string& name) const;
-  // As it may be shown: "sqlite:?sync=full", "memory:", "redis://host:6379".
+  // For output, without a password: "sqlite:?sync=full", "memory:", "redis://host:6379".
   const std::string& shown() const { return shown_; }
   const Engine& engine() const { return engine_; }
   Reach reach() const { return engine_.reach; }
@@ -38,10 +38,10 @@ class BenchPlace {
 
   const Engine& engine_;
   std::string shown_;
-  std::string options_;                     // of a file's URL, with the question mark
-  std::string folder_;                      // of a file
+  std::string options_;                     // options of a file's URL, with the question mark
+  std::string folder_;                      // the folder of a file
   std::string server_;                      // the URL of a server
-  mutable std::vector<std::string> pools_;  // what was given out on it
+  mutable std::vector<std::string> pools_;  // the pools created there
 };
 
 }  // namespace tenure::cli

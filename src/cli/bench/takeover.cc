@@ -1,4 +1,4 @@
-// tenure bench takeover: real worker processes are killed, and the time is taken until their key is started elsewhere.
+// tenure bench takeover: kills real worker processes, and measures the time until their key runs elsewhere.
 
 #include <fcntl.h>
 #include <spawn.h>
@@ -29,14 +29,14 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kHeardWithin{60};
 const std::string kKey = "key";
 
-// A `tenure work` of its own, and what it says.
+// A `tenure work` process, and its events.
 class WorkProcess {
  public:
   WorkProcess(const BenchSpot& spot, const std::string& id, const std::string& lease, bool known_death, bool serves) {
     std::array<int, 2> pipe{};
     if (pipe2(pipe.data(), O_CLOEXEC) != 0) return;
     std::vector<std::string> words = {"tenure", "work", "--json", "--pool", spot.pool, "--id", id, "--lease", lease};
-    // So many deaths are not the job's fault here.
+    // The benchmark kills holders many times, which must not quarantine the job.
     words.insert(words.end(), {"--quarantine-after", "0"});
     if (!known_death) words.emplace_back("--no-known-death");
     if (serves) words.insert(words.end(), {"--serves", kKey});
@@ -48,7 +48,7 @@ class WorkProcess {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, pipe[1], STDOUT_FILENO);
-    // Not on the command line: there may be a password in it.
+    // Not on the command line, because the URL may contain a password.
     std::string engine = "TENURE_ENGINE=" + spot.url;
     std::vector<char*> environment = {engine.data()};
     for (char** one = environ; *one != nullptr; ++one) {
@@ -69,7 +69,7 @@ class WorkProcess {
   WorkProcess(const WorkProcess&) = delete;
   WorkProcess& operator=(const WorkProcess&) = delete;
 
-  // When the n-th such event came; nothing if it did not.
+  // The time of the event's `count`-th occurrence, or nothing if it did not come in time.
   std::optional<SteadyClock::time_point> wait(const std::string& event, std::size_t count) {
     std::unique_lock lock(mutex_);
     const bool came = changed_.wait_for(lock, kHeardWithin, [&] { return events_[event].size() >= count || over_; });
@@ -81,7 +81,7 @@ class WorkProcess {
     return events_[event].size();
   }
 
-  // With -9; with the guard, what is left is the lease.
+  // Kills with -9. If the guard is killed too, only the lease is left.
   void kill(bool with_guard) {
     if (process_ <= 0) return;
     std::vector<pid_t> children;
@@ -123,7 +123,7 @@ class WorkProcess {
   bool over_ = false;                                                   // guarded by mutex_
 };
 
-Failure silent(const char* what) { return fail(Errc::timed_out, "bench", std::string("no worker said ") + what); }
+Failure silent(const char* what) { return fail(Errc::timed_out, "bench", std::string("no worker reported ") + what); }
 
 Status run(const BenchSpot& spot, const std::string& lease, std::uint64_t rounds, bool known_death,
            Samples& takeovers) {
@@ -140,7 +140,7 @@ Status run(const BenchSpot& spot, const std::string& lease, std::uint64_t rounds
   if (const Result<TicketPtr> ticket = (*client)->submit(request); !ticket) return Failure(ticket.error());
   if (!heir.wait("started", 1)) return silent("that the key is started");
   for (std::uint64_t round = 1; round <= rounds; ++round) {
-    // It serves the key, and so gets it.
+    // It is named for the key with --serves, so it gets the key.
     WorkProcess victim(spot, "victim-" + std::to_string(round), lease, known_death, true);
     if (!victim.wait("started", 1)) return silent("that the key is started");
     const std::size_t before = heir.count("started");
@@ -163,8 +163,8 @@ int run_bench_takeover(const Call& call) {
   const Result<BenchPlace> place = BenchPlace::of(call);
   if (!place) return report(call, place.error());
   if (place->reach() == Reach::process) {
-    return report(call,
-                  {Errc::invalid, "bench", place->shown() + " is seen by one process only, and cannot be taken over"});
+    return report(
+        call, {Errc::invalid, "bench", place->shown() + " belongs to one process, so no other process can take over"});
   }
   const bool known_death = !call.has("no-known-death");
   Samples takeovers;

@@ -1,4 +1,4 @@
-// tenure bench throughput: tasks through a whole pool, from dispatch to done, beside the log alone in the same run.
+// tenure bench throughput: sends tasks through a whole pool, from dispatch to done, and compares with the log alone.
 
 #include <atomic>
 #include <tenure/tenure.hpp>
@@ -17,10 +17,10 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr int kIdleJobs = 1000;
-// The bare hops that they are compared with are measured in between, so many at a time: what else the machine does hits
+// Idle dispatches and bare hops are measured in alternating groups of this size, so that other load on the machine hits
 // both alike.
 constexpr int kIdleGroup = 20;
-// So long after the last job the pool is idle, as the engine is before each of the bare hops.
+// The idle time before each dispatch and before each bare hop.
 constexpr std::chrono::microseconds kIdle{200};
 constexpr std::chrono::seconds kPatience{120};
 
@@ -49,7 +49,7 @@ Result<Plan> plan_of(const Call& call) {
   return plan;
 }
 
-// When each job was dispatched, begun and done, by its number, which is the beginning of its payload.
+// When each job was dispatched, started and done. A job's number is at the start of its payload.
 class Times {
  public:
   explicit Times(std::uint64_t jobs) : sent_(jobs), begun_(jobs), done_(jobs) {}
@@ -91,7 +91,7 @@ struct Outcome {
   std::vector<RunLog> logs;  // by shard
 };
 
-// Dispatches everything as fast as it is taken, and waits for the end of all.
+// Dispatches as fast as the pool accepts, and waits for all ends.
 Status run_all(Pool& pool, const Plan& plan, Times& times) {
   std::atomic<std::uint64_t> open = plan.jobs;
   std::atomic<std::uint64_t> failed = 0;
@@ -119,7 +119,7 @@ Status run_all(Pool& pool, const Plan& plan, Times& times) {
   return {};
 }
 
-// One after the other, each while the pool has nothing else to do.
+// Dispatches one job at a time, each while the pool is idle.
 Status run_idle(Pool& pool, const std::atomic<std::int64_t>& begun, Samples& start) {
   for (int i = 0; i < kIdleGroup; ++i) {
     std::this_thread::sleep_for(kIdle);
@@ -220,8 +220,8 @@ int run_bench_throughput(const Call& call) {
   print("  dispatch to done   " + render::text_of(done));
   print("  the same, idle     " + render::text_of(idle_start));
   print("  the log alone      " + std::to_string(static_cast<std::uint64_t>(baseline->per_s)) +
-        " tasks a second in the " + std::to_string(baseline->entries) + " entries of this run, of which this is " +
-        std::to_string(static_cast<int>(share * 100)) + " %; in full batches " +
+        " tasks a second in the " + std::to_string(baseline->entries) + " entries of this run; the pool reaches " +
+        std::to_string(static_cast<int>(share * 100)) + " % of that; in full batches " +
         std::to_string(static_cast<std::uint64_t>(baseline->full_batches_bytes_per_s / (1 << 20))) + " MiB a second");
   print("  a hop of the log   " + render::text_of(log_hop));
   if (bare) print("  bare " + std::string(place->engine().bare_hop) + " " + render::text_of(bare_hop));

@@ -18,7 +18,7 @@ namespace {
 class Registry {
  public:
   static Registry& instance() {
-    static Registry* const registry = new Registry;  // never destroyed: handles may outlive static destruction
+    static Registry* const registry = new Registry;  // never destroyed, because handles may outlive static destructors
     return *registry;
   }
 
@@ -73,7 +73,7 @@ class MemorySnapshotWriter final : public SnapshotWriter {
  private:
   Status store() {
     if (read_only_) return fail(Errc::refused, "memory snapshot", "the log was opened read-only");
-    if (oversized_) return fail(Errc::invalid, "memory snapshot", "a chunk is larger than an entry may be");
+    if (oversized_) return fail(Errc::invalid, "memory snapshot", "a chunk is larger than the limit for an entry");
     return store_->store_snapshot(std::move(snapshot_));
   }
 
@@ -84,9 +84,9 @@ class MemorySnapshotWriter final : public SnapshotWriter {
   bool oversized_ = false;
 };
 
-// An append takes effect within the call, so that beats never wait behind data; only its answer travels to the
-// callback thread. The pending read is touched by read() and by the callback thread in turn, never by both. Where the
-// store was removed, load_snapshot() moves the handle to the one that bears the name now.
+// An append takes effect within the call, so beats never wait behind data. Only its answer goes to the callback thread.
+// read() and the callback thread use the pending read in turn, never at the same time. If the store was removed,
+// load_snapshot() moves the handle to the store that has the name now.
 class MemoryLog final : public Log, private Store::Waiter {
  public:
   MemoryLog(std::string name, LogOptions options, std::shared_ptr<Store> store)
@@ -130,7 +130,7 @@ class MemoryLog final : public Log, private Store::Waiter {
 
   void close() override {
     callbacks_->close();
-    ReadDone unrun;  // destroyed outside the lock
+    ReadDone unrun;  // destroyed without the lock
     std::lock_guard lock(mutex_);
     store_->forget(*this);
     unrun.swap(read_done_);
@@ -141,7 +141,8 @@ class MemoryLog final : public Log, private Store::Waiter {
     if (options_.read_only) return fail(Errc::refused, "memory append", "the log was opened read-only");
     if (data.size() > kEntryBytesMax) return fail(Errc::invalid, "memory append", "the entry is larger than 8 MiB");
     if (callbacks_->closed()) return fail(Errc::closed, "memory append");
-    if (callbacks_->crowded()) return fail(Errc::unavailable, "memory append", "too many answers wait to be taken");
+    if (callbacks_->crowded())
+      return fail(Errc::unavailable, "memory append", "too many answers wait for their callbacks");
     std::lock_guard lock(mutex_);
     if (lost_) return lost();
     return store_->append(std::move(data));
@@ -177,7 +178,7 @@ class MemoryLog final : public Log, private Store::Waiter {
     return snapshot;
   }
 
-  // Reads go ahead of the answers that wait: a node's own beats come back to it through them.
+  // Entries overtake waiting answers: through them a node sees its own beats.
   void entries_ready() override {
     callbacks_->post(Lane::beat, [this] { serve_read(); });
   }
@@ -202,7 +203,7 @@ class MemoryLog final : public Log, private Store::Waiter {
   std::mutex mutex_;
   // All below is guarded by mutex_.
   std::shared_ptr<Store> store_;
-  bool lost_ = false;  // a read was answered with lost_history, and no snapshot was loaded since
+  bool lost_ = false;  // a read failed with lost_history, and no snapshot was loaded since
   Cursor read_after_;
   ReadDone read_done_;  // set while a read is outstanding
 };
@@ -211,7 +212,7 @@ class MemoryLog final : public Log, private Store::Waiter {
 }  // namespace memory
 
 Result<std::unique_ptr<Log>> open_memory_log(std::string_view name, const LogOptions& options) {
-  if (name.empty()) return fail(Errc::invalid, "memory open", "the URL names no log: write memory:NAME");
+  if (name.empty()) return fail(Errc::invalid, "memory open", "the URL has no name; write memory:NAME");
   auto store = memory::Registry::instance().find(name, options);
   if (!store) return Failure(std::move(store.error()));
   LogOptions known = options;
@@ -220,8 +221,8 @@ Result<std::unique_ptr<Log>> open_memory_log(std::string_view name, const LogOpt
 }
 
 std::vector<Finding> inspect_memory_log() {
-  return {{"durability", false, "memory: keeps nothing, and is seen by one process only",
-           "use an engine that keeps its log for anything but tests"}};
+  return {{"durability", false, "memory: keeps nothing, and only one process sees it",
+           "use another engine, except for tests"}};
 }
 
 }  // namespace tenure

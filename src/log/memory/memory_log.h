@@ -1,7 +1,7 @@
 #pragma once
 
-// The engine `memory:NAME`: a log within this process. Every opener of NAME shares one log for as long as any handle
-// of it is open; it is gone with the last.
+// The engine `memory:NAME`: a log within this process. All openers of NAME share one log. It is gone when the last
+// handle is closed.
 
 #include <memory>
 #include <string_view>

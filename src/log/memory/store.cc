@@ -7,11 +7,11 @@
 namespace tenure::memory {
 namespace {
 
-// A run handed to a reader ends at whichever comes first.
+// A run for a reader ends at the first of these limits.
 constexpr std::size_t kReadEntriesMax = 4096;
 constexpr std::size_t kReadBytesMax = 1U << 20;
 
-// A log that nobody trims ends here instead of taking the process with it.
+// A log that nobody trims fills up here, before it exhausts the process's memory.
 constexpr std::size_t kStoreBytesMax = std::size_t{1} << 30;
 
 std::int64_t first_offset_ms(const BootClock& clock) {
@@ -27,7 +27,7 @@ Result<Position> Store::append(Bytes data) {
   std::lock_guard lock(mutex_);
   if (const Status present = check_present(); !present) return Failure(present.error());
   if (bytes_ + data.size() > kStoreBytesMax) {
-    return fail(Errc::full, "memory append", "the log holds its maximum of bytes: store a snapshot and trim");
+    return fail(Errc::full, "memory append", "the log is full; store a snapshot and trim it");
   }
   last_time_ms_ = engine_time_ms(last_time_ms_, time_offset_ms_, to_ms(clock_.now().since_boot));
   bytes_ += data.size();
@@ -98,10 +98,10 @@ Status Store::check_cursor(const Cursor& after) const {
   if (at < first_) return fail(Errc::trimmed, "memory read", "the log starts at " + std::to_string(first_));
   if (after.position == 0) return {};
   const Position end = first_ + entries_.size();
-  if (after.position >= end) return fail(Errc::lost_history, "memory read", "the cursor lies beyond the last entry");
+  if (after.position >= end) return fail(Errc::lost_history, "memory read", "the cursor is beyond the last entry");
   const Entry& there = entries_[after.position - first_];
   if (!after.matches(there.data, there.time_ms)) {
-    return fail(Errc::lost_history, "memory read", "the entry at the cursor is another one");
+    return fail(Errc::lost_history, "memory read", "another entry is at the cursor");
   }
   return {};
 }

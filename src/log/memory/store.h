@@ -1,6 +1,6 @@
 #pragma once
 
-// One log kept in memory: what every handle of the same name shares.
+// A log in memory, shared by all handles of the same name.
 
 #include <deque>
 #include <mutex>
@@ -12,12 +12,12 @@
 
 namespace tenure::memory {
 
-// Thread-safe: one mutex guards it all, and every call is short (a read copies a bounded run). Positions are dense
-// from 1, so that the entry at a position is found by subtraction and a first position above 1 tells of a trim.
+// Thread-safe. One mutex guards everything, and every call is short (a read copies a bounded run). Positions are dense
+// from 1, so an entry is found by subtraction, and a first position above 1 means that the log was trimmed.
 class Store {
  public:
-  // A reader that found nothing new. It is called once, by the append that ends its wait, under the store's lock:
-  // it may only hand the news to its own thread.
+  // A reader that found nothing new. The append that ends its wait calls it once, with the store's lock held: it may
+  // only notify its own thread.
   class Waiter {
    public:
     virtual ~Waiter() = default;
@@ -30,14 +30,14 @@ class Store {
   std::uint32_t shards() const { return shards_; }
 
   Result<Position> append(Bytes data);
-  // A bounded run of the entries after the cursor. Where there is none yet, `waiter` is registered.
+  // A bounded run of the entries after the cursor. If there is none yet, registers `waiter`.
   Result<std::vector<Entry>> read(const Cursor& after, Waiter& waiter);
   void forget(Waiter& waiter);
 
   Result<Snapshot> snapshot() const;
   Status store_snapshot(Snapshot snapshot);
   Status trim(Position before);
-  // From here on every call says that history was lost.
+  // From now on every call fails with lost_history.
   void remove();
   bool removed() const;
 
@@ -54,7 +54,7 @@ class Store {
   mutable std::mutex mutex_;
   // All below is guarded by mutex_.
   std::deque<Entry> entries_;
-  Position first_ = 1;  // the position of entries_.front(), or of the next entry where there is none
+  Position first_ = 1;  // position of entries_.front(), or of the next entry if it is empty
   std::int64_t last_time_ms_ = 0;
   std::size_t bytes_ = 0;
   Snapshot snapshot_;

@@ -12,7 +12,7 @@
 namespace tenure::redis {
 namespace {
 
-// What may be on its way to the server at a time. More would not be faster, only later to see an error.
+// How many appends may be in flight. More would not be faster, and would see an error later.
 constexpr std::size_t kUnderWayMax = 2048;
 constexpr std::size_t kUnderWayBytesMax = 4U << 20;
 
@@ -28,7 +28,7 @@ struct AppendLane::Group {
   std::vector<Answer> answers;
 };
 
-AppendLane::AppendLane(const World& world, const Settings& settings, Connection& connection, History& history,
+AppendLane::AppendLane(const World& world, const RedisSettings& settings, Connection& connection, History& history,
                        CallAfter call_after, OnLost on_lost, std::optional<BeatProof> proof)
     : world_(world),
       settings_(settings),
@@ -89,7 +89,7 @@ void AppendLane::send_beat(Append append, const std::shared_ptr<Group>& group) {
   connection_.send(kAppendOperation, std::move(command),
                    [this, link, group, log = history_.id, append = std::move(append)](const Result<Reply>& reply) {
                      if (reply && reply->value().text() == "mended") {
-                       offer(append.data, append.done);  // one of the pool's hashes was gone, and is there again
+                       offer(append.data, append.done);  // one of the pool's hashes was missing, and is written again
                        return answered(append.data.size());
                      }
                      const Result<Position> result = position_of(reply, log);
@@ -111,7 +111,7 @@ void AppendLane::settle(Log::AppendDone done, const Result<Position>& result, st
   answer(std::move(done), result);
 }
 
-// The server gives the id, except where its clock was set back and many entries have come since (entry_id.h).
+// The server chooses the id, unless its clock was set back and many entries have come since (entry_id.h).
 std::string AppendLane::new_id() const {
   const bool crowded = is_crowded(history_.seen) && history_.seen != outrun_;
   return crowded ? std::to_string(time_of(history_.seen) + 1) + "-*" : "*";
@@ -121,7 +121,8 @@ Bytes AppendLane::append_command(BytesView data, std::uint64_t link) const {
   return command({"XADD", history_.stream, "NOMKSTREAM", new_id(), kEntryField}, link_bytes(link), data);
 }
 
-// The last beat is a small entry, and quickly compared. Where a trim has passed it, the last entry that was seen tells.
+// Proves the log with the last beat, which is small and quick to compare. If that was trimmed, with the last entry
+// seen.
 Bytes AppendLane::beat_command(BytesView data, std::uint64_t link) const {
   const History& beat = last_beat_.id == history_.id ? last_beat_ : history_;
   const std::string id = to_hex(history_.id);
@@ -153,16 +154,16 @@ Result<Position> AppendLane::position_of(const Result<Reply>& reply, std::uint64
   }
   const Value said = proof_ ? reply->value()[0] : reply->value();
   const std::optional<Position> position = parse_id(said.text());
-  if (!position) return fail(Errc::unknown, "redis append", "an answer that is none");
+  if (!position) return fail(Errc::unknown, "redis append", "the server's answer is not an id");
   return *position;
 }
 
-// What was not acknowledged may be lost without a word.
+// An append that was not acknowledged may be lost without a message.
 void AppendLane::see(Position position, std::uint64_t log, std::uint64_t link) {
   if (log == history_.id && !history_.lost) history_.see(position, link);
 }
 
-// WAIT speaks for all that its connection has written before.
+// WAIT covers everything that its connection has written before.
 void AppendLane::wait_for_replicas(const std::shared_ptr<Group>& group) {
   const std::string count = std::to_string(settings_.wait_replicas);
   const std::string patience_ms = std::to_string(to_ms(settings_.timeout));

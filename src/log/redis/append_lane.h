@@ -1,10 +1,10 @@
 #pragma once
 
-// One lane of appends: what waits, what is under way, and the answers. Each lane has a connection of its own, so that a
+// One lane of appends: the waiting ones, those in flight, and their answers. Each lane has its own connection, so a
 // beat never waits behind megabytes of data.
 //
-// The data lane sends plain XADDs. The beat lane sends a script, which appends the beat only if newcomers are given
-// this very log (Scripts::beat), and which says in passing what snapshot they would load.
+// The data lane sends plain XADDs. The beat lane sends a script, which appends the beat only if newcomers would get
+// this same log (Scripts::beat). The script also returns which snapshot they would load.
 
 #include <deque>
 #include <functional>
@@ -20,30 +20,31 @@
 
 namespace tenure::redis {
 
-// What a lane's requests are called.
+// The name of a lane's requests.
 constexpr std::string_view kAppendOperation = "append";
 
-// Has a call made when the turn of the loop is over.
+// Calls a function at the end of the loop's turn.
 using CallAfter = std::function<void(std::function<void()>)>;
 
-// What the beat lane proves the log with.
+// What the beat lane needs to prove the log.
 struct BeatProof {
   const Keys& keys;
-  const LogOptions& options;                    // the pool's name, and the shard
-  std::function<void(Position)> snapshot_seen;  // that newcomers would load; zero: none that is whole
+  const LogOptions& options;  // the pool's name, and the shard
+  // called with the snapshot that newcomers would load; zero: no complete one
+  std::function<void(Position)> snapshot_seen;
 };
 
-// Belongs to the loop. The Log bounds what is offered.
+// Belongs to the loop. The Log bounds the appends.
 class AppendLane {
  public:
-  // Called when an append shows that history was lost, before it is answered so.
+  // Called when an append shows that history was lost, before the append is answered.
   using OnLost = std::function<void(const Error&)>;
 
-  AppendLane(const World& world, const Settings& settings, Connection& connection, History& history,
+  AppendLane(const World& world, const RedisSettings& settings, Connection& connection, History& history,
              CallAfter call_after, OnLost on_lost, std::optional<BeatProof> proof = std::nullopt);
 
   void offer(Bytes data, Log::AppendDone done);
-  // Answers what was not sent yet.
+  // Fails what was not sent yet.
   void lose(const Error& error);
 
  private:
@@ -51,7 +52,7 @@ class AppendLane {
     Bytes data;
     Log::AppendDone done;
   };
-  // Appends whose answers are held back until enough replicas have them.
+  // Appends whose answers wait until enough replicas have them.
   struct Group;
 
   void pump();
@@ -70,19 +71,19 @@ class AppendLane {
   std::uint64_t next_link();
 
   const World world_;
-  const Settings& settings_;
+  const RedisSettings& settings_;
   Connection& connection_;
   History& history_;
   const CallAfter call_after_;
   const OnLost on_lost_;
   const std::optional<BeatProof> proof_;
-  History last_beat_;  // the last entry of this lane that was acknowledged
+  History last_beat_;  // the last acknowledged entry of this lane
   std::deque<Append> waiting_;
   std::size_t under_way_ = 0;
   std::size_t under_way_bytes_ = 0;
-  std::uint64_t link_base_;  // with a count it makes links that nobody else has
+  std::uint64_t link_base_;  // with a counter it makes unique links
   std::uint64_t link_count_ = 0;
-  Position outrun_ = 0;   // what was seen when a millisecond that we named was already over
+  Position outrun_ = 0;   // the position at which a millisecond that we named was already over
   bool pumping_ = false;  // pump() is posted
 };
 

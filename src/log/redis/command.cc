@@ -6,7 +6,7 @@
 namespace tenure::redis {
 namespace {
 
-// hiredis has a formatter, too, but it goes by printf, which takes longer than all else that is done to send a job.
+// hiredis has a formatter, too, but it uses printf, which takes longer than everything else in sending a job.
 void add_count(char kind, std::size_t count, Bytes& into) {
   std::array<char, 24> text;
   text[0] = kind;

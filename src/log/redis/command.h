@@ -1,6 +1,6 @@
 #pragma once
 
-// Commands in the bytes of the protocol.
+// Encodes commands for the Redis protocol.
 
 #include <initializer_list>
 #include <span>
@@ -14,7 +14,7 @@ Bytes command(std::span<const std::string_view> words);
 inline Bytes command(std::initializer_list<std::string_view> words) {
   return command(std::span<const std::string_view>(words.begin(), words.size()));
 }
-// With a last word that is made of two.
+// The last word consists of two parts.
 Bytes command(std::initializer_list<std::string_view> words, BytesView front, BytesView back);
 
 }  // namespace tenure::redis

@@ -13,20 +13,20 @@ using std::chrono::milliseconds;
 
 constexpr Nanos kRestBase = milliseconds(10);
 constexpr Nanos kRestCap = milliseconds(500);
-// How late the end of a wait on purpose may be: Redis looks for it ten times a second.
+// How late a deliberate wait of the server may end: Redis checks ten times a second.
 constexpr Nanos kServerTick = milliseconds(500);
 // While a cluster is reshaped its servers may point at each other.
 constexpr std::size_t kRedirectionsMax = 5;
-// Of a sentinel's answer, which names a host.
+// The limit on a sentinel's answer, which names a host.
 constexpr std::size_t kAnswerBytesMax = 64U << 10;
-// Two refusals that lie further apart have nothing to do with each other.
+// Refusals that are further apart are unrelated.
 constexpr Nanos kRefusalGap = std::chrono::seconds(30);
 constexpr std::size_t kCopiedMax = 16U << 10;
 constexpr std::size_t kTogetherMax = 256U << 10;
 
 }  // namespace
 
-Connection::Connection(World world, const Settings& settings, MakeGreeting greeting, OnLost on_lost)
+Connection::Connection(World world, const RedisSettings& settings, MakeGreeting greeting, OnLost on_lost)
     : world_(world),
       settings_(settings),
       make_greeting_(std::move(greeting)),
@@ -35,7 +35,7 @@ Connection::Connection(World world, const Settings& settings, MakeGreeting greet
       silence_(world.loop),
       rest_(world.loop) {}
 
-// What one turn of the loop sends goes out in one piece.
+// All commands of one turn of the loop are sent together.
 void Connection::send(std::string_view operation, Bytes command, Done done, Nanos patience) {
   waiting_.push_back({std::move(command), {operation, std::move(done), patience}});
   if (flushing_) return;
@@ -117,8 +117,8 @@ void Connection::opened() {
   stream_->send(greeting_->commands(*login));
 }
 
-// A request that is on its way for long is no silence. But who owes an answer to a whole request is silent, whatever
-// else can still be sent to him: a connection that is dead takes a lot before it is full.
+// A request whose bytes are still being sent is no silence. But a server that owes an answer to a complete request is
+// silent, even if more can be sent: a dead connection takes a lot of bytes before it is full.
 void Connection::progressed(std::size_t bytes) {
   if (state_ != State::ready) return heard();
   const bool on_its_way = !owed_.empty() && owed_.front().end > taken_bytes_;
@@ -126,8 +126,8 @@ void Connection::progressed(std::size_t bytes) {
   if (on_its_way) heard();
 }
 
-// Before a connection is ready only whole answers count: a few words, so that an attempt ends although the other side
-// says one byte now and then.
+// Before a connection is ready, only complete answers count. They are a few words, so an attempt ends in time even if
+// the other side sends single bytes.
 void Connection::received(BytesView bytes) {
   if (state_ == State::ready) heard();
   const std::shared_ptr<ReplyParser> parser = parser_;
@@ -144,7 +144,7 @@ void Connection::received(BytesView bytes) {
 void Connection::take(Reply reply) {
   if (state_ == State::asking) return take_question(reply.value());
   if (state_ == State::greeting) return take_greeting(reply.value());
-  if (owed_.empty()) return broken({Errc::unavailable, "redis reply", settings_.shown + ": an answer to no question"});
+  if (owed_.empty()) return broken({Errc::unavailable, "redis reply", settings_.shown + ": a reply without a request"});
   const Owed owed = std::move(owed_.front());
   owed_.pop_front();
   if (reply.value().is_error()) return answer_error(reply.value(), owed);
@@ -153,7 +153,7 @@ void Connection::take(Reply reply) {
 
 void Connection::answer_error(Value reply, const Owed& owed) {
   Verdict verdict = judge(reply.text(), owed.operation, settings_.shown);
-  // The server has forgotten who we are: the next connection tells whether it still lets us in.
+  // The server no longer knows our login. The next connection shows whether it accepts us.
   if (verdict.error.code == Errc::refused && verdict.reconnect) verdict.error = put_off(std::move(verdict.error));
   const std::uint64_t generation = generation_;
   if (verdict.error.code == Errc::lost_history) on_lost_(verdict.error);
@@ -202,7 +202,7 @@ void Connection::flush() {
   if (owed_.empty()) heard();
   for (Request& request : waiting_) {
     const std::size_t size = request.command.size();
-    // A large one is not copied once more.
+    // A large command is not copied again.
     if (size >= kCopiedMax || together.size() + size > kTogetherMax) {
       if (!together.empty()) taken += stream_->send(std::exchange(together, {}));
     }
@@ -238,7 +238,7 @@ void Connection::check_silence() {
           settings_.shown + ": the server has been silent for " + std::to_string(to_ms(allowed_silence())) + " ms"});
 }
 
-// Also for a stream that the connection itself finds to be of no use.
+// Also for a stream that the connection itself finds to be useless.
 void Connection::broken(const Error& error) {
   if (state_ == State::asking && sentinels_asked_ < settings_.addresses.size()) {
     close_stream(State::idle);
@@ -257,7 +257,7 @@ void Connection::broken(const Error& error) {
   answer_waiting(error.code == Errc::refused ? put_off(error) : error);
 }
 
-// What is refused while credentials are being replaced is no reason to give up a log that was open.
+// A refusal while credentials are being replaced must not end a log that was open.
 Error Connection::put_off(Error refused) {
   if (!world_.admission.given) return refused;
   const Instant now = world_.loop.now();
@@ -265,7 +265,7 @@ Error Connection::put_off(Error refused) {
   refused_last_ = now;
   const std::string patience = std::to_string(to_ms(settings_.login_patience) / 1000) + " s (login_patience)";
   if (now - *refused_since_ >= settings_.login_patience) {
-    refused.context += "; it has been so for " + patience;
+    refused.context += "; it has been refused for " + patience;
     return refused;
   }
   refused.code = Errc::unavailable;

@@ -1,22 +1,23 @@
 #pragma once
 
-// One connection to the server, made when there is something to ask and made again when it breaks.
+// One connection to the server. It is made when there is something to send, and again after it breaks.
 //
 //   idle ─▶ [asking a sentinel] ─▶ connecting ─▶ greeting ─▶ ready ──┐
 //    ▲                                  ▲             request, reply │
 //    │                                  │                            ▼
 //    └──────── nothing waits ────── resting ◀── broken, refused, silent
 //
-// Requests are pipelined and answered in order. What was sent when the connection breaks is answered Errc::unknown;
-// what waits when a connection cannot be made is answered with the reason. A server that owes an answer and is silent
-// for `timeout` counts as gone, and no attempt to connect lasts longer. Between attempts lies a pause that grows.
+// Requests are pipelined and answered in order. When the connection breaks, requests that were sent fail with
+// Errc::unknown. When no connection can be made, waiting requests fail with the reason. A server that owes an answer
+// and is silent for `timeout` counts as gone, and an attempt to connect lasts no longer than that. The pause between
+// attempts grows.
 //
-// Where the log has been open, a connection that is refused (a login, a certificate) is taken for one whose credentials
-// are being replaced: for `login_patience` that counts as unavailable and is tried again, with the credentials as they
-// are then. Before that, and after it, whatever waits is answered Errc::refused.
+// If the log was open before, a refused connection (a login, a certificate) probably means that credentials are being
+// replaced. For `login_patience` it counts as unavailable, and is tried again with the current credentials. Before the
+// log was open, and after `login_patience`, waiting requests fail with Errc::refused.
 //
-// A server of a cluster that does not keep the pool says in the greeting who does, and that one is connected to. It is
-// the first to be tried again while it answers; else the one of the URL knows better.
+// If a server of a cluster does not have the pool, its reply to the greeting names the one that does, and the
+// connection goes there. Later attempts start with that server as long as it answers, otherwise with the URL's.
 
 #include <deque>
 #include <functional>
@@ -33,7 +34,7 @@
 
 namespace tenure::redis {
 
-// Of the connections of one log: whether any of them was ever let in.
+// Shared by the connections of one log: whether any of them was ever accepted.
 struct Admission {
   bool given = false;
 };
@@ -45,26 +46,26 @@ struct World {
   Admission& admission;
 };
 
-// Belongs to the loop. Answers come from the loop, never inside send(). Whoever asks bounds what it asks.
+// Belongs to the loop. Answers come from the loop, never inside send(). The caller bounds the requests.
 class Connection final : private net::StreamEvents {
  public:
   using Done = std::function<void(Result<Reply>)>;
   using MakeGreeting = std::function<Greeting()>;
-  // A proof failed, or a script found that the log is not the one we know. Called before anybody is answered so.
+  // Called if a proof failed, or a script found another log, before any request is answered with that.
   using OnLost = std::function<void(const Error&)>;
 
-  Connection(World world, const Settings& settings, MakeGreeting greeting, OnLost on_lost);
+  Connection(World world, const RedisSettings& settings, MakeGreeting greeting, OnLost on_lost);
   ~Connection() override = default;
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // `operation` names it in errors, and lives for ever. `patience` is how long the server may take on purpose: it is
-  // not taken for silent before that is over, nor before `timeout` is. An error reply is answered as what it means
+  // `operation` names the request in errors, and must be a literal. `patience` is how long the server may wait on
+  // purpose: it counts as silent only after `patience` and `timeout` have passed. An error reply is translated
   // (errors.h).
   void send(std::string_view operation, Bytes command, Done done, Nanos patience = Nanos(0));
-  // Answers the requests of this name that have not been sent.
+  // Fails requests with this name that have not been sent.
   void revoke(std::string_view operation, const Error& error);
-  // Breaks the connection, if there is one: the next request goes by a new one, without a pause.
+  // Breaks the connection, if there is one. The next request uses a new one, without a pause.
   void drop(const Error& why);
 
  private:
@@ -74,7 +75,7 @@ class Connection final : private net::StreamEvents {
     std::string_view operation;
     Done done;
     Nanos patience;
-    std::uint64_t end = 0;  // in the bytes of the stream: where the request ends
+    std::uint64_t end = 0;  // where the request ends, in bytes of the stream
   };
   struct Request {
     Bytes command;
@@ -106,7 +107,7 @@ class Connection final : private net::StreamEvents {
   void answer_waiting(const Error& error);
 
   const World world_;
-  const Settings& settings_;
+  const RedisSettings& settings_;
   const MakeGreeting make_greeting_;
   const OnLost on_lost_;
   State state_ = State::idle;
@@ -114,7 +115,7 @@ class Connection final : private net::StreamEvents {
   std::shared_ptr<ReplyParser> parser_;
   std::optional<Greeting> greeting_;
   std::optional<Question> question_;
-  std::size_t sentinel_ = 0;              // the one to ask; stays with one that answers
+  std::size_t sentinel_ = 0;              // the one to ask; stays the same while it answers
   std::size_t sentinels_asked_ = 0;       // in this attempt
   std::optional<net::Address> moved_to_;  // the server of a cluster that has the pool
   net::Address address_;                  // of the stream
@@ -123,14 +124,14 @@ class Connection final : private net::StreamEvents {
   Instant refused_last_;
   std::deque<Request> waiting_;
   std::deque<Owed> owed_;
-  std::uint64_t handed_bytes_ = 0;  // to the stream, for requests
-  std::uint64_t taken_bytes_ = 0;   // of them, by the system
+  std::uint64_t handed_bytes_ = 0;  // request bytes passed to the stream
+  std::uint64_t taken_bytes_ = 0;   // of these, bytes that the system has taken
   Instant heard_at_;
   Backoff backoff_;
   Timer silence_;
   Timer rest_;
   bool flushing_ = false;         // flush() is posted
-  std::uint64_t generation_ = 0;  // of the stream: what a callback does may replace it
+  std::uint64_t generation_ = 0;  // of the stream; callbacks may replace it
 };
 
 }  // namespace tenure::redis

@@ -10,8 +10,8 @@
 namespace tenure::redis {
 namespace {
 
-// How often a snapshot is looked up that cannot be read whole, and the pause between two tries, which grows: 14 seconds
-// in all, which is more than the beats of a lease of a minute are apart.
+// How often to look up a snapshot that cannot be read completely. The pauses grow, 14 seconds in all, which is longer
+// than the time between beats with a lease of a minute.
 constexpr int kLoadTriesMax = 16;
 constexpr Nanos kLoadPause = std::chrono::milliseconds(120);
 
@@ -21,8 +21,8 @@ std::vector<const Script*> all_scripts() {
           &scripts.probe,  &scripts.commit,        &scripts.trim,  &scripts.remove};
 }
 
-// To load has no effect to be in doubt of. And it begins anew with whatever there is: a connection that was about to
-// prove a history which is gone broke over that, and the next one has nothing to prove.
+// A load has no effect that could be in doubt. And it starts over with the log as it is: if the connection broke while
+// proving a history that is gone, the next one has nothing to prove.
 Error not_loaded(Error error) {
   if (error.code == Errc::unknown || error.code == Errc::lost_history) error.code = Errc::unavailable;
   return error;
@@ -30,7 +30,7 @@ Error not_loaded(Error error) {
 
 }  // namespace
 
-Core::Core(const World& world, const Settings& settings, const LogOptions& options, const CallAfter& call_after)
+Core::Core(const World& world, const RedisSettings& settings, const LogOptions& options, const CallAfter& call_after)
     : world_(world),
       settings_(settings),
       call_after_(call_after),
@@ -52,7 +52,7 @@ Core::Core(const World& world, const Settings& settings, const LogOptions& optio
             [this](const Error& error) { lose(error); }),
       load_retry_(world.loop) {}
 
-// A lost history needs no proof: what comes next is a snapshot of whatever is there now.
+// A lost history needs no proof, because the next step loads the snapshot of the current log.
 Greeting Core::greet(const std::vector<const Script*>& scripts) const {
   if (history_.id == 0 || history_.lost) return {settings_, scripts, command({"EXISTS", keys_.meta})};
   const std::string id = to_hex(history_.id);
@@ -88,7 +88,7 @@ void Core::append(Lane lane, Bytes data, Log::AppendDone done) {
 void Core::try_load(SnapshotDone done, int tries) {
   find([this, tries, done = std::move(done)](const Result<Overview>& overview) {
     if (!overview) return done(Failure(not_loaded(overview.error())));
-    // Those who wait in the old log are told before the handle goes on in the new one.
+    // Waiting requests of the old log are answered before the handle continues in the new one.
     if (overview->id != history_.id && !history_.lost) {
       lose({Errc::lost_history, "redis log", settings_.shown + ": the log was removed and created anew"});
     }
@@ -102,8 +102,8 @@ void Core::try_load(SnapshotDone done, int tries) {
   });
 }
 
-// Either the snapshot was replaced while it was read, or some of it was deleted or evicted. Then a member writes a new
-// one, after its next beat.
+// The snapshot was replaced while it was read, or a part of it was deleted or evicted. In that case a member writes a
+// new one after its next beat.
 void Core::load_again(SnapshotDone done, int tries) {
   if (tries < kLoadTriesMax) {
     load_retry_.arm(world_.loop.now() + kLoadPause * tries,
@@ -116,11 +116,11 @@ void Core::load_again(SnapshotDone done, int tries) {
                 "try again while a worker runs, restore a backup, or delete the pool's keys"));
 }
 
-// The data connection has just shown what the log is. The others may lead to a server that was the master once.
+// The data connection has just shown which log is current. The other connections may lead to a former master.
 void Core::loaded(const Overview& overview) {
   if (!history_.lost) return;
   enter(overview);
-  const Error anew{Errc::unavailable, "redis log", "the handle begins anew"};
+  const Error anew{Errc::unavailable, "redis log", "the handle starts over"};
   beat_connection_.drop(anew);
   tail_connection_.drop(anew);
 }
@@ -164,7 +164,7 @@ void Core::lose(const Error& error) {
   history_.lost = true;
   data_.lose(error);
   beats_.lose(error);
-  // What waits for a connection would get into a log whose proof is no longer asked for.
+  // Requests that wait for a connection would get into a log whose proof is no longer made.
   for (Connection* const connection : {&data_connection_, &beat_connection_})
     connection->revoke(kAppendOperation, error);
   tail_.lose(error);

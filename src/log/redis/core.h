@@ -1,9 +1,9 @@
 #pragma once
 
-// One handle's dealings with its log, on the reactor's thread: three connections, what goes over each, and what the
-// handle knows of the history.
+// Everything that one handle does with its log, on the reactor's thread: three connections, their requests, and the
+// handle's knowledge of the history.
 //
-//   data   appends, snapshots, trims: whatever may be large
+//   data   appends, snapshots, trims: everything that may be large
 //   beat   beats, which wait for nothing
 //   tail   the blocking read
 
@@ -23,21 +23,21 @@
 
 namespace tenure::redis {
 
-// Belongs to the loop. Answers of appends are called when the turn is over; all others in a turn.
+// Belongs to the loop. Appends are answered after the turn, everything else in a turn.
 class Core {
  public:
   using Done = std::function<void(Status)>;
   using SnapshotDone = std::function<void(Result<Snapshot>)>;
 
-  Core(const World& world, const Settings& settings, const LogOptions& options, const CallAfter& call_after);
+  Core(const World& world, const RedisSettings& settings, const LogOptions& options, const CallAfter& call_after);
 
-  // Finds the log, or creates it.
+  // Finds or creates the log.
   void open(Done done);
   void append(Lane lane, Bytes data, Log::AppendDone done);
   void read(Cursor after, Log::ReadDone done) { tail_.read(after, std::move(done)); }
   void load_snapshot(SnapshotDone done) { try_load(std::move(done), 0); }
   void watch_snapshot(Log::SnapshotSeen seen) { snapshot_seen_ = std::move(seen); }
-  // `log` is the one that the snapshot is of.
+  // `log` is the log that the snapshot belongs to.
   void store_snapshot(std::uint64_t log, Snapshot snapshot, Done done);
   void trim(Position before, Done done);
   void remove(Done done);
@@ -57,10 +57,10 @@ class Core {
   Status check_history() const;
 
   const World world_;
-  const Settings& settings_;
+  const RedisSettings& settings_;
   const CallAfter call_after_;
   Log::SnapshotSeen snapshot_seen_;
-  LogOptions options_;  // the number of shards as the log has it, once it is open
+  LogOptions options_;  // with the log's number of shards, once it is open
   const Keys keys_;
   History history_;
   Connection data_connection_;

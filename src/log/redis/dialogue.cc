@@ -12,14 +12,14 @@ Bytes login_command(const Login& login) {
   return command({"AUTH", login.user.empty() ? "default" : login.user, login.password});
 }
 
-// A server that does not know AUTH repeats what it was given, the password with it. Its words are kept only where
-// their first one shows what they are.
+// A server that does not know AUTH repeats its arguments, with the password. Its words are kept only if the first one
+// shows what they are.
 Error login_error(Value reply, const std::string& place) {
   const std::string_view text = reply.text();
   for (const std::string_view known : {"WRONGPASS", "NOPERM", "LOADING", "DENIED"}) {
     if (text.starts_with(known)) return judge(text, "login", place).error;
   }
-  return {Errc::refused, "redis login", place + ": the server does not take a login; check user and password"};
+  return {Errc::refused, "redis login", place + ": the server does not accept the login; check user and password"};
 }
 
 // MOVED SLOT HOST:PORT
@@ -37,7 +37,7 @@ std::optional<net::Address> parse_moved(std::string_view reply) {
 
 }  // namespace
 
-Greeting::Greeting(const Settings& settings, const std::vector<const Script*>& scripts, const Bytes& proof)
+Greeting::Greeting(const RedisSettings& settings, const std::vector<const Script*>& scripts, const Bytes& proof)
     : place_(settings.shown) {
   if (settings.login.given()) steps_.push_back(Step::login);
   if (settings.database != 0) add(Step::select, command({"SELECT", std::to_string(settings.database)}));
@@ -52,7 +52,7 @@ void Greeting::add(Step step, const Bytes& command) {
 }
 
 Bytes Greeting::commands(const Login& login) const {
-  if (steps_.empty()) return command({"PING"});  // so that every greeting has a reply to end with
+  if (steps_.empty()) return command({"PING"});  // so that every greeting ends with a reply
   return steps_.front() == Step::login ? login_command(login) + commands_ : commands_;
 }
 
@@ -68,12 +68,13 @@ Result<bool> Greeting::take(Value reply) {
     return Failure(judge(reply.text(), "connect", place_).error);
   }
   if (step == Step::role && reply[0].text() != "master") {
-    return fail(Errc::unavailable, "redis connect", place_ + ": the sentinels name a server that is no master (yet)");
+    return fail(Errc::unavailable, "redis connect",
+                place_ + ": the server that the sentinels report is not a master (yet)");
   }
   return taken_ == steps_.size();
 }
 
-Question::Question(const Settings& settings)
+Question::Question(const RedisSettings& settings)
     : place_(settings.shown), service_(settings.service), login_(settings.sentinel_login.given()) {}
 
 Bytes Question::commands(const Login& login) const {
@@ -90,7 +91,7 @@ Result<std::optional<net::Address>> Question::take(Value reply) {
   if (reply.is_error()) return Failure(judge(reply.text(), "ask sentinel", place_).error);
   const std::uint64_t port = reply[1].number();
   if (!is_host(reply[0].text()) || port == 0 || port > UINT16_MAX) {
-    return fail(Errc::unavailable, "redis ask sentinel", place_ + ": no sentinel knows the service");
+    return fail(Errc::unavailable, "redis ask sentinel", place_ + ": no sentinel knows this service");
   }
   return std::optional<net::Address>(net::Address{std::string(reply[0].text()), static_cast<std::uint16_t>(port)});
 }

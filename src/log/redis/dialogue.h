@@ -1,7 +1,7 @@
 #pragma once
 
-// What is said at the beginning of a connection, before any request. No I/O: a dialogue names the commands to send, all
-// at once, and judges the replies in their order. The login is given to it as it is at that moment.
+// The start of a connection, before any request. No I/O: a dialogue returns all commands to send, and checks the
+// replies in order. It gets the current login.
 
 #include <optional>
 #include <string>
@@ -13,18 +13,18 @@
 
 namespace tenure::redis {
 
-// To a server: log in, choose the database, be sure it is a master where sentinels named it, load scripts, and prove
-// that the log is still the one that was known.
+// With a server: log in, select the database, check that the server is a master if sentinels reported it, load scripts,
+// and prove that the log is still the known one.
 class Greeting {
  public:
-  // `proof` is a call of Scripts::probe, or where there is nothing to prove yet any question about the pool's keys,
-  // which a cluster's server answers only if it is the one that keeps them. Empty where it does not matter.
-  Greeting(const Settings& settings, const std::vector<const Script*>& scripts, const Bytes& proof);
+  // `proof` is a call of Scripts::probe. If there is nothing to prove yet, it is any request about the pool's keys,
+  // which only the right server of a cluster answers. Empty if neither is needed.
+  Greeting(const RedisSettings& settings, const std::vector<const Script*>& scripts, const Bytes& proof);
 
   Bytes commands(const Login& login) const;
-  // True with the last reply. An error ends the connection; Errc::lost_history is the proof's.
+  // True with the last reply. An error ends the connection. Errc::lost_history comes from the proof.
   Result<bool> take(Value reply);
-  // Where the cluster keeps the pool, after an error that says so. The host is empty where it is the same.
+  // After an error: the server of the cluster that has the pool. An empty host means the same host.
   const std::optional<net::Address>& moved_to() const { return moved_to_; }
 
  private:
@@ -34,18 +34,18 @@ class Greeting {
 
   const std::string place_;
   std::vector<Step> steps_;
-  Bytes commands_;  // but for the login
+  Bytes commands_;  // without the login
   std::size_t taken_ = 0;
   std::optional<net::Address> moved_to_;
 };
 
-// To a sentinel: log in, ask for the address of the service's master.
+// With a sentinel: log in, ask for the address of the service's master.
 class Question {
  public:
-  explicit Question(const Settings& settings);
+  explicit Question(const RedisSettings& settings);
 
   Bytes commands(const Login& login) const;
-  // The address with the last reply.
+  // Returns the address with the last reply.
   Result<std::optional<net::Address>> take(Value reply);
 
  private:

@@ -1,10 +1,9 @@
 #pragma once
 
-// The ids that the server gives to a stream's entries, MILLISECONDS-COUNT, as positions. The count begins at zero with
-// each millisecond of the server's clock, and goes on where that was set back, for as long as it takes to catch up. So
-// both fit into 64 bits until the year 2109, as long as nobody lets the count run over: whoever has seen it half full
-// asks for the next millisecond by name (append_lane.cc). What may be under way at a time is far less than the other
-// half.
+// Converts the ids that the server gives to a stream's entries, MILLISECONDS-COUNT, into positions. The count starts at
+// zero with each millisecond of the server's clock. If the clock was set back, the count goes on until it catches up.
+// Both fit into 64 bits until the year 2109 as long as the count does not overflow: a client that has seen it half full
+// requests the next millisecond by name (append_lane.cc). Appends in flight are far fewer than the other half.
 
 #include <cstdint>
 #include <optional>
@@ -22,7 +21,7 @@ inline std::int64_t time_of(Position position) { return static_cast<std::int64_t
 inline bool is_crowded(Position position) { return (position & kIdCountMax) > kIdCountMax / 2; }
 
 std::string id_of(Position position);
-// Nothing where it is no id, or one that no server of ours has given.
+// Nothing if it is not an id, or not one that our servers give.
 std::optional<Position> parse_id(std::string_view id);
 
 }  // namespace tenure::redis

@@ -13,23 +13,23 @@ struct Meaning {
   std::string_view advice;
 };
 
-// Redis' own words first, those of scripts.cc below.
+// First Redis' own errors, then those of scripts.cc.
 constexpr std::array<Meaning, 23> kMeanings = {{
-    {"OOM", Errc::full, false, "raise maxmemory, or make room; nothing was written"},
+    {"OOM", Errc::full, false, "raise maxmemory, or free memory; nothing was written"},
     {"MISCONF", Errc::full, false, "the server cannot write to its disk, and refuses writes until it can"},
     {"NOREPLICAS", Errc::unavailable, false, "fewer replicas are in step than min-replicas-to-write asks for"},
-    {"READONLY", Errc::unavailable, true, "it is a replica; the master is looked for"},
-    {"LOADING", Errc::unavailable, true, "it is reading its data from the disk; it will be tried again"},
-    {"MASTERDOWN", Errc::unavailable, true, "it is a replica without its master; it will be tried again"},
-    {"UNBLOCKED", Errc::unavailable, true, "it has become a replica; the master is looked for"},
-    {"NOSCRIPT", Errc::unavailable, true, "its scripts were flushed; they will be loaded again"},
-    {"BUSY", Errc::unavailable, false, "a script of another program runs for long there"},
-    {"TRYAGAIN", Errc::unavailable, false, "it will be tried again"},
-    {"CLUSTERDOWN", Errc::unavailable, true, "the cluster has lost slots; it will be tried again"},
-    {"MOVED", Errc::unavailable, true, "the cluster keeps this pool on another server, which is looked for"},
-    {"ASK", Errc::unavailable, true, "the cluster is moving this pool to another server; it will be tried again"},
-    {"NOAUTH", Errc::refused, true, "the server wants a password: redis://USER:PASSWORD@HOST, or password_file"},
-    {"WRONGPASS", Errc::refused, false, "user and password do not fit, or the user is disabled"},
+    {"READONLY", Errc::unavailable, true, "it is a replica; looking for the master"},
+    {"LOADING", Errc::unavailable, true, "it is loading its data from the disk; it is tried again"},
+    {"MASTERDOWN", Errc::unavailable, true, "it is a replica without its master; it is tried again"},
+    {"UNBLOCKED", Errc::unavailable, true, "it has become a replica; looking for the master"},
+    {"NOSCRIPT", Errc::unavailable, true, "its scripts were flushed; they are loaded again"},
+    {"BUSY", Errc::unavailable, false, "a script of another program is running there for a long time"},
+    {"TRYAGAIN", Errc::unavailable, false, "it is tried again"},
+    {"CLUSTERDOWN", Errc::unavailable, true, "the cluster has lost slots; it is tried again"},
+    {"MOVED", Errc::unavailable, true, "the cluster has this pool on another server; looking for it"},
+    {"ASK", Errc::unavailable, true, "the cluster is moving this pool to another server; it is tried again"},
+    {"NOAUTH", Errc::refused, true, "the server needs a password: redis://USER:PASSWORD@HOST, or password_file"},
+    {"WRONGPASS", Errc::refused, false, "user and password do not match, or the user is disabled"},
     {"NOPERM", Errc::refused, false, "the user lacks a right; docs/redis.md has the rule that a pool needs"},
     {"DENIED", Errc::refused, false, "the server is in protected mode: give it a password, or bind it to this host"},
     {"WRONGTYPE", Errc::refused, false, "another program uses a key of this pool: choose another name or database"},
@@ -55,7 +55,7 @@ Meaning meaning_of(std::string_view reply) {
   return found == kMeanings.end() ? kOther : *found;
 }
 
-// Ours without the word, and Redis' without the place in the script. Of more than a message needs, the beginning.
+// Our errors without the first word, Redis' errors without the place in the script. Truncated to what a message needs.
 std::string_view text_of(std::string_view reply) {
   constexpr std::size_t kTextBytesMax = 500;
   reply = reply.substr(0, kTextBytesMax);

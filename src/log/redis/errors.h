@@ -1,6 +1,6 @@
 #pragma once
 
-// What a server's error replies mean to the port.
+// Translates a server's error replies into errors of the log port.
 
 #include <string>
 #include <string_view>
@@ -11,12 +11,12 @@ namespace tenure::redis {
 
 struct Verdict {
   Error error;
-  // The connection leads to a server that is of no use now (a replica, one that loads its data, one that forgot our
-  // scripts): the next request has to go by a new one.
+  // The server is useless for now (a replica, still loading, or it has lost our scripts): the next request needs a new
+  // connection.
   bool reconnect = false;
 };
 
-// `place` is the URL as it may be shown. What was answered so has had no effect.
+// `place` is the URL for messages, without a password. A request with an error reply had no effect.
 Verdict judge(std::string_view reply, std::string_view operation, const std::string& place);
 
 }  // namespace tenure::redis

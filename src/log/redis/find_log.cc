@@ -12,7 +12,7 @@
 namespace tenure::redis {
 namespace {
 
-// How often one begins anew because somebody else was quicker: to create it, or to remove it.
+// How often to start over because another process was faster to create or remove the log.
 constexpr int kTriesMax = 8;
 // Time for two beats of the default lease, and for a snapshot.
 constexpr int kTornMax = 20;
@@ -20,7 +20,7 @@ constexpr Nanos kTornPause = std::chrono::milliseconds(250);
 
 }  // namespace
 
-FindLog::FindLog(const World& world, const Settings& settings, const LogOptions& options, const Keys& keys,
+FindLog::FindLog(const World& world, const RedisSettings& settings, const LogOptions& options, const Keys& keys,
                  Connection& connection, Done done)
     : world_(world),
       settings_(settings),
@@ -31,7 +31,7 @@ FindLog::FindLog(const World& world, const Settings& settings, const LogOptions&
 
 void FindLog::run() {
   if (++tries_ > kTriesMax)
-    return refuse(Errc::unavailable, "the log is made and removed faster than it can be opened");
+    return refuse(Errc::unavailable, "the log is created and removed faster than it can be opened");
   ask(command({"HMGET", keys_.meta, "format", "pool", "id", "born", "shards", "shard"}),
       [this](Value meta) { take_meta(meta); });
 }
@@ -39,7 +39,7 @@ void FindLog::run() {
 void FindLog::take_meta(Value meta) {
   if (meta[0].is_nil()) {
     if (!options_.read_only) return create();
-    return refuse(Errc::refused, "no log is there, and a read-only opener does not create it");
+    return refuse(Errc::refused, "there is no log, and a read-only opener does not create it");
   }
   if (const Status good = check(meta); !good) return done_(Failure(good.error()));
   overview_ = {};
@@ -50,7 +50,7 @@ void FindLog::take_meta(Value meta) {
   }
   if (meta[3].text() == meta[2].text()) return look();
   if (!options_.read_only) return create_stream();
-  refuse(Errc::unavailable, "the log is just being created");
+  refuse(Errc::unavailable, "the log is being created");
 }
 
 Status FindLog::check(Value meta) const {
@@ -58,8 +58,8 @@ Status FindLog::check(Value meta) const {
     return fail(code, "redis open", settings_.shown + ": " + what);
   };
   if (meta[0].text() != kFormat) {
-    return wrong(Errc::version, "the log has format " + std::string(meta[0].text()) + ", this program speaks " +
-                                    std::string(kFormat) + "; use the program that it was made with");
+    return wrong(Errc::version, "the log has format " + std::string(meta[0].text()) + ", this program uses " +
+                                    std::string(kFormat) + "; use the program that created it");
   }
   if (meta[1].text() != options_.pool) {
     return wrong(Errc::refused, "the log belongs to pool '" + std::string(meta[1].text()) +
@@ -67,14 +67,14 @@ Status FindLog::check(Value meta) const {
   }
   const std::uint64_t shard = meta[5].is_nil() ? 0 : meta[5].number();
   if (shard != options_.shard.index) {
-    return wrong(Errc::refused, "the log is that of shard " + std::to_string(shard) +
+    return wrong(Errc::refused, "this is the log of shard " + std::to_string(shard) +
                                     "; keys were renamed or copied: open it under its own name");
   }
   const std::uint64_t shards = meta[4].is_nil() ? 1 : meta[4].number();
   if (options_.shard.count != 0 && shards != options_.shard.count) {
     return wrong(Errc::refused, "the pool has shards=" + std::to_string(shards) + ", not " +
                                     std::to_string(options_.shard.count) +
-                                    "; the number stays until the pool is shut down");
+                                    "; the number cannot change before the pool is shut down");
   }
   return {};
 }
@@ -129,7 +129,7 @@ void FindLog::take_look(Value found) {
 void FindLog::wait_for_mending() {
   if (++torn_ > kTornMax) {
     return refuse(Errc::corrupt,
-                  "entries are gone that no snapshot covers: they were trimmed by another program, or the snapshot was "
+                  "entries are missing that no snapshot covers: another program trimmed them, or the snapshot was "
                   "deleted or evicted; run a worker that knows the pool, restore a backup, or delete the pool's keys");
   }
   world_.loop.at(world_.loop.now() + kTornPause, [self = shared_from_this()] {
@@ -147,7 +147,7 @@ void FindLog::renew() {
   ask(call(Scripts::get().renew, keys, arguments), [this](Value) { run(); });
 }
 
-// Between two questions the log may have been removed: then one begins anew.
+// The log may be removed between two requests. Then start over.
 void FindLog::ask(Bytes command, std::function<void(Value)> take) {
   connection_.send("open", std::move(command),
                    [self = shared_from_this(), take = std::move(take)](const Result<Reply>& reply) {

@@ -1,10 +1,10 @@
 #pragma once
 
-// Opening: finds a pool's log, or creates it, and looks at what it is. A log is created in steps of one write each
-// (scripts.h), and whoever finds one half made goes on with it.
+// Opening: finds a pool's log or creates it, and reads its state. A log is created in steps of one write each
+// (scripts.h). A process that finds an incomplete log continues with the next step.
 //
-// Where the snapshot that newcomers need was deleted or evicted, a living member notices with its next beat and writes
-// another one: whoever opens the log meanwhile waits for some seconds before it is refused.
+// If the snapshot that newcomers need was deleted or evicted, a living member notices with its next beat and writes
+// another one. Until then an opener waits, for some seconds at most.
 //
 //   what is in meta? ── nothing ──▶ create ──▶ (again)
 //          └── a log ──▶ is there a stream? ── not yet ──▶ create stream
@@ -20,23 +20,23 @@
 
 namespace tenure::redis {
 
-// What the log and its newest snapshot are.
+// The state of the log and its newest snapshot.
 struct Overview {
   std::uint64_t id = 0;
   std::uint32_t shards = 1;
-  Position last = 0;  // entry, and its link
+  Position last = 0;  // position of the last entry, and its link
   std::uint64_t link = 0;
   Cursor snapshot;
   std::size_t chunks = 0;
   std::string tag;
 };
 
-// Belongs to the loop, holds itself while it is at work, and goes with the connection.
+// Belongs to the loop, keeps itself alive while it works, and ends with the connection.
 class FindLog : public std::enable_shared_from_this<FindLog> {
  public:
   using Done = std::function<void(Result<Overview>)>;
 
-  FindLog(const World& world, const Settings& settings, const LogOptions& options, const Keys& keys,
+  FindLog(const World& world, const RedisSettings& settings, const LogOptions& options, const Keys& keys,
           Connection& connection, Done done);
   void run();
 
@@ -50,12 +50,12 @@ class FindLog : public std::enable_shared_from_this<FindLog> {
   void wait_for_mending();
   void renew();
 
-  // Sends a request of `open`, whose answer goes to `take` if it is no error.
+  // Sends a request of `open`. `take` gets the answer unless it is an error.
   void ask(Bytes command, std::function<void(Value)> take);
   void refuse(Errc code, const std::string& what);
 
   const World world_;
-  const Settings& settings_;
+  const RedisSettings& settings_;
   const LogOptions options_;
   const Keys& keys_;
   Connection& connection_;

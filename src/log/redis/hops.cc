@@ -25,7 +25,7 @@ class Plain {
   };
   using Answer = std::unique_ptr<redisReply, FreeReply>;
 
-  static Result<Plain> connect(const Settings& settings) {
+  static Result<Plain> connect(const RedisSettings& settings) {
     redisContext* const context = settings.socket_path.empty()
                                       ? redisConnectWithTimeout(settings.addresses.front().host.c_str(),
                                                                 settings.addresses.front().port, kPatience)
@@ -76,10 +76,10 @@ class Plain {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// So long after the last entry the reader waits for the next, and the server has nothing else to do.
+// The idle time between an entry and the next. The reader waits, and the server has nothing else to do.
 constexpr std::chrono::microseconds kIdle{200};
 
-// Of the first entry in an answer to XREAD: [[stream, [[id, fields] …]]]. Empty where there is none.
+// The id of the first entry in an answer to XREAD: [[stream, [[id, fields] …]]]. Empty if there is none.
 std::string first_id(const redisReply& answer) {
   const redisReply* at = &answer;
   for (const std::size_t index : {0U, 1U, 0U, 0U}) {
@@ -89,7 +89,7 @@ std::string first_id(const redisReply& answer) {
   return at->type == REDIS_REPLY_STRING ? std::string(at->str, static_cast<std::size_t>(at->len)) : "";
 }
 
-// Waits for one entry after the other, each time on its own thread.
+// Reads one entry after the other, waiting on its own thread.
 class Follower {
  public:
   Follower(Plain reader, std::string key, int count)
@@ -108,7 +108,7 @@ class Follower {
   Follower(const Follower&) = delete;
   Follower& operator=(const Follower&) = delete;
 
-  // When it came, once it has.
+  // When the entry came, or nothing if it does not.
   std::optional<SteadyClock::time_point> wait(int number) {
     while (read_ != kFailed && read_ <= number) read_.wait(number);
     if (read_ == kFailed) return std::nullopt;
@@ -129,7 +129,7 @@ class Follower {
 }  // namespace
 
 Result<std::vector<Nanos>> measure_hops(std::string_view url, int count) {
-  const Result<Settings> settings = parse_settings(url);
+  const Result<RedisSettings> settings = parse_settings(url);
   if (!settings) return Failure(settings.error());
   std::vector<Nanos> hops;
   if (settings->tls.on || !settings->service.empty()) return hops;
@@ -147,7 +147,7 @@ Result<std::vector<Nanos>> measure_hops(std::string_view url, int count) {
       const Result<Plain::Answer> sent = writer->ask({"XADD", key, "*", "data", data});
       if (!sent) return Failure(sent.error());
       const std::optional<SteadyClock::time_point> came = follower.wait(i);
-      if (!came) return fail(Errc::unavailable, "redis hop", "an entry did not come");
+      if (!came) return fail(Errc::unavailable, "redis hop", "an entry did not arrive");
       hops.push_back(*came - began);
     }
   }

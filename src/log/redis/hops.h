@@ -1,6 +1,6 @@
 #pragma once
 
-// XADD on one connection, a blocked XREAD on another, both by hiredis' own blocking calls: the least that a push
+// XADD on one connection and a blocked XREAD on another, with hiredis' own blocking calls: the least that a push
 // through Redis can cost.
 
 #include <string_view>
@@ -11,7 +11,7 @@
 
 namespace tenure::redis {
 
-// None where the URL leads through TLS or sentinels.
+// Returns nothing if the URL uses TLS or sentinels.
 Result<std::vector<Nanos>> measure_hops(std::string_view url, int count);
 
 }  // namespace tenure::redis

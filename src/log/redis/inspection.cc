@@ -15,10 +15,10 @@
 namespace tenure::redis {
 namespace {
 
-// A connection that is asked one thing after another, and waited for.
+// A connection for one request after the other, each waiting for its answer.
 class Interview {
  public:
-  Interview(const Settings& settings, std::unique_ptr<net::Reactor> reactor)
+  Interview(const RedisSettings& settings, std::unique_ptr<net::Reactor> reactor)
       : reactor_(std::move(reactor)),
         connection_(
             World{*reactor_, *reactor_, entropy_, admission_}, settings,
@@ -33,7 +33,7 @@ class Interview {
     reactor_->post([this, bytes = command(words), answer] {
       connection_.send("inspect", bytes, [answer](Result<Reply> reply) { answer->set_value(std::move(reply)); });
     });
-    return answered.get();  // a connection answers in any case
+    return answered.get();  // a connection always answers
   }
 
  private:
@@ -43,7 +43,7 @@ class Interview {
   Connection connection_;  // used on the reactor's thread, and after that has ended
 };
 
-// The value in INFO's lines of NAME:VALUE.
+// The value from the NAME:VALUE lines of INFO.
 std::string field(std::string_view info, const std::string& name) {
   const std::size_t at = info.find("\n" + name + ":");
   if (at == std::string_view::npos) return "";
@@ -65,7 +65,7 @@ std::string setting(Interview& interview, std::string_view name) {
   return reply ? std::string(reply->value()[1].text()) : "";
 }
 
-// ACL DRYRUN tells without doing; where it is not allowed itself, nothing is said.
+// ACL DRYRUN only reports. If the user may not run it, there is no finding.
 std::optional<Finding> rights(Interview& interview, const Keys& keys) {
   const Result<Reply> name = interview.ask({"ACL", "WHOAMI"});
   if (!name) return std::nullopt;
@@ -79,7 +79,7 @@ std::optional<Finding> rights(Interview& interview, const Keys& keys) {
             ? interview.ask({"ACL", "DRYRUN", user, right, key, key, key, key})
             : interview.ask({"ACL", "DRYRUN", user, right.substr(0, bar), right.substr(bar + 1), key});
     if (!verdict && verdict.error().code == Errc::refused) {
-      // Wrong arguments are none of our business; a missing right to ask is.
+      // Ignore errors about wrong arguments; a missing right to run it matters.
       if (verdict.error().context.find("NOPERM") != std::string::npos) return std::nullopt;
       continue;
     }
@@ -89,7 +89,7 @@ std::optional<Finding> rights(Interview& interview, const Keys& keys) {
   }
   return Finding{
       "rights", missing.empty(),
-      missing.empty() ? "user '" + user + "' may do all that a pool needs" : "user '" + user + "' lacks " + missing,
+      missing.empty() ? "user '" + user + "' has all rights that a pool needs" : "user '" + user + "' lacks " + missing,
       "ACL SETUSER " + user + " " + missing};
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// A look at a Redis server: its version, what it keeps and when, what it drops, who follows it, and what the user may.
+// Examines a Redis server: version, durability, eviction, replicas, and the rights of the user.
 
 #include <cstdint>
 #include <string>
@@ -12,18 +12,18 @@
 
 namespace tenure::redis {
 
-// Empty where the server cannot be reached or does not let us in: whoever opens the log is told why.
+// Empty if the server cannot be reached or refuses the login. Opening the log reports why.
 std::vector<Finding> inspect(std::string_view url, const LogOptions& options);
 
-// What a server says of itself, as far as the user may ask.
+// The server's own facts, as far as the user may query them.
 struct ServerFacts {
-  std::string version;  // empty where INFO is not allowed
+  std::string version;  // empty if INFO is not allowed
   std::string role;
   std::uint64_t replicas = 0;
   std::uint64_t used_memory = 0;
   bool cluster = false;
   bool writes_fail = false;  // the last write of its files failed
-  // From CONFIG GET; empty where that is not allowed.
+  // From CONFIG GET; empty if that is not allowed.
   std::string appendonly;
   std::string appendfsync;
   std::string save;

@@ -5,8 +5,8 @@
 namespace tenure::redis {
 namespace {
 
-// Letters, digits and `-_.` stand for themselves, any other byte becomes %xx: a brace would end the hash tag, and `*`
-// would let an ACL rule reach further than it says.
+// Letters, digits and `-_.` stay, other bytes become %xx. A brace would end the hash tag, and `*` would extend an ACL
+// rule.
 std::string tag_of(std::string_view pool) {
   constexpr std::string_view kHex = "0123456789abcdef";
   std::string tag;

@@ -3,13 +3,13 @@
 // The names of a pool's keys. All have the hash tag {POOL}, so that Redis Cluster keeps them in one slot, and one
 // prefix, so that an ACL rule can name them: ~tenure:{POOL}:*
 //
-//   tenure:{POOL}:log:ID         the stream of entries; the random id makes sure that it is not another one
-//   tenure:{POOL}:meta           a hash: what the log is
+//   tenure:{POOL}:log:ID         the stream of entries; the random id makes it unique
+//   tenure:{POOL}:meta           a hash: facts about the log
 //   tenure:{POOL}:snapshot       a hash: which snapshot is the newest
 //   tenure:{POOL}:snapshot:TAG   a list: the chunks of a snapshot
 //
-// Shards have a tag each, so that a cluster can keep them on several servers: {POOL}, {POOL/1}, {POOL/2} and so on. No
-// other pool has them, since a slash in a pool's name is written %2f.
+// Each shard has its own tag, so that a cluster can store them on several servers: {POOL}, {POOL/1}, {POOL/2} and so
+// on. No other pool has these tags, because a slash in a pool's name is written %2f.
 
 #include <cstdint>
 #include <string>

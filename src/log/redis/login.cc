@@ -6,7 +6,7 @@ namespace tenure::redis {
 namespace {
 
 Failure unreadable(const std::string& path) {
-  return fail(Errc::refused, "redis login", path + ": no password can be read from this file");
+  return fail(Errc::refused, "redis login", path + ": cannot read a password from this file");
 }
 
 }  // namespace

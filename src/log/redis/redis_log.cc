@@ -16,16 +16,16 @@ namespace {
 
 using Done = std::function<void(Status)>;
 
-// What may wait in a lane, or be on its way. Above it an append fails with Errc::unavailable. Each lane has its own
-// bound, so that a flood of data does not take the beats' room.
+// The bound of a lane: waiting appends and those in flight. Above it an append fails with Errc::unavailable. Each lane
+// has its own bound, so that a flood of data does not use up the beats' space.
 constexpr std::size_t kLaneBytesMax = 64U << 20;
 constexpr std::size_t kLaneEntriesMax = 1U << 18;
 
-// An append up to this size may be sent by the thread that brings it.
+// The calling thread may send an append up to this size itself.
 constexpr std::size_t kOwnHandsBytesMax = 4U << 10;
 
-// Asks for changes of a log. A snapshot writer has one, too, and may outlive the log: what it asks for then is dropped,
-// since the reactor is closed.
+// Changes to a log. A snapshot writer also has one and may outlive the log. Its requests are dropped then, because the
+// reactor is closed.
 class Changes {
  public:
   Changes(std::shared_ptr<net::Reactor> reactor, Core& core, bool read_only)
@@ -54,7 +54,7 @@ class Changes {
 
  private:
   const std::shared_ptr<net::Reactor> reactor_;
-  Core& core_;  // until the reactor is closed
+  Core& core_;  // valid until the reactor is closed
   const bool read_only_;
 };
 
@@ -82,7 +82,7 @@ class RedisSnapshotWriter final : public SnapshotWriter {
 
 class RedisLog final : public Log {
  public:
-  RedisLog(Settings settings, LogOptions options, std::shared_ptr<net::Reactor> reactor)
+  RedisLog(RedisSettings settings, LogOptions options, std::shared_ptr<net::Reactor> reactor)
       : settings_(std::move(settings)),
         options_(std::move(options)),
         reactor_(std::move(reactor)),
@@ -101,7 +101,7 @@ class RedisLog final : public Log {
         answer->set_value(std::move(status));
       });
     });
-    return opened.get();  // a connection answers in any case
+    return opened.get();  // a connection always answers
   }
 
   void append(Lane lane, Bytes data, AppendDone done) override {
@@ -112,7 +112,7 @@ class RedisLog final : public Log {
     const std::size_t bytes = data.size();
     load.bytes += bytes;
     ++load.entries;
-    // An append that is destroyed unrun is the last of its handle, and the load with it.
+    // If an append is destroyed without running, it is the handle's last one, and `load` goes with it.
     auto work = [this, lane, data = std::move(data), done = std::move(done), bytes, &load]() mutable {
       core_->append(lane, std::move(data), [done = std::move(done), bytes, &load](Result<Position> result) {
         load.bytes -= bytes;
@@ -120,12 +120,12 @@ class RedisLog final : public Log {
         done(std::move(result));
       });
     };
-    // What is small is sent by whoever brings it, if nobody is at it: to copy it costs less than to wake a thread. What
-    // is large would keep him from his own work.
+    // The calling thread sends a small append itself if the loop is idle: copying costs less than waking a thread. A
+    // large one would delay the caller.
     bytes <= kOwnHandsBytesMax ? reactor_->run_or_post(std::move(work)) : reactor_->post(std::move(work));
   }
 
-  // What comes is handed over outside the turn: a node applies it right there, and a beat can leave meanwhile.
+  // Entries are delivered outside the turn: a node applies them at once, and a beat can be sent meanwhile.
   void read(Cursor after, ReadDone done) override {
     reactor_->post([this, after, done = std::move(done)]() mutable {
       core_->read(after, [this, done = std::move(done)](Result<std::vector<Entry>> entries) mutable {
@@ -161,7 +161,7 @@ class RedisLog final : public Log {
     changes_.ask(std::move(done), [](Core& core, Done removed) { core.remove(std::move(removed)); });
   }
 
-  // A callback that is running may be about to append: what it brings then is destroyed.
+  // A running callback may be about to append. Such an append is destroyed.
   void close() override {
     reactor_->close();
     std::call_once(closing_, [this] { core_.reset(); });
@@ -185,7 +185,7 @@ class RedisLog final : public Log {
     return {};
   }
 
-  const Settings settings_;
+  const RedisSettings settings_;
   const LogOptions options_;
   SystemEntropy entropy_;
   Admission admission_;        // in turns of the reactor

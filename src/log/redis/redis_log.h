@@ -1,7 +1,7 @@
 #pragma once
 
 // The engines redis:, rediss:, redis+sentinel: and unix: (settings.h): a log as a stream in Redis 7, shared by
-// processes of any number of hosts.
+// processes on any number of hosts.
 
 #include <memory>
 #include <string_view>
@@ -11,7 +11,7 @@
 
 namespace tenure {
 
-// `url` is the whole URL, with its scheme. Waits for the server, but not for long.
+// `url` is the whole URL, with its scheme. Waits for the server, but not long.
 Result<std::unique_ptr<Log>> open_redis_log(std::string_view url, const LogOptions& options);
 
 }  // namespace tenure

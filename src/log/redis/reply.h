@@ -1,6 +1,6 @@
 #pragma once
 
-// An answer of a server: a tree of values. All of one answer lies in memory that is freed together.
+// An answer of a server: a tree of values. All memory of one answer is freed together.
 
 #include <cstdint>
 #include <memory>
@@ -9,10 +9,10 @@
 namespace tenure::redis {
 
 struct ReplyNode;   // a value
-class ReplyMemory;  // where those of a reply lie
+class ReplyMemory;  // the memory of a reply
 
-// A part of a Reply; valid as long as that is. A value of another kind reads as empty, zero or none, so that a server
-// that answers nonsense is met with a failed check and not with a crash.
+// A part of a Reply, valid while the reply exists. A value of another kind reads as empty, zero or none, so a server
+// that sends nonsense causes a failed check and not a crash.
 class Value {
  public:
   explicit Value(const ReplyNode* value) : value_(value) {}
@@ -25,7 +25,7 @@ class Value {
   std::int64_t integer() const;
   std::size_t size() const;  // elements of an array
   Value operator[](std::size_t index) const;
-  // A decimal text; zero where it is none.
+  // A decimal text as a number. Zero if it is not one.
   std::uint64_t number() const;
 
  private:

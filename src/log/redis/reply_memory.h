@@ -1,6 +1,6 @@
 #pragma once
 
-// What a Reply consists of, for the parser that builds one: its values, and the memory in which they lie.
+// The parts of a Reply, for the parser: its values and their memory.
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@ struct ReplyNode {
   enum class Kind : std::uint8_t { nil, integer, text, error, array };
 
   Kind kind;
-  std::uint32_t size;  // of a text in bytes, of an array in elements
+  std::uint32_t size;  // bytes of a text, elements of an array
   union {
     std::int64_t integer;
     const char* text;
@@ -23,7 +23,7 @@ struct ReplyNode {
   };
 };
 
-// Memory that is freed together. What is large gets a block of its own; the rest shares blocks.
+// Memory that is freed together. Large pieces get their own block, others share blocks.
 class ReplyMemory {
  public:
   ReplyMemory() = default;
@@ -39,13 +39,13 @@ class ReplyMemory {
     return reinterpret_cast<ReplyNode*>(take(count * sizeof(ReplyNode), alignof(ReplyNode)));
   }
 
-  // A block of its own, which may be replaced by a larger one as long as nothing else is taken.
+  // A separate block, which may be replaced by a larger one until something else is taken.
   char* take_block(std::size_t bytes) {
     void* const memory = ::operator new(kBlockHead + bytes);
     more_ = new (memory) Block{more_};
     return static_cast<char*>(memory) + kBlockHead;
   }
-  // In place of the last block, of which so many bytes are used. They are copied.
+  // Replaces the last block by a larger one, and copies the used bytes.
   char* replace_block(std::size_t used, std::size_t bytes) {
     Block* const old = more_;
     more_ = old->next;

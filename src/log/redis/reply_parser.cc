@@ -10,10 +10,10 @@ namespace tenure::redis {
 namespace {
 
 constexpr std::string_view kLineEnd = "\r\n";
-// So much is reserved for a text that has been announced; more as it comes.
+// Reserved at first for an announced text. More follows as the bytes arrive.
 constexpr std::size_t kTextBytesFirst = 1U << 20;
 
-// Of a number that is no error, of which more than these many digits are none.
+// A small number in the common case. Numbers with more digits take the slow path.
 constexpr std::size_t kHeadDigitsMax = 9;
 
 bool read_number(BytesView text, std::int64_t& into) {
@@ -41,7 +41,7 @@ Result<std::optional<Reply>> ReplyParser::next() {
       values_ = bytes_ = 0;
     }
     const Step step = text_.node == nullptr ? take_value() : take_text();
-    if (step == Step::broken) return fail(Errc::unavailable, "redis reply", "no Redis speaks there: " + why_);
+    if (step == Step::broken) return fail(Errc::unavailable, "redis reply", "the server is not Redis: " + why_);
     if (step == Step::taken && is_whole()) return std::optional<Reply>(Reply(std::move(memory_), root_));
   }
   return std::optional<Reply>();
@@ -52,7 +52,7 @@ ReplyParser::Step ReplyParser::broken(std::string why) {
   return Step::broken;
 }
 
-// Where the next value belongs.
+// The place of the next value.
 ReplyNode& ReplyParser::place() {
   if (depth_ == 0) return *root_;
   Open& open = open_[depth_ - 1];
@@ -60,7 +60,7 @@ ReplyNode& ReplyParser::place() {
   return *open.next++;
 }
 
-// With the last element of the outermost array, or a value that is in none.
+// True with the last element of the outermost array, or with a value outside arrays.
 bool ReplyParser::is_whole() {
   while (depth_ > 0 && open_[depth_ - 1].left == 0) --depth_;
   return depth_ == 0;
@@ -73,7 +73,7 @@ ReplyParser::Step ReplyParser::take_value() {
   return take_line();
 }
 
-// The usual: a small number, and all of it is there. Anything else is left to take_line().
+// The common case: a small number that has arrived completely. take_line() handles the rest.
 bool ReplyParser::read_head(std::int64_t& size) {
   const std::size_t most = std::min(input_.size(), kHeadDigitsMax + 1);
   std::size_t at = 1;
@@ -100,16 +100,16 @@ ReplyParser::Step ReplyParser::take_line() {
   return read_line(std::exchange(line_, {}));
 }
 
-// Without the line feed at its end.
+// `line` is without the final line feed.
 ReplyParser::Step ReplyParser::read_line(BytesView line) {
-  if (line.back() != '\r') return broken("a line does not end as it should");
+  if (line.back() != '\r') return broken("a line without a proper end");
   bytes_ += line.size() + 1;
   if (bytes_ > reply_bytes_max_) return broken("an answer of more than " + std::to_string(reply_bytes_max_) + " bytes");
   const BytesView rest = line.substr(1, line.size() - 2);
   if (line.front() == '+') return put_text(ReplyNode::Kind::text, rest);
   if (line.front() == '-') return put_text(ReplyNode::Kind::error, rest);
   std::int64_t number = 0;
-  if (!read_number(rest, number)) return broken("a number that is none");
+  if (!read_number(rest, number)) return broken("a number that is not one");
   if (line.front() == '$') return begin_text(number);
   if (line.front() == '*') return begin_array(number);
   ReplyNode& node = place();
@@ -148,7 +148,7 @@ ReplyParser::Step ReplyParser::begin_text(std::int64_t size) {
     return broken("an answer of more than " + std::to_string(reply_bytes_max_) + " bytes");
   }
   bytes_ += bytes + kLineEnd.size();
-  // Most are there as a whole.
+  // Most texts have arrived completely.
   if (input_.size() >= bytes + kLineEnd.size()) {
     if (input_[bytes] != '\r' || input_[bytes + 1] != '\n') return broken("a text is longer than was said");
     const BytesView text = input_.substr(0, bytes);
@@ -162,7 +162,7 @@ ReplyParser::Step ReplyParser::begin_text(std::int64_t size) {
   return Step::more;
 }
 
-// Nothing else is taken from the memory before the text is whole.
+// Nothing else is taken from the memory before the text is complete.
 void ReplyParser::make_room(std::size_t bytes) {
   if (bytes <= text_.room) return;
   text_.room = std::min(std::max(bytes, 2 * text_.room), text_.size);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The commands that a pool's user must be allowed, on keys ~tenure:{POOL}:* and nothing else. docs/redis.md has the
-// rule for users, and tests show that it suffices and that each of them is needed.
+// The commands that a pool's user needs, on keys ~tenure:{POOL}:* only. docs/redis.md has the rule for users. Tests
+// show that it is sufficient and that each command is needed.
 
 #include <array>
 #include <string_view>

@@ -1,6 +1,6 @@
 #pragma once
 
-// The schemes of Redis URLs. Also builds without the engine know them, so that they can say what they lack.
+// The schemes of Redis URLs. Builds without the engine know them too, to report the missing engine.
 
 #include <algorithm>
 #include <array>

@@ -40,7 +40,7 @@ local function stream_info(log)
 end
 )";
 
-// Where meta is gone the snapshot's hash may name a log whose stream is there: meta is written again from it.
+// If meta is missing, the snapshot's hash may name a log whose stream exists. Then meta is restored from it.
 constexpr std::string_view kCreate = R"(
 local meta, head = KEYS[1], KEYS[2]
 if redis.call('EXISTS', meta) == 1 then
@@ -57,8 +57,8 @@ write_meta(meta, ARGV[2], ARGV[1], ARGV[3], ARGV[4], false)
 return 1
 )";
 
-// What all others begin with: the log must be the one that the caller believes to be in. While meta is gone nobody can
-// have made another log, and a member's next beat writes it again.
+// The start of all other scripts: the log must be the one that the caller knows. While meta is missing nobody can have
+// created another log, and a member's next beat restores it.
 constexpr std::string_view kSameLog = R"(
 local meta_id = redis.pcall('HGET', KEYS[2], 'id')
 local meta_gone = not meta_id and redis.call('EXISTS', KEYS[2]) == 0 and redis.call('EXISTS', KEYS[1]) == 1
@@ -67,12 +67,12 @@ if meta_id ~= ARGV[1] and not meta_gone then
 end
 )";
 
-// For those that need meta.
+// For scripts that need meta.
 constexpr std::string_view kWithMeta = R"(
 if meta_gone then return bad('AGAIN', KEYS[2] .. ' is gone; a member that beats writes it again') end
 )";
 
-// An entry that does not stay makes an empty stream, whose count of entries added is one.
+// Adds an entry and deletes it. This leaves an empty stream whose count of added entries is one.
 constexpr std::string_view kCreateStream = R"(
 local log, meta, head = KEYS[1], KEYS[2], KEYS[3]
 local m = redis.call('HMGET', meta, 'born', 'pool', 'shard', 'shards')
@@ -116,8 +116,8 @@ end
 return {e and e[1] or '0-0', e and link_of(e) or '', h[1], h[2], h[3], h[4]}
 )";
 
-// What XINFO says is asked for last: it brings the first and the last entry with it. Its caller knows an entry of the
-// log, and may write meta again.
+// XINFO comes last, because it returns the first and the last entry. The caller knows an entry of the log, so it may
+// restore meta.
 constexpr std::string_view kProbe = R"(
 local log, entry, link = KEYS[1], ARGV[2], ARGV[3]
 local e = entry ~= '0-0' and redis.call('XRANGE', log, entry, entry)[1]
@@ -132,8 +132,8 @@ if first and saved and later(first[1], entry) then return {'trimmed', first[1]} 
 return bad('LOST', 'an entry is gone')
 )";
 
-// Like XADD with NOMKSTREAM, behind the proof that newcomers are given this log. The chunks of the snapshot are only
-// counted: whether they can be loaded is for the members to mend, and no reason to refuse their beats.
+// Like XADD with NOMKSTREAM, after the proof that newcomers get this log. The snapshot's chunks are only counted:
+// repairing them is up to the members, and no reason to refuse their beats.
 constexpr std::string_view kBeat = R"(
 local log, meta, head = KEYS[1], KEYS[2], KEYS[3]
 if not (in_place(log, ARGV[4], ARGV[5]) or in_place(log, ARGV[2], ARGV[3])) then
@@ -164,8 +164,8 @@ redis.call('HSET', head, 'position', ARGV[2], 'hash', ARGV[3], 'chunks', ARGV[4]
 return h[3] or ''
 )";
 
-// A step drops a bounded number of entries: the server does nothing else meanwhile. Whole nodes of the stream first,
-// then what is left in the last one.
+// A step drops a bounded number of entries, because it blocks the server. Whole nodes of the stream go first, then the
+// rest in the last one.
 constexpr std::string_view kTrim = R"(
 local log = KEYS[1]
 local stop = redis.call('HGET', KEYS[3], 'position')
@@ -186,7 +186,7 @@ redis.call('UNLINK', unpack(keys))
 return 1
 )";
 
-// A write that changes nothing and is sent to the replicas, after all that was written before it.
+// A write without effect that reaches the replicas after all earlier writes.
 constexpr std::string_view kMark = R"(
 redis.call('HSET', KEYS[2], 'format', '3')
 return 1

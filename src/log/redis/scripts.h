@@ -1,41 +1,40 @@
 #pragma once
 
-// How a log lies in Redis, and what is done to it in one step on the server, as Lua scripts. Appending and reading,
-// which have to be quick, need none: they are plain XADD and XREAD. What the port promises beyond order comes of this:
+// The layout of a log in Redis, and its atomic operations as Lua scripts. Appending and reading have to be fast and use
+// plain XADD and XREAD. The promises of the log port beyond order:
 //
-//   Position and time. The id of an entry, which the server gives: its clock in milliseconds, never going back, and a
+//   Position and time. The id of an entry, given by the server: its clock in milliseconds, never going back, and a
 //   count (entry_id.h).
 //
-//   Identity. A log has a random id, given when it was created, and its stream bears it in its name. Appends do not
-//   create the stream (NOMKSTREAM): nothing gets into a log that was flushed or removed behind the sender's back.
+//   Identity. A log gets a random id when it is created, and the name of its stream contains it. Appends do not create
+//   the stream (NOMKSTREAM), so nothing gets into a log that was flushed or removed in the meantime.
 //
-//   Link. Every entry has a random one, by which it is known again. A connection begins with the proof that the last
-//   entry its process knows is in its place, so that a log that was rolled back is noticed before anything is read or
-//   appended if the connection broke over it. And with every read goes the proof of the entry that the last run was
-//   read behind: if somebody put an older copy of the stream in its place under a living connection, or trimmed it
-//   while the run was read, that is noticed one run later.
+//   Link. Every entry has a random one, which identifies it. A connection starts with the proof that the last entry its
+//   process knows is in its place. So a rollback of the log that broke the connection is detected before anything is
+//   read or appended. Every read also proves the entry that the previous run ended with. So if somebody replaced the
+//   stream by an older copy under a living connection, or trimmed it during a read, the next run detects it.
 //
-//   Beats. A beat is appended by a script, which first checks that a newcomer would be given this log: that meta names
-//   it, and that the sender's last beat (or, where that was trimmed, the last entry it has seen) is in its place. Of
-//   the two hashes, meta and snapshot, each says which log it belongs to. Whoever finds that one of them was deleted or
-//   evicted, and that the stream is the right one, writes it again; so neither is lost as long as the other, or a
-//   member, is there. Plain XADDs and XREADs go by the stream's name alone. A reader asks meta for the id now and then,
-//   so that a log that was replaced is noticed within a moment by those who do not beat, too.
+//   Beats. A script appends a beat. First it checks that a newcomer would get this log: meta must name it, and the
+//   sender's last beat (or, if that was trimmed, the last entry it has seen) must be in its place. Both hashes, meta
+//   and snapshot, contain the log's id. If one of them was deleted or evicted, the next process that finds the right
+//   stream restores it. So neither is lost while the other, or a member, exists. Plain XADDs and XREADs use the
+//   stream's name alone. A reader asks meta for the id from time to time, so that processes that do not beat also
+//   soon detect a replaced log.
 //
 //   stream entry   tenure LINK+DATA                         the link is 8 bytes
 //   meta           format pool id born shards shard         born is the id once there is a stream; shards if several
 //   snapshot       id pool shards shard                     as in meta
 //                  position hash chunks tag before          tag names the list of chunks, before the one it replaced
 //
-// A chain of links, each entry naming the one before it, would prove more, but only the server knows the last entry
-// when it takes the next: that is a script, which took ten times as long as an XADD, and a second for each 256 MB that
-// Lua has to look at.
+// A chain of links, with each entry naming the previous one, would prove more. But only the server knows the last entry
+// when it appends the next, so this needs a script. That took ten times as long as an XADD, and a second for each 256
+// MB that Lua has to read.
 //
-// No script makes more than one write. Redis writes several as a transaction to its append-only file, and if a crash
-// cuts that file within one (seen with 7.0.15), the rest of it stays there and is carried out with the next transaction
-// after it, when the file is read a second time.
+// No script makes more than one write. Redis writes several as a transaction to its append-only file. If a crash cuts
+// the file within one (seen with 7.0.15), the rest stays in the file, and is executed with the transaction after it
+// when the file is read a second time.
 //
-// What a script finds wrong it answers with an error whose first word begins with TENURE- (errors.cc).
+// If a script finds an error, its reply starts with a word that begins with TENURE- (errors.cc).
 
 #include <span>
 #include <string>
@@ -47,12 +46,12 @@ namespace tenure::redis {
 
 struct Script {
   std::string source;
-  std::string sha;  // of the source: its name on the server
+  std::string sha;  // hash of the source: its name on the server
 
   explicit Script(std::string text);
 };
 
-// All of them, made on first use. Positions are written as the ids of their entries.
+// All scripts, created on first use. Positions are written as the ids of their entries.
 struct Scripts {
   Script create;  // meta head     | pool id shard shards  -> 1; or 0 where there is a log
   // log meta head | id  -> 1 once the stream and both hashes are there; 0: call again
@@ -75,7 +74,7 @@ struct Scripts {
 Bytes call(const Script& script, std::span<const std::string_view> keys, std::span<const std::string_view> arguments);
 Bytes load(const Script& script);
 
-// Of the layout above.
+// The version of the layout above.
 constexpr std::string_view kFormat = "3";
 
 }  // namespace tenure::redis

@@ -37,7 +37,7 @@ std::optional<std::uint32_t> number(std::string_view text, std::uint32_t min, st
   return value;
 }
 
-// %XX becomes a byte; nothing where the text is not well formed or has a zero byte.
+// Decodes %XX. Nothing if the text is malformed or contains a zero byte.
 std::optional<std::string> decode(std::string_view text) {
   std::string bytes;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -65,13 +65,13 @@ Status take_login(std::string_view text, Login& login) {
   return {};
 }
 
-// What stands in the authority is not repeated in an error: after a mistyped URL it may be a part of the password.
+// An error must not repeat the authority: in a mistyped URL it may contain a part of the password.
 Result<net::Address> parse_address(std::string_view text, std::uint16_t port) {
   net::Address address{.host = "", .port = port};
   std::string_view rest;
   if (text.starts_with('[')) {
     const std::size_t end = text.find(']');
-    if (end == std::string_view::npos) return invalid("an IPv6 address must stand in brackets: [::1]");
+    if (end == std::string_view::npos) return invalid("an IPv6 address must be in brackets: [::1]");
     address.host = text.substr(1, end - 1);
     rest = text.substr(end + 1);
   } else {
@@ -80,15 +80,15 @@ Result<net::Address> parse_address(std::string_view text, std::uint16_t port) {
     rest = text.substr(colon);
   }
   if (address.host.empty()) return invalid("the URL names no host");
-  if (!is_host(address.host)) return invalid("the host is no name or address");
+  if (!is_host(address.host)) return invalid("the host is not a name or an address");
   if (rest.empty()) return address;
   const auto given = rest.front() == ':' ? number(rest.substr(1), 1, UINT16_MAX) : std::nullopt;
-  if (!given) return invalid("the port is no number from 1 to 65535");
+  if (!given) return invalid("the port is not a number from 1 to 65535");
   address.port = static_cast<std::uint16_t>(*given);
   return address;
 }
 
-Status take_addresses(std::string_view hosts, bool sentinel, Settings& settings) {
+Status take_addresses(std::string_view hosts, bool sentinel, RedisSettings& settings) {
   while (!hosts.empty()) {
     const std::size_t comma = std::min(hosts.find(','), hosts.size());
     auto address = parse_address(hosts.substr(0, comma), sentinel ? kSentinelPort : kServerPort);
@@ -104,28 +104,28 @@ Status take_addresses(std::string_view hosts, bool sentinel, Settings& settings)
   return {};
 }
 
-Status take_database(std::string_view text, Settings& settings) {
+Status take_database(std::string_view text, RedisSettings& settings) {
   if (text.empty()) return {};
   const auto database = number(text, 0, kDatabaseMax);
-  if (!database) return invalid("the database is no number: write redis://HOST/0");
+  if (!database) return invalid("the database is not a number: write redis://HOST/0");
   settings.database = *database;
   return {};
 }
 
-// SERVICE[/DB] or [DB], without the slash in front.
-Status take_path(std::string_view path, bool sentinel, Settings& settings) {
+// SERVICE[/DB] or [DB], without the leading slash.
+Status take_path(std::string_view path, bool sentinel, RedisSettings& settings) {
   if (!sentinel) return take_database(path, settings);
   const std::size_t slash = std::min(path.find('/'), path.size());
   const auto service = decode(path.substr(0, slash));
   if (!service || service->empty()) {
-    return invalid("the URL names no service: write redis+sentinel://HOST,HOST/SERVICE");
+    return invalid("the URL has no service: write redis+sentinel://HOST,HOST/SERVICE");
   }
   settings.service = *service;
   return take_database(path.substr(std::min(slash + 1, path.size())), settings);
 }
 
-// //[LOGIN@]HOSTS[/PATH]. A password may have an unescaped `@`, not a `/` or `?`.
-Status take_network(std::string_view text, const Scheme& scheme, Settings& settings) {
+// //[LOGIN@]HOSTS[/PATH]. A password may contain an unescaped `@`, but no `/` or `?`.
+Status take_network(std::string_view text, const Scheme& scheme, RedisSettings& settings) {
   const std::size_t end = std::min(text.find('/'), text.size());
   const std::string_view authority = text.substr(0, end);
   const std::size_t at = authority.rfind('@');
@@ -143,7 +143,7 @@ Status take_network(std::string_view text, const Scheme& scheme, Settings& setti
 }
 
 // [//[LOGIN@]]/PATH
-Status take_socket(std::string_view text, const Scheme& scheme, Settings& settings) {
+Status take_socket(std::string_view text, const Scheme& scheme, RedisSettings& settings) {
   if (text.starts_with("//")) {
     text.remove_prefix(2);
     const std::size_t at = text.find('@');
@@ -154,7 +154,7 @@ Status take_socket(std::string_view text, const Scheme& scheme, Settings& settin
     }
   }
   const auto path = decode(text);
-  if (!path || !path->starts_with('/')) return invalid("the URL names no socket: write redis+unix:///PATH");
+  if (!path || !path->starts_with('/')) return invalid("the URL has no socket: write redis+unix:///PATH");
   if (path->size() > 107) return invalid("the socket's path is longer than 107 bytes");
   settings.socket_path = *path;
   settings.shown = std::string(scheme.name) + ":" + *path;
@@ -171,7 +171,7 @@ Status take_number(std::string_view name, std::string_view text, std::uint32_t m
   return {};
 }
 
-Status take_option(std::string_view name, const std::string& value, Settings& settings) {
+Status take_option(std::string_view name, const std::string& value, RedisSettings& settings) {
   if (name == "db") return take_number(name, value, 0, kDatabaseMax, settings.database);
   if (name == "wait_replicas") return take_number(name, value, 0, kReplicasMax, settings.wait_replicas);
   if (name == "timeout") {
@@ -205,11 +205,11 @@ Status take_option(std::string_view name, const std::string& value, Settings& se
   }
   if (name == "verify") return invalid("verify takes one value: none");
   return invalid(
-      "an option is not known: there are db, wait_replicas, timeout, login_patience, password_file, sentinel_user, "
+      "unknown option; the options are db, wait_replicas, timeout, login_patience, password_file, sentinel_user, "
       "sentinel_password_file, ca_file, cert_file, key_file, server_name and verify");
 }
 
-Status take_options(std::string_view text, Settings& settings) {
+Status take_options(std::string_view text, RedisSettings& settings) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('&'), text.size());
     const std::string_view option = text.substr(0, end);
@@ -227,7 +227,7 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// What the URL has not said.
+// Fills in what the URL leaves open.
 Status take_environment(const char* password, const char* password_file, Login& login) {
   if (login.given()) return {};
   login.password = environment(password);
@@ -235,14 +235,14 @@ Status take_environment(const char* password, const char* password_file, Login& 
   return login.given() || file.empty() ? Status() : use_password_file(file, login);
 }
 
-Status check(const Settings& settings) {
+Status check(const RedisSettings& settings) {
   if (!settings.login.user.empty() && !settings.login.given()) {
     return invalid("a user without a password: write USER:PASSWORD@, add password_file, or leave the user out");
   }
   const net::TlsOptions& tls = settings.tls;
   const bool tls_options = !tls.ca_file.empty() || !tls.cert_file.empty() || !tls.key_file.empty() ||
                            !tls.server_name.empty() || !tls.verify;
-  if (tls_options && !tls.on) return invalid("options of TLS are for rediss://");
+  if (tls_options && !tls.on) return invalid("TLS options need rediss://");
   if (tls.cert_file.empty() && !tls.key_file.empty()) return invalid("key_file needs a cert_file");
   return {};
 }
@@ -254,10 +254,10 @@ bool is_host(std::string_view text) {
   return !text.empty() && text.size() <= kHostBytesMax && std::all_of(text.begin(), text.end(), fits);
 }
 
-Result<Settings> parse_settings(std::string_view url) {
+Result<RedisSettings> parse_settings(std::string_view url) {
   const Scheme* const scheme = scheme_of(url);
-  if (scheme == nullptr) return invalid("the URL is none of Redis: write redis://HOST:PORT");
-  Settings settings;
+  if (scheme == nullptr) return invalid("not a URL of Redis: write redis://HOST:PORT");
+  RedisSettings settings;
   settings.tls.on = scheme->tls;
   const std::size_t question = std::min(url.find('?'), url.size());
   std::string_view place = url.substr(0, question).substr(scheme->name.size() + 1);

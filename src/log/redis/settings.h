@@ -1,10 +1,10 @@
 #pragma once
 
-// What a Redis URL says.
+// Parses a Redis URL.
 //
 //   redis://[USER:PASSWORD@]HOST[:6379][/DB]                     TCP
 //   rediss://…                                                   TCP with TLS
-//   redis+sentinel://[USER:PASSWORD@]HOST[:26379],…/SERVICE[/DB]  the master that the sentinels name
+//   redis+sentinel://[USER:PASSWORD@]HOST[:26379],…/SERVICE[/DB]  the master that the sentinels report
 //   rediss+sentinel://…                                          the same, with TLS to sentinels and server
 //   redis+unix://[USER:PASSWORD@]/PATH, unix:/PATH               a unix socket
 //
@@ -13,10 +13,10 @@
 //   db=N  wait_replicas=N  timeout=MS  login_patience=SECONDS  password_file=PATH  sentinel_user=NAME
 //   sentinel_password_file=PATH  ca_file=PATH  cert_file=PATH  key_file=PATH  server_name=NAME  verify=none
 //
-// A password that the URL does not give comes from `password_file`, else from TENURE_REDIS_PASSWORD, else from the file
-// that TENURE_REDIS_PASSWORD_FILE names; the user from TENURE_REDIS_USER. Sentinels have TENURE_REDIS_SENTINEL_PASSWORD
-// and TENURE_REDIS_SENTINEL_PASSWORD_FILE. Password files are read again for each connection (login.h). No error
-// repeats any part of a URL in which credentials may stand.
+// If the URL has no password, it comes from `password_file`, else from TENURE_REDIS_PASSWORD, else from the file that
+// TENURE_REDIS_PASSWORD_FILE names. The user comes from TENURE_REDIS_USER. Sentinels use
+// TENURE_REDIS_SENTINEL_PASSWORD and TENURE_REDIS_SENTINEL_PASSWORD_FILE. Password files are read again for each
+// connection (login.h). No error repeats a part of the URL that may contain credentials.
 
 #include <cstdint>
 #include <string>
@@ -30,7 +30,7 @@
 
 namespace tenure::redis {
 
-struct Settings {
+struct RedisSettings {
   std::vector<net::Address> addresses;  // the server, or the sentinels; empty for a socket
   std::string socket_path;
   std::string service;  // not empty: the addresses are those of sentinels
@@ -41,11 +41,11 @@ struct Settings {
   std::uint32_t wait_replicas = 0;
   Nanos timeout = std::chrono::seconds(2);          // for a connection to be made, and for a server to stay silent
   Nanos login_patience = std::chrono::seconds(60);  // for new connections of an open log to be refused in a row
-  std::string shown;                                // the URL as it may be shown: without credentials and options
+  std::string shown;                                // the URL for messages, without credentials and options
 };
 
 // `url` is the whole URL, with its scheme.
-Result<Settings> parse_settings(std::string_view url);
+Result<RedisSettings> parse_settings(std::string_view url);
 // Whether this may be a host's name or address. Servers name hosts, too.
 bool is_host(std::string_view text);
 

@@ -9,7 +9,7 @@
 namespace tenure::redis {
 namespace {
 
-// How long chunks stay that nobody has committed.
+// Chunks that nobody commits expire after this time.
 constexpr std::string_view kUncommittedMs = "600000";
 
 }  // namespace
@@ -24,7 +24,7 @@ StoreSnapshot::StoreSnapshot(const Keys& keys, Connection& connection, std::uint
       snapshot_(std::move(snapshot)),
       done_(std::move(done)) {}
 
-// One chunk at a time, so that appends go in between.
+// Writes one chunk at a time, so that appends go in between.
 void StoreSnapshot::write_next() {
   if (written_ == snapshot_.chunks.size()) return commit();
   const Bytes chunk = std::move(snapshot_.chunks[written_++]);
@@ -48,19 +48,19 @@ void StoreSnapshot::commit() {
   const std::array<std::string_view, 4> keys = {log, keys_.meta, keys_.head, list_};
   const std::array<std::string_view, 5> arguments = {id, position, hash, count, tag_};
   connection_.send("store snapshot", command({"PERSIST", list_}),
-                   [](const Result<Reply>&) {});  // the next one tells as well
+                   [](const Result<Reply>&) {});  // an error shows in the next reply, too
   connection_.send("store snapshot", call(Scripts::get().commit, keys, arguments),
                    [self = shared_from_this()](const Result<Reply>& reply) {
                      if (reply) return self->drop(reply->value().text());
                      self->done_(Failure(reply.error()));
-                     // Where it is in doubt the list may be the newest snapshot.
+                     // In doubt, the list may be the newest snapshot.
                      if (reply.error().code == Errc::unknown) return;
                      self->connection_.send("store snapshot", command({"UNLINK", self->list_}),
                                             [](const Result<Reply>&) {});
                    });
 }
 
-// What is left of an older snapshot. The new one is stored, whether this succeeds or not.
+// Deletes the chunks of an older snapshot. The new one is stored, even if this fails.
 void StoreSnapshot::drop(std::string_view tag) {
   if (tag.empty()) return done_(Status());
   connection_.send("store snapshot", command({"UNLINK", keys_.chunks(tag)}),

@@ -1,7 +1,7 @@
 #pragma once
 
-// Snapshots. The chunks are written to a list of their own, which goes by itself if the writer does; then a script
-// makes it the newest in one step. The one before it is kept until the next, for those who are reading it.
+// Snapshots. The chunks are written to a new list, which expires if the writer dies. Then a script makes the list the
+// newest snapshot in one step. The previous one is kept until the next, for processes that are reading it.
 
 #include <functional>
 #include <memory>
@@ -15,8 +15,8 @@
 
 namespace tenure::redis {
 
-// Both belong to the loop, hold themselves while they are at work, and go with the connection: what it destroys
-// unanswered destroys them.
+// Both belong to the loop and keep themselves alive while they work. They end with the connection, which destroys
+// unanswered requests.
 class StoreSnapshot : public std::enable_shared_from_this<StoreSnapshot> {
  public:
   using Done = std::function<void(Status)>;
@@ -42,7 +42,7 @@ class StoreSnapshot : public std::enable_shared_from_this<StoreSnapshot> {
 
 class LoadChunks : public std::enable_shared_from_this<LoadChunks> {
  public:
-  // Nothing where the snapshot was replaced twice meanwhile, and has to be looked up anew.
+  // Nothing if the snapshot was replaced twice meanwhile. Then look it up again.
   using Done = std::function<void(Result<std::optional<Snapshot>>)>;
 
   LoadChunks(const Keys& keys, Connection& connection, Overview overview, Done done);

@@ -9,7 +9,7 @@
 namespace tenure::redis {
 namespace {
 
-// In the byte order of the hosts, which is the same on all that we are built for.
+// In the byte order of the host, which is the same on all supported platforms.
 constexpr std::size_t kLinkBytes = sizeof(std::uint64_t);
 static_assert(std::endian::native == std::endian::little);
 
@@ -44,7 +44,7 @@ Result<StreamEntry> parse_entry(Value reply, const std::string& place) {
   if (!position || link == 0) {
     return fail(Errc::corrupt, "redis read",
                 place + ": entry " + std::string(reply[0].text()) +
-                    " is none of Tenure's: another program appends to the stream");
+                    " was not written by Tenure: another program appends to the stream");
   }
   return StreamEntry{.entry = {.position = *position,
                                .time_ms = time_of(*position),

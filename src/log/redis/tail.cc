@@ -11,13 +11,13 @@
 namespace tenure::redis {
 namespace {
 
-// How long the server holds a read that finds nothing. After that the proof is repeated: so long can a removed pool go
-// unnoticed by those who only wait.
+// How long the server holds a read without entries. Then the proof is repeated, so a reader that only waits notices a
+// removed pool after this time.
 constexpr Nanos kBlock = std::chrono::seconds(1);
 constexpr Nanos kIdentityEvery = std::chrono::milliseconds(100);
 
-// A run should have about so many bytes. Redis counts entries, so their number follows the sizes met; it begins small
-// and grows slowly, so that a run of large entries after small ones stays bearable.
+// The target size of a run. Redis counts entries, so their number follows the sizes seen. It starts small and grows
+// slowly, so that a run of large entries after small ones stays bounded.
 constexpr std::size_t kRunBytes = 1U << 20;
 constexpr std::size_t kCountFirst = 16;
 constexpr std::size_t kCountMax = 1024;
@@ -25,8 +25,8 @@ constexpr std::size_t kGrowth = 4;
 
 }  // namespace
 
-Tail::Tail(const World& world, const Settings& settings, const Keys& keys, Connection& connection, History& history,
-           std::uint32_t wait_replicas, OnLost on_lost)
+Tail::Tail(const World& world, const RedisSettings& settings, const Keys& keys, Connection& connection,
+           History& history, std::uint32_t wait_replicas, OnLost on_lost)
     : loop_(world.loop),
       settings_(settings),
       keys_(keys),
@@ -56,12 +56,12 @@ void Tail::read(Cursor after, Log::ReadDone done) {
 void Tail::lose(const Error& error) {
   if (!done_) return;
   Error said = error;
-  if (said.code == Errc::unknown) said.code = Errc::unavailable;  // a read has no effect to be in doubt of
+  if (said.code == Errc::unknown) said.code = Errc::unavailable;  // a read has no effect that could be in doubt
   finish(Failure(std::move(said)));
   connection_.drop(error);
 }
 
-// Proof and read travel together.
+// Sends the proof and the read together.
 void Tail::ask(Proof proof) {
   ++question_;
   check_identity();
@@ -69,7 +69,7 @@ void Tail::ask(Proof proof) {
   send_read();
 }
 
-// Where meta is gone no newcomer was given another log yet, and a member is about to write it again.
+// While meta is missing no newcomer has another log, and a member is about to restore it.
 void Tail::check_identity() {
   if (loop_.now() - identity_asked_ < kIdentityEvery) return;
   identity_asked_ = loop_.now();
@@ -90,7 +90,7 @@ void Tail::check() {
                    });
 }
 
-// What is not there may have been trimmed. The script tells, on a connection that is not held by the read.
+// An entry that is missing may have been trimmed. The script tells, on a connection that the read does not block.
 void Tail::take_check(Value found) {
   if (found.size() == 0) {
     ++question_;
@@ -148,7 +148,7 @@ void Tail::send_read() {
       kBlock);
 }
 
-// What lies before a damage is sound, and handed over first.
+// Entries before a damaged one are valid, and are delivered first.
 void Tail::take_entries(Value entries) {
   std::vector<Entry> run;
   std::uint64_t link = link_known_;
@@ -161,12 +161,13 @@ void Tail::take_entries(Value entries) {
     link = next->link;
     run.push_back(std::move(next->entry));
   }
-  if (run.empty()) return finish(fail(Errc::unavailable, "redis read", settings_.shown + ": an answer that is none"));
+  if (run.empty())
+    return finish(fail(Errc::unavailable, "redis read", settings_.shown + ": the answer has no entries"));
   if (wait_replicas_ == 0) return hand_over(std::move(run), link);
   wait_for_replicas(std::make_shared<std::vector<Entry>>(std::move(run)), link);
 }
 
-// WAIT speaks for what its own connection has written. A write that comes after what was read speaks for that, too.
+// WAIT covers only the writes of its own connection. A write after the read entries covers them, too.
 void Tail::wait_for_replicas(const std::shared_ptr<std::vector<Entry>>& run, std::uint64_t link) {
   ++question_;
   const std::string id = to_hex(log_);
@@ -193,7 +194,7 @@ void Tail::hand_over(std::vector<Entry> run, std::uint64_t link) {
   anchor_ = {after_.position, link_known_};
   after_ = Cursor::at(run.back());
   link_known_ = link;
-  if (anchor_.link == 0) anchor_ = {after_.position, link};  // nothing was before the first
+  if (anchor_.link == 0) anchor_ = {after_.position, link};  // nothing came before the first
   history_.see(after_.position, link);
   adapt(run);
   finish(std::move(run));

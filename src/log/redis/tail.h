@@ -1,17 +1,17 @@
 #pragma once
 
-// Reading: a blocking XREAD on a connection of its own. With it goes a proof that what was handed over belongs
-// together. Where the reader comes with a cursor of its own it is about the entry there, by content. Where it goes on
-// from where this handle left it, it is about the entry that the last run was read behind, by its link: had that been
-// gone, the run would not have been its continuation; and had it been trimmed, so could have been some of the run. (The
-// proof of a run cannot come before the run without holding it up.) While nothing comes, the last entry is proven now
-// and then, since a database that was flushed wakes nobody.
+// Reading: a blocking XREAD on its own connection. Each read is sent with a proof that the delivered entries are
+// consecutive. If the reader brings its own cursor, the proof compares the content of the entry there. If the reader
+// continues where this handle left it, the proof is about the link of the entry that the last run was read after. If
+// that entry were gone, the run would not be its continuation; if it had been trimmed, a part of the run could have
+// been trimmed too. (A run cannot be proven before it is delivered without delaying it.) While no entries arrive, the
+// last entry is proven from time to time, because a flushed database wakes nobody.
 //
-// A stream may live on though newcomers are given another one. So meta is asked for its id along with a read, at most
-// every kIdentityEvery.
+// A stream may live on while newcomers get another one. So a read also asks meta for the id, at most every
+// kIdentityEvery.
 //
-// With `wait_replicas` nothing is handed over that the replicas do not have. Otherwise a pool would act on, and tell
-// its clients, what a failover may still undo, and a master that was cut off would go on confirming beats.
+// With `wait_replicas` no entry is delivered that the replicas lack. Otherwise a pool would act on entries that a
+// failover may undo, and report them to clients, and a master that was cut off would go on confirming beats.
 
 #include <functional>
 #include <memory>
@@ -25,25 +25,26 @@
 
 namespace tenure::redis {
 
-// Belongs to the loop. Callbacks run on it: one hop less between an append and those who wait for it.
+// Belongs to the loop. Callbacks run on it, which saves a hop between an append and its readers.
 class Tail {
  public:
-  // Called when the tail finds that history was lost; it is then told so by lose(), like everybody else.
+  // Called when the tail finds that history was lost. It then gets lose(), like the other parts.
   using OnLost = std::function<void(const Error&)>;
 
-  Tail(const World& world, const Settings& settings, const Keys& keys, Connection& connection, History& history,
+  Tail(const World& world, const RedisSettings& settings, const Keys& keys, Connection& connection, History& history,
        std::uint32_t wait_replicas, OnLost on_lost);
 
   void read(Cursor after, Log::ReadDone done);
-  // Answers the read that is outstanding, if any. The connection goes with it: the server may hold it for a while.
+  // Fails the outstanding read, if there is one, and closes the connection, because the server may hold the read for a
+  // while.
   void lose(const Error& error);
 
  private:
-  // How the anchor is proven: a script can say more, but takes longer.
+  // How to prove the anchor. A script proves more but takes longer.
   enum class Proof { by_link, by_script };
   struct Anchor {
     Position position = 0;
-    std::uint64_t link = 0;  // zero where the reader knows its content only, or nothing
+    std::uint64_t link = 0;  // zero if the reader knows only its content, or nothing
   };
 
   void ask(Proof proof);
@@ -60,7 +61,7 @@ class Tail {
   void finish(Result<std::vector<Entry>> result);
 
   Loop& loop_;
-  const Settings& settings_;
+  const RedisSettings& settings_;
   const Keys& keys_;
   Connection& connection_;
   History& history_;
@@ -68,12 +69,12 @@ class Tail {
   const OnLost on_lost_;
   Cursor after_;
   Log::ReadDone done_;            // set while a read is outstanding
-  std::uint64_t question_ = 0;    // outdates the answers of questions before
+  std::uint64_t question_ = 0;    // makes the answers to earlier requests obsolete
   std::uint64_t log_ = 0;         // the log that after_ and link_known_ belong to
-  std::uint64_t link_known_ = 0;  // of the entry at after_; zero where the reader brought a cursor of its own, or none
-  Anchor anchor_;                 // to be proven with the next question
-  std::size_t count_;             // entries to ask for
-  Instant identity_asked_;        // when meta was last asked which log is the pool's
+  std::uint64_t link_known_ = 0;  // of the entry at after_; zero if the reader brought its own cursor
+  Anchor anchor_;                 // to be proven with the next request
+  std::size_t count_;             // how many entries to request
+  Instant identity_asked_;        // when meta was last asked for the current log
 };
 
 }  // namespace tenure::redis

@@ -15,7 +15,7 @@ Failure lost() {
 
 }  // namespace
 
-Access::Access(Settings settings, LogOptions options, std::shared_ptr<PoolFile> file)
+Access::Access(SqliteSettings settings, LogOptions options, std::shared_ptr<PoolFile> file)
     : settings_(std::move(settings)), options_(std::move(options)), file_(std::move(file)) {}
 
 void Access::append(Lane lane, Bytes data, Log::AppendDone done) {
@@ -26,7 +26,7 @@ void Access::append(Lane lane, Bytes data, Log::AppendDone done) {
     return refuse_append(fail(Errc::invalid, "sqlite append", "the entry is larger than 8 MiB"), std::move(done));
   }
   if (callbacks_->crowded()) {
-    return refuse_append(fail(Errc::unavailable, "sqlite append", "too many answers wait to be taken"),
+    return refuse_append(fail(Errc::unavailable, "sqlite append", "too many answers wait for their callbacks"),
                          std::move(done));
   }
   std::lock_guard lock(mutex_);
@@ -68,7 +68,7 @@ Access::History Access::history() const {
   return history_;
 }
 
-// The callbacks end first, without the lock: the one that is running may be about to append.
+// The callbacks end first, without the lock, because the running one may be about to append.
 void Access::close() {
   callbacks_->close();
   if (options_.read_only) return;
@@ -92,7 +92,7 @@ void Access::let_go() {
     file_.swap(file);
     lost_ = true;
   }
-  // No append reaches the writer any more. The file may end here, and its threads with it: outside the lock.
+  // No append reaches the writer any more. The last handle also ends the file and its threads, outside the lock.
   if (file && !options_.read_only) file->writer().leave(*callbacks_);
 }
 

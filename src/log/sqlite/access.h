@@ -1,12 +1,12 @@
 #pragma once
 
-// The writing half of one Log handle: which file its appends and chores go to. It outlives the handle where a snapshot
-// writer does.
+// The writing half of one Log handle. It knows the file for the handle's appends and chores. It outlives the handle if
+// a snapshot writer does.
 //
-// A handle keeps its file until load_snapshot() finds that the path leads elsewhere. Then the reader's thread, which
-// alone decides this, lets go of the file, opens what is there now, reads from it, and hands it over here. Everything
-// that the handle still had with the old file's writer is answered, so that nothing of the handle stays behind. The old
-// file goes with the last handle that lets go of it.
+// A handle keeps its file until load_snapshot() finds that the path leads to another one. Then the reader's thread (no
+// other decides this) releases the file, opens the new one, reads from it, and passes it to move_to(). Everything that
+// the handle still had with the old file's writer is answered. The old file is closed with the last handle that
+// releases it.
 
 #include <cstdint>
 #include <functional>
@@ -21,30 +21,30 @@
 
 namespace tenure::sqlite {
 
-// Thread-safe. Its lock is taken before the writer's, and never while a callback runs.
+// Thread-safe. Its lock is taken before the writer's lock, and never during a callback.
 class Access {
  public:
   using Done = std::function<void(Status)>;
-  // Counts how often the handle began anew. A snapshot of one history must not get into another.
+  // Counts how often the handle started over. A snapshot of one history must not get into another.
   using History = std::uint64_t;
 
-  Access(Settings settings, LogOptions options, std::shared_ptr<PoolFile> file);
+  Access(SqliteSettings settings, LogOptions options, std::shared_ptr<PoolFile> file);
 
   void append(Lane lane, Bytes data, Log::AppendDone done);
   void run(std::unique_ptr<Chore> chore, Done done);
-  // As run, but only in this history; Errc::lost_history in any other.
+  // Like run(), but fails with Errc::lost_history in any other history.
   void run_in(History history, std::unique_ptr<Chore> chore, Done done);
   void refuse(Status status, Done done) const;
   History history() const;
   void close();
 
-  // For the reader. From lose() to begin_anew() appends and chores are answered with Errc::lost_history.
+  // For the reader. From lose() to begin_anew(), appends and chores fail with Errc::lost_history.
   void lose();
-  // As lose(), and the file is closed if no other handle has it. To be called before reopen(): SQLite gives what a
-  // process has open of a database to all who open it again there, also where it was replaced by another file.
+  // Like lose(), and closes the file unless another handle uses it. Call it before reopen(): within a process, SQLite
+  // shares an open file with everybody who opens the same path again, even if the path leads to a new file.
   void let_go();
-  // What the path leads to now, created if there is nothing. Does not wait for long, so that close() need not either:
-  // Errc::unavailable where another process is at it.
+  // Opens the file at the path, or creates it. Does not wait long, so that close() need not either: fails with
+  // Errc::unavailable while another process works on it.
   Result<std::shared_ptr<PoolFile>> reopen() const;
   void move_to(std::shared_ptr<PoolFile> file);
   void begin_anew();
@@ -53,7 +53,7 @@ class Access {
   void run_locked(std::unique_ptr<Chore> chore, Done done);
   void refuse_append(Result<Position> error, Log::AppendDone done) const;
 
-  const Settings settings_;
+  const SqliteSettings settings_;
   const LogOptions options_;
   const std::shared_ptr<CallbackThread> callbacks_ = std::make_shared<CallbackThread>();
 

@@ -15,7 +15,7 @@ namespace {
 
 struct Guarded {
   std::atomic<bool> taken = false;
-  std::atomic<std::uintptr_t> begin = 0;  // zero: nothing is guarded here
+  std::atomic<std::uintptr_t> begin = 0;  // zero: a free place
   std::atomic<std::uintptr_t> end = 0;
   std::atomic<std::atomic<bool>*> harmed = nullptr;
 };
@@ -24,7 +24,7 @@ std::array<Guarded, BusGuard::kGuardsMax> guarded_mappings;
 struct sigaction handler_before{};
 std::uintptr_t page_bytes = 4096;
 
-// Of all this only system calls and atomics may be used: it runs in the middle of anything.
+// Runs in a signal handler, so it may only use system calls and atomics.
 bool mend(std::uintptr_t at) {
   for (const Guarded& guarded : guarded_mappings) {
     const std::uintptr_t begin = guarded.begin.load(std::memory_order_acquire);
@@ -46,7 +46,7 @@ void on_bus_error(int signal, siginfo_t* info, void* context) {
   } else if (handler_before.sa_handler != SIG_DFL && handler_before.sa_handler != SIG_IGN) {
     handler_before.sa_handler(signal);
   } else {
-    ::signal(signal, SIG_DFL);  // the instruction is tried again, and ends the process
+    ::signal(signal, SIG_DFL);  // retried, the instruction ends the process
   }
 }
 

@@ -9,8 +9,8 @@
 namespace tenure::sqlite {
 namespace {
 
-// A failure is not told here. It is told to the checkpoint that lets the WAL start over, by the sync of its own
-// descriptor: Linux tells each of them once.
+// A failure is not reported here. Linux reports it once per descriptor, so the checkpoint that lets the WAL start over
+// gets it from its own.
 void sync_database(Connection& connection) {
   sqlite3_file* file = nullptr;
   sqlite3_file_control(connection.raw(), "main", SQLITE_FCNTL_FILE_POINTER, static_cast<void*>(&file));
@@ -75,7 +75,7 @@ void Checkpointer::serve() {
     const Then then = then_;
     lock.unlock();
     // A connection that has never read does not know that the file has a WAL, and its checkpoint would do nothing. If
-    // reading fails now, the next one may succeed.
+    // the read fails, the next one may succeed.
     if (!has_read) has_read = connection_.query_integer("PRAGMA schema_version").has_value();
     if (has_read) run(then);
     lock.lock();

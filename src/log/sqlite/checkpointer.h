@@ -1,12 +1,12 @@
 #pragma once
 
-// Moves the WAL's pages into the database, on a thread of its own: the writer need not wait for it. A passive
-// checkpoint runs beside a writer and disturbs nobody.
+// Moves the WAL's pages into the database on its own thread, so that the writer need not wait. A passive checkpoint
+// runs beside a writer and blocks nobody.
 //
-// Under a writer that never pauses it never reaches the WAL's end, which alone lets the WAL start over. So above
-// kWalPagesMax checkpoints follow each other until little is left, and that the writer moves itself, between two
-// commits (wal_bound.h). SQLite syncs the database only with a checkpoint that reaches the end, here the
-// writer's: to leave it little to sync as well, the database is synced after each of those before.
+// If the writer never pauses, a passive checkpoint never reaches the end of the WAL, and the WAL cannot start over. So
+// above kWalPagesMax, checkpoints follow each other until little is left. The writer moves the rest itself, between two
+// commits (wal_bound.h). SQLite syncs the database only in a checkpoint that reaches the end, here the writer's. To
+// leave it little to sync, the database is synced after each earlier checkpoint.
 
 #include <atomic>
 #include <condition_variable>
@@ -21,17 +21,17 @@ constexpr int kWalPagesStep = 1024;   // 8 MiB: a checkpoint is due each time th
 constexpr int kWalPagesSync = 3072;   // 24 MiB: the database is synced too; sooner, it slows down what is soon over
 constexpr int kWalPagesMax = 4096;    // 32 MiB: the WAL should start over
 constexpr int kWalPagesLimit = 5120;  // 40 MiB: it is overdue, whatever it costs the writer
-constexpr int kWalPagesRetry = 256;   // 2 MiB: where a reader has kept it from that, it is tried again after this
-constexpr int kWalRestMax = 128;      // 1 MiB: what the writer moves without being held up for long
+constexpr int kWalPagesRetry = 256;   // 2 MiB: retry after this, if a reader prevented it
+constexpr int kWalRestMax = 128;      // 1 MiB: the writer can move this without a long stall
 
-// A passive checkpoint of what can be moved now: how many of the WAL's pages are. A failure leaves the WAL longer and
-// is tried again with the next.
+// Runs a passive checkpoint, and returns how many of the WAL's pages are moved. After a failure the WAL stays longer,
+// and the next checkpoint tries again.
 int checkpoint(Connection& connection);
 
 // due() and moved() may be called from any thread.
 class Checkpointer {
  public:
-  // Syncs have a connection of their own: one that failed must not be hidden from SQLite's, see sync_database().
+  // Syncs have a separate connection, so that a failed sync is not hidden from SQLite's own; see sync_database().
   Checkpointer(Connection connection, Connection syncs);
   ~Checkpointer();
   Checkpointer(const Checkpointer&) = delete;
@@ -39,12 +39,13 @@ class Checkpointer {
 
   enum class Then : std::uint8_t { nothing, sync };
   void due(Then then);
-  // A checkpoint on the caller's thread and connection, after the one that may be under way: two at a time are refused.
+  // Runs a checkpoint on the caller's thread and connection. Waits for a running one, because SQLite refuses two at a
+  // time.
   void finish(Connection& connection);
-  // As finish(), and the WAL becomes an empty file. False where another connection stands in the way: it is not waited
-  // for, since appends would wait too.
+  // Like finish(), and truncates the WAL to an empty file. Returns false if another connection prevents it. Does not
+  // wait for that one, because appends would wait too.
   bool empty(Connection& connection);
-  // The pages of the WAL that the thread's last checkpoint has found moved. A hint: the WAL may have started over
+  // How many pages of the WAL the thread's last checkpoint found moved. Only a hint: the WAL may have started over
   // since.
   int moved() const { return moved_.load(std::memory_order_relaxed); }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Work on the file that is not an append: storing a snapshot, trimming, removing the pool. The writer takes it in
-// short steps between batches of appends, so that a large one never holds up a beat.
+// Work on the file that is not an append: storing a snapshot, trimming, removing the pool. The writer runs it in short
+// steps between batches of appends, so that a large chore never delays a beat.
 
 #include "base/result.h"
 #include "log/sqlite/connection.h"
@@ -13,7 +13,7 @@ class Chore {
   virtual ~Chore() = default;
   // One bounded step, on the writer's thread, with the write turn held and no transaction open. True when finished.
   virtual Result<bool> step(Connection& connection) = 0;
-  // Whether entries that were committed are gone once it is done.
+  // True if it removes committed entries.
   virtual bool drops_entries() const { return false; }
 };
 

@@ -7,8 +7,8 @@
 namespace tenure::sqlite {
 namespace {
 
-// Checkpoints are ours (checkpointer.h). The WAL file keeps its size up to this, since overwriting is cheaper to
-// sync than extending; what a long read made it grow beyond is given back.
+// Checkpoints run in checkpointer.h. The WAL file keeps up to this size, because overwriting is cheaper to sync than
+// extending. Space beyond it, for example after a long read, is freed.
 constexpr const char* kSettings =
     "PRAGMA wal_autocheckpoint=0;"
     "PRAGMA journal_size_limit=67108864;";
@@ -64,7 +64,7 @@ BytesView Statement::blob(int column) const {
 std::string Statement::text(int column) const { return std::string(blob(column)); }
 
 Result<Connection> Connection::open(const std::string& path, Mode mode) {
-  // NOMUTEX: a connection of ours is used by one thread at a time.
+  // NOMUTEX: only one thread at a time uses a connection.
   const int create = mode == Mode::create ? SQLITE_OPEN_CREATE : 0;
   sqlite3* db = nullptr;
   const int code =
@@ -138,8 +138,8 @@ Status Connection::commit() {
 
 void Connection::rollback() {
   drop_gathered();
-  // Some failures have already ended the transaction. One that cannot be rolled back was not committed either, and
-  // the next begin() reports what is wrong.
+  // Some failures have already ended the transaction. If the rollback fails, nothing was committed either, and the next
+  // begin() reports the problem.
   if (sqlite3_get_autocommit(db_.get()) == 0) (void)rollback_.run();
 }
 

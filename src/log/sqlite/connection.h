@@ -14,8 +14,7 @@
 
 namespace tenure::sqlite {
 
-// Used by one thread at a time, like the connection it belongs to, which must outlive it. An empty Statement may only
-// be assigned to.
+// Used by one thread at a time, like its connection, which must outlive it. An empty Statement can only be assigned to.
 class Statement {
  public:
   Statement() = default;
@@ -28,7 +27,7 @@ class Statement {
   Result<bool> step();
   // For a statement that yields no rows.
   Status run();
-  // Ends the statement, and with it the read transaction it may hold.
+  // Ends the statement, and its read transaction if it has one.
   void reset();
 
   std::int64_t integer(int column) const;
@@ -50,12 +49,13 @@ class Statement {
 class Connection {
  public:
   enum class Mode : std::uint8_t { existing, create };
-  // How long SQLite itself retries a lock. Writers of ours queue elsewhere (write_turn.h), so this is met only behind a
-  // foreign program, or while another process recovers the WAL or closes it for good.
+  // How long SQLite itself retries a lock. Our writers queue elsewhere (write_turn.h), so this applies only to a
+  // foreign program, or while another process recovers the WAL or closes it for the last time.
   static constexpr int kBusyTimeoutMs = 1000;
 
-  // Opens the file and sets what every connection of ours needs. A file that cannot be written is opened read-only.
-  // SQLite must not delete the WAL when it closes: by then it may be that of another database of the name.
+  // Opens the file and applies the settings of all our connections. Opens a file that cannot be written read-only.
+  // SQLite must not delete the WAL when it closes, because the WAL may then belong to a new database with the same
+  // name.
   static Result<Connection> open(const std::string& path, Mode mode);
 
   Result<Statement> prepare(std::string_view sql);
@@ -63,10 +63,11 @@ class Connection {
   // The first column of the first row, as an integer.
   Result<std::int64_t> query_integer(std::string_view sql);
 
-  // PRAGMA synchronous, in SQLite's own values. Of a transaction that is synced the frames are written together.
+  // PRAGMA synchronous, in SQLite's own values. The frames of a synced transaction are written together.
   Status set_synchronous(int level);
 
-  // BEGIN IMMEDIATE … COMMIT. A failed commit has been rolled back; see commit_error for what it says.
+  // BEGIN IMMEDIATE … COMMIT. A failed commit has been rolled back; commit_error tells whether it may have taken
+  // effect.
   Status begin();
   Status commit();
   void rollback();

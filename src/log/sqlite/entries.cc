@@ -9,8 +9,8 @@
 namespace tenure::sqlite {
 namespace {
 
-// The scan starts at the row with the cursor's own entry, so that what the reader has applied is compared with what the
-// log says in the same snapshot of the database that the new entries come from.
+// The scan starts at the row with the cursor's own entry. So the entry that the reader has applied is compared within
+// the same snapshot of the database that the new entries come from.
 constexpr std::string_view kFrom =
     "SELECT first, count, time_ms, data FROM runs"
     " WHERE first >= ifnull((SELECT max(first) FROM runs WHERE first <= ?1), ?1) ORDER BY first";
@@ -103,7 +103,7 @@ Result<EntryWriter> EntryWriter::prepare(Connection& connection, std::int64_t ti
 }
 
 Status EntryWriter::start() {
-  run_.clear();  // of a transaction that failed
+  run_.clear();  // left over from a failed transaction
   const Result<bool> row = last_.step();
   if (!row) return Failure(row.error());
   last_position_ = *row ? last_.integer(0) : 0;
@@ -115,7 +115,7 @@ Status EntryWriter::start() {
   return {};
 }
 
-// SQLite counts the commits of all connections but this one.
+// SQLite counts the commits of all other connections.
 Status EntryWriter::note_version() {
   const Result<bool> row = version_.step();
   if (!row) return Failure(row.error());

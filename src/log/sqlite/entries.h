@@ -1,6 +1,6 @@
 #pragma once
 
-// The entries of the log: reading some of them after a cursor, and adding to their end.
+// Reads the entries after a cursor, and appends entries to the end of the log.
 
 #include <optional>
 #include <vector>
@@ -11,16 +11,16 @@
 
 namespace tenure::sqlite {
 
-// Both belong to the thread that uses their connection, which must outlive them.
+// Both are used by the thread of their connection, which must outlive them.
 class EntryReader {
  public:
   static Result<EntryReader> prepare(Connection& connection);
 
-  // A bounded number, or none where there is nothing new. Errc::trimmed, Errc::lost_history: see log.h.
+  // A bounded number of entries, or none if there is nothing new. Errc::trimmed, Errc::lost_history: see log.h.
   Result<std::vector<Entry>> after(const Cursor& cursor);
 
  private:
-  // A row, taken apart; the data is valid until the next step.
+  // A decoded row. The data is valid until the next step.
   struct Run {
     Position first = 0;
     std::int64_t time_ms = 0;
@@ -41,17 +41,17 @@ class EntryWriter {
  public:
   static Result<EntryWriter> prepare(Connection& connection, std::int64_t time_offset_ms);
 
-  // Within a transaction: looks up the end of the log, which other processes may have moved.
+  // Call it within a transaction. Finds the end of the log, which other processes may have moved.
   Status start();
-  // Within the same transaction: the position it is given. The data must live until finish().
+  // In the same transaction: returns the entry's position. The data must live until finish().
   Result<Position> append(BytesView data);
-  // The last before the transaction is committed.
+  // Call it last, before the commit.
   Status finish();
 
-  // After start(): whether any other connection, of this process or another, has changed the file since the start()
-  // before. True after the first one.
+  // After start(): true if any other connection, of this process or another, has changed the file since the previous
+  // start(). Always true after the first one.
   bool others_wrote() const { return others_wrote_; }
-  // After start(): the one time of the transaction's entries.
+  // After start(): the time of all entries of the transaction.
   std::int64_t time_ms() const { return time_ms_; }
 
  private:
@@ -65,7 +65,7 @@ class EntryWriter {
   std::int64_t time_ms_ = 0;
   std::optional<std::int64_t> data_version_;
   bool others_wrote_ = true;
-  RunPacker run_;  // of the last positions
+  RunPacker run_;  // the run of the last positions
 };
 
 }  // namespace tenure::sqlite

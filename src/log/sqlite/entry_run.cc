@@ -3,7 +3,7 @@
 namespace tenure::sqlite {
 namespace {
 
-// What an entry of 8 MiB has left behind is not kept.
+// Memory that a very large entry needed is freed.
 constexpr std::size_t kKeptBytes = 2 * kRunBytesMax;
 
 }  // namespace

@@ -1,11 +1,11 @@
 #pragma once
 
-// Entries that were committed together, packed into the data of one row: a row for each would cost more than its bytes
-// where a thousand small ones share a commit.
+// Entries that were committed together, packed into one row. If a thousand small entries share a commit, a row for each
+// would cost more than its bytes.
 //
 //   data  := size:u32*count  entry*count      little-endian
 //
-// The entries have the row's time, and the positions from its first one on.
+// The entries have the row's time, and consecutive positions from its first one.
 
 #include <cstdint>
 #include <optional>
@@ -15,27 +15,27 @@
 
 namespace tenure::sqlite {
 
-// A row takes further entries while it is below this.
+// A row takes more entries while it is below this size.
 constexpr std::size_t kRunBytesMax = 256U << 10;
 
-// The memory is used again from run to run.
+// Reuses its memory from run to run.
 class RunPacker {
  public:
-  // The entry must live until it was packed.
+  // The entry must live until pack().
   void add(BytesView entry);
   bool full() const { return bytes_ >= kRunBytesMax; }
   std::int64_t count() const { return static_cast<std::int64_t>(entries_.size()); }
-  // The data of the row, until the next call. What was added is gone.
+  // Returns the data of the row, valid until the next call, and forgets the entries.
   BytesView pack();
   void clear();
 
  private:
   std::vector<BytesView> entries_;
-  std::size_t bytes_ = 0;  // theirs
+  std::size_t bytes_ = 0;  // of the entries
   Bytes packed_;
 };
 
-// Views into the data; nothing where it is not `count` entries.
+// Views into the data. Nothing if it is not `count` valid entries.
 std::optional<std::vector<BytesView>> unpack_run(BytesView data, std::int64_t count);
 
 }  // namespace tenure::sqlite

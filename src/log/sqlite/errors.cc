@@ -13,11 +13,11 @@ struct Meaning {
   std::string_view advice;
 };
 
-constexpr Meaning kNoRoom{Errc::full, "make room on the disk; nothing was written"};
+constexpr Meaning kNoRoom{Errc::full, "free some disk space; nothing was written"};
 
 bool out_of_room(int error_number) { return error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG; }
 
-// The errno of a failed write. SQLite notes it for a statement, but for a COMMIT only with the WAL's file.
+// The errno of a failed write. SQLite reports it for a statement. For a COMMIT it keeps it only with the WAL's file.
 int errno_of(sqlite3* db) {
   int error_number = sqlite3_system_errno(db);
   if (sqlite3_extended_errcode(db) != SQLITE_IOERR_WRITE) return error_number;
@@ -31,19 +31,19 @@ int errno_of(sqlite3* db) {
 
 Meaning meaning_of(sqlite3* db) {
   const int code = sqlite3_errcode(db);
-  // SQLite reports only ENOSPC as SQLITE_FULL; a quota or a size limit is no other matter to a pool.
+  // SQLite reports only ENOSPC as SQLITE_FULL. For a pool a quota or a size limit is the same.
   if (code == SQLITE_IOERR && out_of_room(errno_of(db))) return kNoRoom;
   switch (code) {
     case SQLITE_FULL: return kNoRoom;
     case SQLITE_BUSY:
-    case SQLITE_LOCKED: return {Errc::unavailable, "another program holds the database's lock; it will be tried again"};
+    case SQLITE_LOCKED: return {Errc::unavailable, "another program holds the database's lock; it is tried again"};
     case SQLITE_NOTADB:
-      return {Errc::corrupt, "the file is no SQLite database: name another path, or restore a backup"};
+      return {Errc::corrupt, "the file is not a SQLite database: name another path, or restore a backup"};
     case SQLITE_CORRUPT: return {Errc::corrupt, "the database is damaged: stop the pool and restore a backup"};
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH: return {Errc::refused, "make the file and its directory writable for this user"};
-    case SQLITE_CANTOPEN: return {Errc::refused, "check that the directory exists and may be written by this user"};
+    case SQLITE_CANTOPEN: return {Errc::refused, "check that the directory exists and that this user can write to it"};
     case SQLITE_TOOBIG: return {Errc::invalid, "the entry is too large"};
     case SQLITE_NOMEM: return {Errc::unavailable, "out of memory"};
     default: return {Errc::unavailable, "check the disk and the system log"};
@@ -64,9 +64,9 @@ Error last_error(sqlite3* db, std::string_view operation, const std::string& pat
   return compose(meaning.code, operation, path, sqlite3_errmsg(db), meaning.advice);
 }
 
-// A commit writes the transaction's pages to the end of the WAL, the one with the commit mark last, and syncs. Where a
-// write failed, the mark was not written whole: nothing was committed. Where the sync failed, the mark may be on the
-// disk or not, and only a crash would tell.
+// A commit appends the transaction's pages to the WAL, the page with the commit mark last, and syncs. If a write
+// failed, the mark is incomplete, and nothing was committed. If the sync failed, the mark may or may not be on the
+// disk; only a crash would show.
 Error commit_error(sqlite3* db, std::string_view operation, const std::string& path) {
   Error error = last_error(db, operation, path);
   const int extended = sqlite3_extended_errcode(db);
@@ -84,7 +84,7 @@ Error system_error(int error_number, std::string_view operation, const std::stri
       return compose(Errc::refused, operation, path, what, "make the file and its directory writable for this user");
     case ENOENT:
     case ENOTDIR: return compose(Errc::refused, operation, path, what, "create the directory first");
-    case EISDIR: return compose(Errc::refused, operation, path, what, "name a file in it");
+    case EISDIR: return compose(Errc::refused, operation, path, what, "name a file in this directory");
     default: break;
   }
   if (out_of_room(error_number)) return compose(kNoRoom.code, operation, path, what, kNoRoom.advice);

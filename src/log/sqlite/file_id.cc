@@ -51,7 +51,7 @@ bool Rights::allow(const FileFacts& facts) const {
   return (facts.mode & 0070) == 0 || !group || facts.group == *group;
 }
 
-// Without the result: a member of the group who does not own the file can change neither, and need not.
+// Ignores failures: a group member who does not own the file can change neither, and need not.
 void Rights::give_to(const std::string& path) const {
   const auto facts = facts_of(path);
   if (!facts || !facts->ours) return;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which file a path leads to, and to whom it is open. Files of a database are only looked at by their path, and never
-// opened beside SQLite: closing such a descriptor would drop the locks that SQLite has on the file in this process.
+// Identifies the file at a path, and its access rights. A database's files are only examined by path and never opened
+// beside SQLite: closing such a descriptor would drop SQLite's locks on the file in this process.
 
 #include <sys/types.h>
 
@@ -17,7 +17,7 @@ struct FileId {
   dev_t device = 0;
   ino_t inode = 0;
 
-  // As one number, for a file in which it is written down.
+  // The identity as one number, to be stored in a file.
   std::uint64_t number() const;
   friend bool operator==(const FileId&, const FileId&) = default;
 };
@@ -33,16 +33,16 @@ struct FileFacts {
 std::optional<FileFacts> facts_of(const std::string& path);
 std::optional<FileFacts> facts_of(int descriptor);
 
-// To whom the files of a pool are open. Those beside the database are open to whoever may write it, and to nobody who
-// may only read it: to lock a file takes no more than to read it.
+// Access rights of a pool's files. The files beside the database are open to everybody who can write it. Users who can
+// only read the database get no access to them, because read access is enough to lock a file.
 struct Rights {
   mode_t mode = 0600;
   std::optional<gid_t> group;
 
-  // What the files beside this database should have. Where there is none, they are their owner's alone.
+  // The rights for files beside this database. If there is no database, only the owner has access.
   static Rights beside(const std::string& database);
-  bool allow(const FileFacts& facts) const;  // whether the file is open to nobody else
-  // Does what it can: a file of another user keeps what it has.
+  bool allow(const FileFacts& facts) const;  // true if the file is open to nobody else
+  // Changes the file as far as possible: a file of another user keeps its rights.
   void give_to(const std::string& path) const;
   void give_to(int descriptor) const;
 };

@@ -1,7 +1,6 @@
 #pragma once
 
-// The entries that a reader is handed at a time, be it from the file or from memory. It ends at whichever bound comes
-// first.
+// A bounded run of entries for a reader, from the file or from memory. It ends at the first limit that it reaches.
 
 #include <cstdint>
 #include <utility>
@@ -16,7 +15,8 @@ constexpr std::size_t kHandoutBytesMax = 1U << 20;
 
 class Handout {
  public:
-  // False where it is full: the entry was not taken, nor shall any after it be. One is always taken, however large.
+  // Returns false when it is full. Then the entry was not added, and no later one may be. The first entry is always
+  // added, however large.
   bool add(Position position, std::int64_t time_ms, BytesView data) {
     bytes_ += data.size();
     if (!entries_.empty() && (bytes_ > kHandoutBytesMax || entries_.size() == kHandoutEntriesMax)) return false;

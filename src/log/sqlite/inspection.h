@@ -1,6 +1,6 @@
 #pragma once
 
-// A look at a SQLite log for `tenure doctor`: what a loss of power takes, and the disk that the file lies on.
+// Examines a SQLite log for `tenure doctor`: its durability, and the disk of the file.
 
 #include <string_view>
 #include <vector>
@@ -9,7 +9,7 @@
 
 namespace tenure::sqlite {
 
-// `location` is the URL without its scheme. Empty if it names no file that could be opened.
+// `location` is the URL without its scheme. Returns nothing if it names no file that could be opened.
 std::vector<Finding> inspect(std::string_view location);
 
 }  // namespace tenure::sqlite

@@ -9,8 +9,8 @@
 namespace tenure::sqlite {
 namespace {
 
-// Where the kernel does not say which boot this is, every opener counts as a new one: times then follow the wall
-// clock at each opening, and still never go back.
+// If the kernel does not report a boot id, every opening counts as a new boot. Times then follow the wall clock at each
+// opening, and still never go back.
 std::string read_boot_id() {
   std::ifstream file("/proc/sys/kernel/random/boot_id");
   std::string id;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The offset between CLOCK_BOOTTIME and the times of a log (engine_time.h), kept in the file for each boot, so that
-// every process of the host gives times on one scale.
+// Stores the offset between CLOCK_BOOTTIME and the times of a log (engine_time.h) in the file, for each boot, so that
+// all processes of the host use the same scale.
 
 #include <cstdint>
 
@@ -11,8 +11,8 @@
 
 namespace tenure::sqlite {
 
-// Reads the offset of this boot, or chooses and stores one when the boot, or the log, is new. To be called with the
-// write turn held.
+// Reads the offset of this boot. For a new boot or a new log, chooses one and stores it. Call it with the write turn
+// held.
 Result<std::int64_t> boot_offset_ms(Connection& connection, const Clock& clock);
 
 }  // namespace tenure::sqlite

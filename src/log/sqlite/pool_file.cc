@@ -3,9 +3,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <map>
 #include <mutex>
+#include <thread>
 
+#include "base/clock.h"
 #include "log/sqlite/bus_guard.h"
 #include "log/sqlite/checkpointer.h"
 #include "log/sqlite/errors.h"
@@ -16,23 +19,39 @@
 namespace tenure::sqlite {
 namespace {
 
-// The files open for writing, by path: one writer per file and process. The lock is held throughout an opening, so
-// that two openers do not start two writers.
+constexpr Nanos kTryAgain = std::chrono::milliseconds(50);
+
+// The files that are open for writing, by path: one writer per file and process. The lock is held throughout an
+// opening, so that two openers do not start two writers.
 struct Registry {
   std::timed_mutex mutex;
   std::map<std::string, std::weak_ptr<PoolFile>> files;  // guarded by mutex
 
   static Registry& instance() {
-    static Registry* const registry = new Registry;  // never destroyed: handles may outlive static destruction
+    static Registry* const registry = new Registry;  // never destroyed, because handles may outlive static destructors
     return *registry;
   }
 };
 
 }  // namespace
 
-Result<std::shared_ptr<PoolFile>> PoolFile::open(const Settings& settings, const LogOptions& options,
+Result<std::shared_ptr<PoolFile>> PoolFile::open(const SqliteSettings& settings, const LogOptions& options,
                                                  TurnPatience patience) {
   if (options.read_only) return open_for_reading(settings, options);
+  const BootClock clock;
+  const Instant began = clock.now();
+  // A file beside the database may just have been truncated or taken away. Those who use the pool notice within half a
+  // second, let go of what they have, and make it anew.
+  for (;;) {
+    auto file = open_known(settings, options, patience);
+    const bool may_pass = !file && file.error().code == Errc::unavailable;
+    if (!may_pass || clock.now() - began >= patience.stuck) return file;
+    std::this_thread::sleep_for(kTryAgain);
+  }
+}
+
+Result<std::shared_ptr<PoolFile>> PoolFile::open_known(const SqliteSettings& settings, const LogOptions& options,
+                                                       TurnPatience patience) {
   Registry& registry = Registry::instance();
   const std::unique_lock lock(registry.mutex, patience.stuck);
   if (!lock) return fail(Errc::unavailable, "sqlite open", settings.path + ": this process is opening another file");
@@ -52,7 +71,8 @@ Result<std::shared_ptr<PoolFile>> PoolFile::open(const Settings& settings, const
   return file;
 }
 
-Result<std::shared_ptr<PoolFile>> PoolFile::open_for_reading(const Settings& settings, const LogOptions& options) {
+Result<std::shared_ptr<PoolFile>> PoolFile::open_for_reading(const SqliteSettings& settings,
+                                                             const LogOptions& options) {
   const std::string& path = settings.path;
   const auto facts = facts_of(path);
   if (!facts) {
@@ -72,14 +92,14 @@ Result<std::shared_ptr<PoolFile>> PoolFile::open_for_reading(const Settings& set
   return file;
 }
 
-Result<std::shared_ptr<PoolFile>> PoolFile::open_for_writing(const Settings& settings, const LogOptions& options,
+Result<std::shared_ptr<PoolFile>> PoolFile::open_for_writing(const SqliteSettings& settings, const LogOptions& options,
                                                              TurnPatience patience) {
   const std::string& path = settings.path;
   let_bus_errors_through();
   if (facts_of(path) && faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) return not_writable(path);
   auto wake = WakeFile::open(path, false);
   if (!wake) return Failure(wake.error());
-  // Under the write turn nobody else creates, upgrades or removes the pool.
+  // While this process has the write turn, no other creates, upgrades or removes the pool.
   WriteTurn turn(**wake);
   if (const Status taken = turn.acquire(patience); !taken) return Failure(taken.error());
   if (const Status settled = settle_files(settings, *(*wake)->map()); !settled) return Failure(settled.error());
@@ -90,7 +110,7 @@ Result<std::shared_ptr<PoolFile>> PoolFile::open_for_writing(const Settings& set
   share_files(path);
   std::shared_ptr<PoolFile> file(
       new PoolFile(path, options.pool, *shards, std::move(*wake), Proof::of(path, *connection)));
-  // Another handle of this process may still have files open that were replaced: SQLite gives all of them the same.
+  // Another handle of this process may still have replaced files open, and SQLite would share them.
   if (const Status there = file->still_there(); !there) {
     return fail(Errc::unavailable, "sqlite open", there.error().context + ", and is still in use by this process");
   }
@@ -116,7 +136,7 @@ Status PoolFile::start_writer(Connection connection) {
   return {};
 }
 
-// With the write turn held. A wake file that was made anew does not know yet what belongs together.
+// With the write turn held. A new wake file does not know yet which files belong together.
 Status PoolFile::prove_for_writing(Connection& connection) {
   const auto map = wake_->map();
   if (Status there = still_there(); !there) {

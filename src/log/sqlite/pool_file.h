@@ -1,6 +1,6 @@
 #pragma once
 
-// A pool's file as this process has it open: its place on the disk, the files beside it, and the one writer.
+// A pool's file as this process has it open: its path, the files beside it, and the one writer.
 //
 // Fork is not supported: SQLite's connections and the threads here do not survive it. Start programs with exec.
 
@@ -18,19 +18,19 @@
 
 namespace tenure::sqlite {
 
-// Thread-safe. Shared by the writing handles of this process; a read-only handle has one of its own, without a writer.
+// Thread-safe. The writing handles of this process share it. A read-only handle has its own, without a writer.
 class PoolFile {
  public:
-  // Waits for other openers and writers as long as `patience` says, then fails with Errc::unavailable.
-  static Result<std::shared_ptr<PoolFile>> open(const Settings& settings, const LogOptions& options,
+  // Waits for other openers and writers for up to `patience`, then fails with Errc::unavailable.
+  static Result<std::shared_ptr<PoolFile>> open(const SqliteSettings& settings, const LogOptions& options,
                                                 TurnPatience patience = WriteTurn::kPatience);
 
-  // A connection for a reader.
+  // Opens a connection for a reader.
   Result<Connection> connect() const { return Connection::open(path_, Connection::Mode::existing); }
 
-  // Errc::lost_history once a newcomer would be given other files than these (proof.h).
+  // Errc::lost_history if a newcomer would get other files than these (proof.h).
   Status still_there() const { return proof_.check(); }
-  // The same for a connection that was opened just now.
+  // The same check for a new connection.
   Status has(const Connection& connection) const;
 
   const std::string& pool() const { return pool_; }
@@ -40,8 +40,11 @@ class PoolFile {
   const RecentCommits& recent() const { return recent_; }
 
  private:
-  static Result<std::shared_ptr<PoolFile>> open_for_reading(const Settings& settings, const LogOptions& options);
-  static Result<std::shared_ptr<PoolFile>> open_for_writing(const Settings& settings, const LogOptions& options,
+  static Result<std::shared_ptr<PoolFile>> open_for_reading(const SqliteSettings& settings, const LogOptions& options);
+  // The one that this process has open already, or else another one.
+  static Result<std::shared_ptr<PoolFile>> open_known(const SqliteSettings& settings, const LogOptions& options,
+                                                      TurnPatience patience);
+  static Result<std::shared_ptr<PoolFile>> open_for_writing(const SqliteSettings& settings, const LogOptions& options,
                                                             TurnPatience patience);
 
   PoolFile(std::string path, std::string pool, std::uint32_t shards, std::unique_ptr<WakeFile> wake, Proof proof)

@@ -27,7 +27,7 @@ FilesState Proof::look() const {
   return FilesState::whole;
 }
 
-// A writer that starts the WAL over says so in the index before it cuts the file, so that the index is read twice.
+// A writer that starts the WAL over changes the index before it truncates the file, so the index is read twice.
 bool Proof::wal_is_whole() const {
   for (int attempt = 0; attempt < 3; ++attempt) {
     const std::int64_t needed = shm_ ? shm_->wal_bytes() : 0;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Proves that a newcomer who opens the path would be given the files that this process has open: the database, its WAL
-// and its shared memory. Asked before each commit and each read (log.h, promise 7), so that members of files that were
-// taken away do not go on confirming each other. It costs three stats, some microseconds.
+// Proves that a newcomer at the path would get the files that this process has open: the database, its WAL and its
+// shared memory. Checked before each commit and each read (log.h, promise 7), so that the members of removed files do
+// not keep each other alive. A check costs three stats, some microseconds.
 
 #include <memory>
 #include <string>
@@ -18,18 +18,18 @@ enum class FilesState : std::uint8_t { whole, no_database, emptied, no_wal, no_s
 // Thread-safe.
 class Proof {
  public:
-  // Of what the connection, which has read from the database, has open.
+  // The files that the connection has open. It must have read from the database.
   static Proof of(const std::string& path, const Connection& connection);
 
-  // To be asked by one who has a connection open.
+  // Requires an open connection.
   FilesState look() const;
-  // Errc::lost_history unless all is as it was.
+  // Errc::lost_history unless all files are unchanged.
   Status check() const;
-  // Whether another connection of the process has the same files open.
+  // True if another connection of the process has the same files open.
   bool holds_for(const Connection& connection) const;
 
-  // Whether the WAL was taken away from a database that is in its place, and the connection has all of it. A checkpoint
-  // then saves what it has, as long as nobody else writes.
+  // True if the WAL was removed but the database is still in its place, and the connection has the whole WAL open. A
+  // checkpoint then saves its content, as long as nobody else writes.
   bool can_save_wal(const Connection& connection) const;
 
   const FileId& database() const { return database_; }

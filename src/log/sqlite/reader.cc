@@ -24,7 +24,7 @@ Result<ReaderFile> ReaderFile::open(std::shared_ptr<PoolFile> file) {
   if (!connection) return Failure(connection.error());
   auto entries = EntryReader::prepare(*connection);
   if (!entries) return Failure(entries.error());
-  // Preparing has read from the database, so that by now all files are open.
+  // Preparing reads from the database, so all files are open now.
   if (const Status same = file->has(*connection); !same) return Failure(same.error());
   return ReaderFile{std::move(file), std::move(*connection), std::move(*entries)};
 }
@@ -72,8 +72,8 @@ void Reader::close() {
   });
 }
 
-// A changed word ends the wait even if it has not quite begun. Other readers of the file look once in vain; this is
-// rare enough not to matter.
+// Changing the word ends the wait even if it has not quite begun. Other readers of the file look once for nothing,
+// which is rare.
 void Reader::interrupt_wait() {
   if (waiting_) now_->file->wake().announce();
 }
@@ -85,7 +85,7 @@ void Reader::serve() {
   for (;;) {
     work_.wait(lock, [this] { return stopping_ || read_done_ || !snapshot_dones_.empty(); });
     if (stopping_) return;
-    // A read that waits in a history that was lost is told so before the handle begins anew.
+    // A read that waits in a lost history gets its answer before the handle starts over.
     if (snapshot_dones_.empty() || (read_done_ && (!now_ || !now_->file->still_there())))
       serve_read(lock);
     else
@@ -109,8 +109,8 @@ Result<Snapshot> Reader::load_newest() {
   return snapshot;
 }
 
-// Moves the handle to what the path leads to now. A failure leaves it without a file, and the next load_snapshot()
-// tries again.
+// Moves the handle to the file at the path. After a failure the handle has no file, and the next load_snapshot() tries
+// again.
 Status Reader::follow_path() {
   if (now_ && now_->file->still_there()) return {};
   std::unique_ptr<ReaderFile> before;
@@ -133,8 +133,8 @@ Status Reader::follow_path() {
   return {};
 }
 
-// A few looks may follow each other at once, as many as a job needs in a pool that does little else. False where there
-// is something else to do first.
+// A few looks may follow each other at once, as many as a job needs in a pool that does little else. Returns false if
+// there is something else to do first.
 bool Reader::keep_gap(std::unique_lock<std::mutex>& lock) {
   const Nanos gap = now_ ? now_->file->wake().gap() : Nanos::zero();
   if (gap > Nanos::zero()) {
@@ -143,7 +143,7 @@ bool Reader::keep_gap(std::unique_lock<std::mutex>& lock) {
     looked_at_ = now;
     if (looks_left_ < 1 && snapshot_dones_.empty()) {
       work_.wait_for(lock, gap, [this] { return stopping_ || !snapshot_dones_.empty(); });
-      return false;  // the time that has passed is counted with the next attempt
+      return false;  // the elapsed time counts for the next attempt
     }
     looks_left_ = std::max(0.0, looks_left_ - 1);
   }
@@ -154,7 +154,7 @@ void Reader::serve_read(std::unique_lock<std::mutex>& lock) {
   if (!keep_gap(lock)) return;
   const Cursor after = read_after_;
   lock.unlock();
-  // Taken before the look: a commit after it changes the word, and the wait below does not begin.
+  // Taken before the look: a later commit changes the word, and then the wait below returns at once.
   const std::uint32_t seen = now_ ? now_->file->wake().commits() : 0;
   Result<std::vector<Entry>> run = look(after, seen);
   if (!run && run.error().code == Errc::lost_history) access_->lose();
@@ -167,7 +167,7 @@ void Reader::serve_read(std::unique_lock<std::mutex>& lock) {
     lock.unlock();
     now_->file->wake().wait(seen);
     polling_ = now_->file->wake().commits() == seen;
-    // One that is gone wakes nobody. Where another cannot be made, the polls go on.
+    // A removed wake file wakes nobody. If no other can be created, the slow polls go on.
     if (polling_) (void)now_->file->wake().renew();
     lock.lock();
     waiting_ = false;
@@ -181,8 +181,7 @@ void Reader::serve_read(std::unique_lock<std::mutex>& lock) {
   lock.lock();
 }
 
-// Memory knows of no commit that was not announced, nor of what a program that is none of ours has done to the file.
-// Both are found by the slow poll.
+// The memory knows only announced commits, and no changes by foreign programs. The slow poll finds the rest.
 Result<std::vector<Entry>> Reader::look(const Cursor& after, std::uint32_t commits) {
   if (!now_) return fail(Errc::lost_history, "sqlite log", "history was lost, and no snapshot was loaded since");
   if (const Status there = now_->file->still_there(); !there) return Failure(there.error());

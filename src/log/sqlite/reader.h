@@ -1,9 +1,9 @@
 #pragma once
 
-// The reading side of one Log handle: a thread with a connection of its own that serves read() and load_snapshot().
-// What this process has just committed comes from memory (recent_commits.h), all else from the file. When a read finds
-// nothing new, the thread sleeps on the wake file until some process commits. When load_snapshot() finds that the file
-// was removed or replaced, the thread moves the whole handle to what is there now (access.h).
+// The reading half of one Log handle: a thread with its own connection that serves read() and load_snapshot(). Entries
+// that this process has just committed come from memory (recent_commits.h), all others from the file. If a read finds
+// nothing new, the thread sleeps on the wake file until a process commits. If load_snapshot() finds that the file was
+// removed or replaced, the thread moves the handle to the new file (access.h).
 
 #include <condition_variable>
 #include <deque>
@@ -19,7 +19,7 @@
 
 namespace tenure::sqlite {
 
-// A file with what a reader needs to read it. The members go in reverse: statements, connection, file.
+// A file with everything that reads it. The members are destroyed in reverse order: statements, connection, file.
 struct ReaderFile {
   std::shared_ptr<PoolFile> file;
   Connection connection;
@@ -28,7 +28,7 @@ struct ReaderFile {
   static Result<ReaderFile> open(std::shared_ptr<PoolFile> file);
 };
 
-// Thread-safe. Callbacks run on the reader's thread: one hop less between a commit and those who wait for it.
+// Thread-safe. Callbacks run on the reader's thread, which saves a hop between a commit and its readers.
 class Reader {
  public:
   using SnapshotDone = std::function<void(Result<Snapshot>)>;
@@ -40,7 +40,7 @@ class Reader {
 
   void read(Cursor after, Log::ReadDone done);
   void load_snapshot(SnapshotDone done);
-  // As Log::close. Idempotent.
+  // Like Log::close. Idempotent.
   void close();
 
  private:
@@ -58,12 +58,12 @@ class Reader {
   std::once_flag closing_;
   std::mutex mutex_;
   std::condition_variable work_;
-  // Used by the thread, which replaces it under mutex_; others use its wake file under mutex_. None while what the path
-  // leads to cannot be opened.
+  // The thread uses it, and replaces it with mutex_ held. Others use its wake file with mutex_ held. Null while the
+  // file at the path cannot be opened.
   std::unique_ptr<ReaderFile> now_;
-  bool polling_ = false;   // owned by the thread: a wait ran out, and the file itself has to be looked at
+  bool polling_ = false;   // owned by the thread: a wait timed out, so look at the file itself
   Instant looked_at_;      // owned by the thread
-  double looks_left_ = 0;  // owned by the thread: those that need not keep the gap
+  double looks_left_ = 0;  // owned by the thread: how many looks may skip the gap
   // All below is guarded by mutex_.
   Cursor read_after_;
   Log::ReadDone read_done_;  // set while a read is outstanding

@@ -33,7 +33,7 @@ bool RecentCommits::Run::proves(const Cursor& cursor) const {
 void RecentCommits::put(Position first, std::int64_t time_ms, std::vector<Bytes> entries, std::uint32_t announced) {
   if (entries.empty()) return;
   auto run = std::make_shared<const Run>(first, time_ms, std::move(entries));
-  Runs dropped;  // before the lock, so that the data is freed after it
+  Runs dropped;  // declared before the lock, so the data is freed after it
   std::lock_guard lock(mutex_);
   announced_ = announced;
   if (!runs_.empty() && runs_.back()->last() + 1 != first) {
@@ -71,7 +71,7 @@ std::optional<std::vector<Entry>> RecentCommits::after(const Cursor& cursor, std
   return handout.take();
 }
 
-// The run with the cursor's own entry, and those after it that may be of use.
+// The run with the cursor's own entry, and the runs after it.
 std::vector<std::shared_ptr<const RecentCommits::Run>> RecentCommits::from(const Cursor& cursor,
                                                                            std::uint32_t commits) const {
   std::lock_guard lock(mutex_);

@@ -9,8 +9,8 @@
 
 namespace tenure::sqlite {
 
-// The database goes first: a crash in between leaves a WAL without one, which SQLite itself deletes. The wake file goes
-// last: whoever opens the pool takes the write turn on it, and so waits until the rest is gone.
+// The database goes first: after a crash in between, SQLite itself deletes a WAL without a database. The wake file goes
+// last: an opener takes the write turn on it, and so waits until the rest is gone.
 Result<bool> Remove::step(Connection& connection) {
   const std::string& path = connection.path();
   for (const std::string& file : {path, path + "-wal", path + "-shm", WakeFile::path_for(path)}) {

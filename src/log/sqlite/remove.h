@@ -1,6 +1,6 @@
 #pragma once
 
-// Removes the pool's files. Whoever still has them open finds that the path leads elsewhere, and says lost_history.
+// Removes the pool's files. Handles that have them open find that the path leads elsewhere, and fail with lost_history.
 
 #include "log/sqlite/chore.h"
 

@@ -5,10 +5,10 @@
 namespace tenure::sqlite {
 namespace {
 
-// The WAL takes whole pages, each with two writes. Twice SQLite's own size halves them where many entries share a
-// commit, and costs nothing that can be measured where an entry comes alone; twice that gains little more.
+// The WAL takes whole pages, each with two writes. Twice SQLite's page size halves the writes if many entries share a
+// commit, and has no measurable cost for single entries. Four times gains little more.
 //
-// Pages that a trim has freed are given back to the disk in steps (vacuum.h).
+// Pages that a trim has freed are returned to the disk in steps (vacuum.h).
 constexpr const char* kPageSize = "PRAGMA page_size=8192; PRAGMA auto_vacuum=INCREMENTAL";
 
 constexpr const char* kTables =
@@ -43,8 +43,8 @@ Status create(Connection& connection, const LogOptions& options) {
   });
 }
 
-// A writer that another process starts to wait for must not find a rollback journal in use, so the mode is set once,
-// before there is anything to write. It stays with the file.
+// A writer that another process waits for must not find a rollback journal in use. So the mode is set once, before the
+// first write. It stays with the file.
 Status use_wal(Connection& connection) {
   auto mode = connection.prepare("PRAGMA journal_mode=WAL");
   if (!mode) return Failure(mode.error());

@@ -22,7 +22,7 @@ Result<Sync> parse_sync(std::string_view value) {
   if (value == "full") return Sync::full;
   if (value == "normal") return Sync::normal;
   if (value == "off") return Sync::off;
-  return invalid(value, "not known to sync: write sync=full, sync=normal or sync=off");
+  return invalid(value, "unknown value for sync: write sync=full, sync=normal or sync=off");
 }
 
 Result<gid_t> parse_group(std::string_view value) {
@@ -36,14 +36,14 @@ Result<gid_t> parse_group(std::string_view value) {
     if (found != nullptr) return found->gr_gid;
     break;
   }
-  return invalid(value, "this host has no group of that name: write group=NAME of one, or leave it out");
+  return invalid(value, "this host has no such group: name an existing group, or leave the option out");
 }
 
-Status parse_option(std::string_view option, Settings& settings) {
+Status parse_option(std::string_view option, SqliteSettings& settings) {
   const std::size_t equals = option.find('=');
   const std::string_view name = option.substr(0, equals);
   if ((name != "sync" && name != "group") || equals == std::string_view::npos) {
-    return invalid(name, "no option of this engine: it has sync=full|normal|off and group=NAME");
+    return invalid(name, "unknown option: the engine has sync=full|normal|off and group=NAME");
   }
   if (name == "group") {
     const auto group = parse_group(option.substr(equals + 1));
@@ -57,10 +57,10 @@ Status parse_option(std::string_view option, Settings& settings) {
   return {};
 }
 
-Status resolve(std::string_view path, Settings& settings) {
+Status resolve(std::string_view path, SqliteSettings& settings) {
   namespace fs = std::filesystem;
   if (path.empty() || path.find('\0') != std::string_view::npos) {
-    return invalid(path, "the URL names no file: write sqlite:PATH");
+    return invalid(path, "the URL has no path; write sqlite:PATH");
   }
   std::error_code error;
   const fs::path canonical = fs::weakly_canonical(fs::absolute(fs::path(path), error), error);
@@ -75,8 +75,8 @@ Status resolve(std::string_view path, Settings& settings) {
 
 }  // namespace
 
-Result<Settings> parse_settings(std::string_view location, std::uint32_t shard) {
-  Settings settings;
+Result<SqliteSettings> parse_settings(std::string_view location, std::uint32_t shard) {
+  SqliteSettings settings;
   const std::size_t question = location.find('?');
   if (question != std::string_view::npos) {
     std::string_view options = location.substr(question + 1);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a `sqlite:` URL says: PATH[?sync=full|normal|off][&group=NAME].
+// Parses a `sqlite:` URL: PATH[?sync=full|normal|off][&group=NAME].
 
 #include <sys/types.h>
 
@@ -13,20 +13,20 @@
 
 namespace tenure::sqlite {
 
-// What an acknowledged append survives. Ordered from the weakest to the strictest; the values are SQLite's own.
+// What acknowledged appends survive, from the weakest setting to the strictest. The values are SQLite's own.
 enum class Sync : std::uint8_t {
   off = 0,     // a crash of a process
-  normal = 1,  // the same; and after a loss of power the log is a prefix of what was acknowledged
+  normal = 1,  // the same; after a loss of power the log is a prefix of the acknowledged entries
   full = 2,    // a loss of power
 };
 
-struct Settings {
+struct SqliteSettings {
   std::string path;  // absolute, with symbolic links resolved: the same file has the same path
   Sync sync = Sync::full;
-  std::optional<gid_t> group;  // who may use the pool beside its owner
+  std::optional<gid_t> group;  // who may use the pool, beside its owner
 };
 
-// The file of a shard but the first lies beside that of the first, as PATH-shard-N.
-Result<Settings> parse_settings(std::string_view location, std::uint32_t shard = 0);
+// Every shard but the first has a file beside the first one's: PATH-shard-N.
+Result<SqliteSettings> parse_settings(std::string_view location, std::uint32_t shard = 0);
 
 }  // namespace tenure::sqlite

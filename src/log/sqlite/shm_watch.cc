@@ -22,7 +22,8 @@ std::int64_t Shm::wal_bytes() const {
 class ShmRegistry {
  public:
   static ShmRegistry& instance() {
-    static ShmRegistry* const registry = new ShmRegistry;  // never destroyed: connections may outlive static objects
+    // never destroyed, because connections may outlive static destructors
+    static ShmRegistry* const registry = new ShmRegistry;
     return *registry;
   }
 
@@ -37,8 +38,8 @@ class ShmRegistry {
     databases_.erase(database);
   }
 
-  // All connections of the process to one database are given the same memory. So where it is known already, it is the
-  // file that was opened then, whatever the path leads to by now.
+  // All connections of the process to one database get the same memory. So memory that is already known belongs to the
+  // file that was opened first, even if the path leads elsewhere now.
   void mapped(sqlite3_file* database, int region, void* memory, int bytes) {
     const std::lock_guard lock(mutex_);
     const auto found = databases_.find(database);
@@ -124,7 +125,7 @@ int close_database(sqlite3_file* file) {
   return system_methods->xClose(file);
 }
 
-// The system's methods take the same handle, so that all but these three are used as they are.
+// The system's methods take the same handle, so all others are used unchanged.
 const sqlite3_io_methods* watching_methods(const sqlite3_io_methods* methods) {
   static std::mutex mutex;
   static std::optional<sqlite3_io_methods> watching;
@@ -145,7 +146,7 @@ void watch_shm(sqlite3_file* database, const char* path) {
   const sqlite3_io_methods* methods = database->pMethods;
   if (path == nullptr || methods == nullptr || methods->iVersion < 2 || methods->xShmMap == nullptr) return;
   const sqlite3_io_methods* const watching = watching_methods(methods);
-  if (watching == nullptr) return;  // a file system with locks of another kind: its memory is not watched
+  if (watching == nullptr) return;  // a file system with other locks: its memory is not watched
   ShmRegistry::instance().opened(database, path);
   database->pMethods = watching;
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-// The shared memory of a database (`PATH-shm`, https://sqlite.org/walformat.html) as this process has it mapped. SQLite
-// opens and maps it once for all connections of a process, and never looks whether the path still leads to it. This
-// remembers which file it was, and keeps the process alive when the file is truncated (bus_guard.h).
+// The shared memory of a database (`PATH-shm`, https://sqlite.org/walformat.html), as this process has mapped it.
+// SQLite opens and maps it once for all connections of a process, and never checks whether the path still leads to it.
+// This class remembers which file it was, and keeps the process alive if the file is truncated (bus_guard.h).
 
 #include <sqlite3.h>
 
@@ -17,17 +17,17 @@
 
 namespace tenure::sqlite {
 
-// Thread-safe. Lives as long as a connection has the memory mapped, or somebody keeps it.
+// Thread-safe. Lives while a connection has the memory mapped, or somebody holds a pointer.
 class Shm {
  public:
   explicit Shm(FileId id) : id_(id) {}
 
   const FileId& id() const { return id_; }
-  // How long the file has to be for what is mapped.
+  // The length that the file needs for the mapped memory.
   std::int64_t bytes() const { return bytes_.load(std::memory_order_acquire); }
-  // Whether a page of it was found missing. What the index says since then is of no use.
+  // True if a page was missing. The index has been useless since.
   bool harmed() const { return harmed_.load(std::memory_order_acquire); }
-  // How long the WAL has to be for what the index says of it. To be asked by one who has a connection open.
+  // The length that the WAL needs to agree with the index. Requires an open connection.
   std::int64_t wal_bytes() const;
 
  private:
@@ -39,10 +39,10 @@ class Shm {
   std::map<int, BusGuard> guards_;  // by region; guarded by the registry's mutex
 };
 
-// To be called by the VFS for each database that it has opened under this name.
+// The VFS calls it for each database that it opens under this name.
 void watch_shm(sqlite3_file* database, const char* path);
 
-// What the connection has mapped. Null where it has mapped nothing yet, or its index is in its own memory.
+// The memory that the connection has mapped. Null if it has mapped none yet, or has its index in private memory.
 std::shared_ptr<const Shm> shm_of(sqlite3* connection);
 
 }  // namespace tenure::sqlite

@@ -6,8 +6,8 @@
 namespace tenure::sqlite {
 namespace {
 
-// Never opens a file that is there (file_id.h). Where a file cannot be made SQLite says why.
-void make_database(const Settings& settings) {
+// Never opens an existing file (file_id.h). If the file cannot be created, SQLite reports why.
+void make_database(const SqliteSettings& settings) {
   Rights rights{.mode = 0600, .group = settings.group};
   if (settings.group) rights.mode = 0660;
   if (facts_of(settings.path)) {
@@ -22,7 +22,7 @@ void make_database(const Settings& settings) {
 
 }  // namespace
 
-Status settle_files(const Settings& settings, const WakeMap& wake) {
+Status settle_files(const SqliteSettings& settings, const WakeMap& wake) {
   const std::string& path = settings.path;
   const auto database = facts_of(path);
   const auto wal = facts_of(path + "-wal");
@@ -60,6 +60,7 @@ void share_files(const std::string& database) {
   if (!facts) return;
   const Rights same{.mode = facts->mode, .group = facts->group};
   for (const char* suffix : {"-wal", "-shm"}) same.give_to(database + suffix);
+  Rights::beside(database).give_to(WakeFile::path_for(database));
 }
 
 }  // namespace tenure::sqlite

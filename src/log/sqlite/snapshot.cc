@@ -5,7 +5,7 @@
 namespace tenure::sqlite {
 namespace {
 
-// Chunks of struck snapshots, a few at a time. They may be large, and are freed page by page.
+// Deletes chunks of dropped snapshots, a few at a time. They may be large, and are freed page by page.
 constexpr const char* kSweep =
     "DELETE FROM snapshot_chunks WHERE rowid IN (SELECT rowid FROM snapshot_chunks"
     " WHERE snapshot NOT IN (SELECT id FROM snapshots) LIMIT 4)";
@@ -55,7 +55,7 @@ Status read_newest(Connection& connection, Snapshot& snapshot) {
 
 Result<bool> StoreSnapshot::step(Connection& connection) {
   if (phase_ == Phase::sweep) {
-    // The snapshot is stored; what cannot be swept now is swept by the next one.
+    // The snapshot is stored. The next one sweeps the chunks that are left.
     const Result<bool> swept = sweep(connection);
     return !swept || *swept;
   }
@@ -76,14 +76,14 @@ Result<bool> StoreSnapshot::step(Connection& connection) {
   return false;
 }
 
-// The id is random, so that it is never that of a snapshot which was struck while its writer was still at it.
+// The id is random, so it never equals that of a snapshot that was dropped while its writer was still writing.
 Status StoreSnapshot::begin(Connection& connection) {
   id_ = static_cast<std::int64_t>(SystemEntropy().id() >> 1);
   return run(connection, "INSERT INTO snapshots VALUES(?1, ?2, ?3, NULL)", id_, snapshot_.cursor.position,
              snapshot_.cursor.hash);
 }
 
-// One chunk, so that appends do not wait behind the whole snapshot.
+// Writes one chunk, so that appends do not wait for the whole snapshot.
 Status StoreSnapshot::write(Connection& connection) {
   if (written_ == snapshot_.chunks.size()) return {};
   auto insert = connection.prepare("INSERT INTO snapshot_chunks VALUES(?1, ?2, ?3)");
@@ -102,7 +102,7 @@ Status StoreSnapshot::publish(Connection& connection) {
   return run(connection, "DELETE FROM snapshots WHERE position <= ?2 AND id <> ?1", id_, snapshot_.cursor.position);
 }
 
-// A newer snapshot is stored, or ours was struck by one: then there is nothing left to do, and that is success.
+// True if a newer snapshot is stored, or has dropped ours. Then there is nothing left to do, which counts as success.
 Result<bool> StoreSnapshot::superseded(Connection& connection) const {
   auto check = connection.prepare(
       "SELECT EXISTS(SELECT 1 FROM snapshots WHERE position > ?2 AND chunks IS NOT NULL),"

@@ -1,7 +1,7 @@
 #pragma once
 
-// Snapshots: stored chunk by chunk under an id of their own, then made the newest in one transaction, which also
-// strikes all that are not newer. What a crash or a closed handle left unfinished is struck by the next one.
+// Stores a snapshot chunk by chunk under a new id. Then one transaction makes it the newest and drops all older ones,
+// including those that a crash or a closed handle left incomplete.
 
 #include "log/log.h"
 #include "log/sqlite/chore.h"
@@ -28,7 +28,7 @@ class StoreSnapshot final : public Chore {
   std::size_t written_ = 0;  // chunks
 };
 
-// The newest complete snapshot, or an empty one, in one read transaction.
+// Loads the newest complete snapshot, or an empty one, in one read transaction.
 Result<Snapshot> load_newest_snapshot(Connection& connection);
 
 }  // namespace tenure::sqlite

@@ -37,8 +37,8 @@ class SqliteSnapshotWriter final : public SnapshotWriter {
   SnapshotBuffer buffer_;
 };
 
-// Appends and chores go to the file's writer, reads to the handle's own reader. close() ends the callbacks; the file
-// is let go of when the handle, and the snapshot writers it gave out, are destroyed.
+// Appends and chores go to the file's writer, reads to the handle's own reader. close() ends the callbacks. The file is
+// released when the handle and its snapshot writers are destroyed.
 class SqliteLog final : public Log {
  public:
   SqliteLog(std::shared_ptr<Access> access, ReaderFile file, std::uint32_t shards)
@@ -63,7 +63,7 @@ class SqliteLog final : public Log {
 
   std::uint32_t shards() const override { return shards_; }
 
-  // The reader ends first: it alone gives the handle another file.
+  // The reader ends first, because it alone can move the handle to another file.
   void close() override {
     reader_.close();
     access_->close();

@@ -1,7 +1,7 @@
 #pragma once
 
-// The engine `sqlite:PATH[?sync=full|normal|off]`: a log in one file of this host, shared by the handles of a process
-// and by processes. Beside PATH lie SQLite's PATH-wal and PATH-shm, and PATH-wake (wake_file.h).
+// The engine `sqlite:PATH[?sync=full|normal|off]`: a log in one file on this host, shared by all handles and processes.
+// SQLite's PATH-wal and PATH-shm are beside PATH, and so is PATH-wake (wake_file.h).
 //
 // To restore a backup, stop every process of the pool and remove PATH-wal and PATH-shm with the old PATH.
 

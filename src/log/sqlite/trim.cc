@@ -7,7 +7,7 @@
 namespace tenure::sqlite {
 namespace {
 
-// A step ends at whichever comes first: some milliseconds of work.
+// A step ends at the first of these limits, after some milliseconds of work.
 constexpr int kTrimRowsMax = 1024;
 constexpr std::int64_t kTrimBytesMax = 4LL << 20;
 
@@ -41,7 +41,7 @@ Status drop_rows(Connection& connection, std::int64_t before) {
   return drop->run();
 }
 
-// The row that the position lies in the middle of is written anew without the entries before it.
+// If the position is in the middle of a row, the row is rewritten without the entries before it.
 Status split_row(Connection& connection, std::int64_t before) {
   auto row = connection.prepare("SELECT first, count, data FROM runs WHERE first < ?1 ORDER BY first DESC LIMIT 1");
   if (!row) return Failure(row.error());
@@ -70,7 +70,7 @@ Status split_row(Connection& connection, std::int64_t before) {
 
 }  // namespace
 
-// The entries are gone; what of the file cannot be given back now is with the next trim.
+// The entries are gone. Space that cannot be freed now is freed with the next trim.
 Result<bool> Trim::step(Connection& connection) {
   if (dropped_) {
     const Result<bool> shrunk = vacuum_.step(connection);
@@ -87,7 +87,7 @@ Result<bool> Trim::drop(Connection& connection) const {
   const Status trimmed = transact(connection, [&]() -> Status {
     const auto snapshot = connection.query_integer(kSnapshotPosition);
     if (!snapshot) return Failure(snapshot.error());
-    // Without a snapshot the answer is zero, and nothing goes.
+    // Without a snapshot the result is zero, and nothing is removed.
     const auto end = static_cast<std::int64_t>(std::min(before_, static_cast<Position>(*snapshot)));
     auto found = find_cut(connection, end);
     if (!found) return Failure(found.error());

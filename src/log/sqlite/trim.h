@@ -1,7 +1,7 @@
 #pragma once
 
-// Drops entries from the front of the log, but none at or after the one that the stored snapshot stands on. Then the
-// file shrinks by what they took (vacuum.h).
+// Removes entries from the front of the log, but none at or after the entry that the stored snapshot is based on. Then
+// the file shrinks (vacuum.h).
 
 #include "log/log.h"
 #include "log/sqlite/chore.h"

@@ -22,7 +22,7 @@ Result<bool> Vacuum::step(Connection& connection) {
   const std::optional<std::int64_t> before = std::exchange(last_entry_, *last);
   const bool idle = before == *last;
   const bool first_look = !before;
-  constexpr std::int64_t kIncremental = 2;  // of a file that an older version has made there is none
+  constexpr std::int64_t kIncremental = 2;  // files of an older version do not have it
   if (*kind == kIncremental && *free > (idle ? kFreeIdle : kFreeBusy)) {
     const Status given = transact(connection, [&] { return connection.exec(kGiveBack); });
     if (!given) return Failure(given.error());

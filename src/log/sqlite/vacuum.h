@@ -1,8 +1,8 @@
 #pragma once
 
-// Gives the pages that a trim has freed back to the disk, from the end of the file, in steps. While the log is busy
-// some are kept, since it will soon need them again; where nothing is appended between two steps, nearly all of them
-// go, and the WAL starts over as an empty file.
+// Returns pages that a trim has freed to the disk, from the end of the file, in steps. While the log is busy it keeps
+// some, because they will be needed again soon. If nothing is appended between two steps, it frees almost all of them,
+// and truncates the WAL.
 
 #include <cstdint>
 #include <optional>
@@ -12,10 +12,10 @@
 
 namespace tenure::sqlite {
 
-// Belongs to the writer's thread, which has the write turn.
+// Belongs to the writer's thread. Requires the write turn.
 class Vacuum {
  public:
-  // One step of some milliseconds. True when there is nothing left to do.
+  // One step of some milliseconds. Returns true when nothing is left to do.
   Result<bool> step(Connection& connection);
 
  private:

@@ -20,20 +20,20 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// The safety net for a writer that died between its commit and its wake-up. Rare enough to cost nothing when idle.
+// Covers a writer that died between its commit and its wake-up. Rare enough to cost nothing when idle.
 constexpr Nanos kPollSpan = 500ms;
-// Where the words cannot be written, a wait cannot be interrupted without a race; it is kept short instead.
+// If the words are not writable, a wait cannot be interrupted without a race, so it is kept short.
 constexpr Nanos kPollSpanReadOnly = 50ms;
 
-// A look takes a reader some 80 µs, more on a busy machine. With these, a thousand readers take a fifth of a processor
-// together, and fewer take less.
+// A look takes a reader some 80 µs, more on a busy machine. With these values a thousand readers together use a fifth
+// of a processor, and fewer readers use less.
 constexpr std::uint64_t kCrowdMin = 16;
 constexpr std::uint64_t kCrowdMax = 1024;
 constexpr std::uint64_t kCrowdOne = 1024;  // of the number in the file: it falls by a thousandth with each commit
 constexpr Nanos kGapEach = 500us;
 constexpr Nanos kGapMax = 200ms;
 
-// The file is written, not just extended: touching a page that finds no room on the disk would be a SIGBUS.
+// The file is written, not just extended: accessing a page without disk space would raise SIGBUS.
 Status fill(int descriptor, std::int64_t bytes, const std::string& path) {
   if (bytes >= static_cast<std::int64_t>(sizeof(WakeWords))) return {};
   static constexpr std::array<char, sizeof(WakeWords)> kZeroes{};
@@ -43,8 +43,8 @@ Status fill(int descriptor, std::int64_t bytes, const std::string& path) {
   return Failure(system_error(written < 0 ? errno : ENOSPC, "open", path));
 }
 
-// A file that was open to others may be open in others: whoever can read it can lock it, and stop the pool. It makes
-// room for another one.
+// If the file was open to other users, they may still have it open: a reader can lock it and stop the pool. So it is
+// replaced.
 int open_own(const std::string& path, const Rights& rights) {
   constexpr int kAttemptsMax = 8;
   for (int attempt = 0; attempt < kAttemptsMax; ++attempt) {
@@ -155,7 +155,7 @@ void WakeFile::announce() {
   if (now->writable()) words.commits.fetch_add(1, std::memory_order_release);
   const auto woken = static_cast<std::uint64_t>(futex_wake(words.commits, INT_MAX));
   if (!now->writable()) return;
-  // Readers that keep to their gap are not among those that are woken, so that the number falls slowly.
+  // Readers that wait for their gap are not among those woken, so the number falls slowly.
   const std::uint64_t before = words.crowd.load(std::memory_order_relaxed);
   const std::uint64_t fallen = before - (before + kCrowdOne - 1) / kCrowdOne;
   words.crowd.store(std::max(woken * kCrowdOne, fallen), std::memory_order_relaxed);
@@ -176,7 +176,7 @@ Status WakeFile::renew() {
     const std::lock_guard lock(mutex_);
     before = std::exchange(map_, *std::move(other));
   }
-  // Who waits on the old words looks again, and then waits on the new ones.
+  // Waiters on the old words look again, and then wait on the new ones.
   if (before->writable()) before->words().commits.fetch_add(1, std::memory_order_release);
   futex_wake(before->words().commits, INT_MAX);
   return {};

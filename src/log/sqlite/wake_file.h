@@ -1,10 +1,10 @@
 #pragma once
 
-// A small mapped file beside the database (`PATH-wake`) through which the processes of a pool wake one another: a few
-// words, waited on with futexes. Nothing in it is data: zeroes are a valid start, and a wake-up lost with the process
-// that owed it costs a waiter its slow poll and no more.
+// A small mapped file beside the database (`PATH-wake`) through which the processes of a pool wake each other: a few
+// words, used as futexes. It holds no data. Zeroes are a valid start. If a process dies before its wake-up, a waiter
+// only has to wait for its slow poll.
 //
-// Where somebody removes, replaces or truncates the file, it is made anew under its users, who lose nothing by it.
+// If somebody removes, replaces or truncates the file, its users create it again and lose nothing.
 
 #include <atomic>
 #include <cstdint>
@@ -20,13 +20,13 @@
 
 namespace tenure::sqlite {
 
-// The layout of the file. Each of the first four words wraps; only a change of it means something.
+// The layout of the file. The first four words wrap; only a change has a meaning.
 struct WakeWords {
-  std::atomic<std::uint32_t> commits;     // bumped after each commit; readers wait on it
-  std::atomic<std::uint32_t> releases;    // bumped when the write turn is given back; writers wait on it
-  std::atomic<std::uint32_t> turns;       // bumped when the write turn is taken
-  std::atomic<std::uint32_t> holder_pid;  // who has the write turn, for people; zero when nobody has
-  // Which files lay here when the pool was last opened (side_files.h). Read and written with the write turn held.
+  std::atomic<std::uint32_t> commits;     // incremented after each commit; readers wait on it
+  std::atomic<std::uint32_t> releases;    // incremented when the write turn is released; writers wait on it
+  std::atomic<std::uint32_t> turns;       // incremented when the write turn is taken
+  std::atomic<std::uint32_t> holder_pid;  // who has the write turn, for people; zero if nobody
+  // The files that were here when the pool was last opened (side_files.h). Read and written with the write turn held.
   std::atomic<std::uint64_t> self;
   std::atomic<std::uint64_t> database;
   std::atomic<std::uint64_t> wal;
@@ -34,12 +34,12 @@ struct WakeWords {
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free && sizeof(WakeWords) == 48);
 
-// Wakes at most `count` waiters in any process and says how many there were.
+// Wakes at most `count` waiters in any process, and returns how many.
 int futex_wake(std::atomic<std::uint32_t>& word, int count);
-// Returns when woken, at once if the word is not `seen`, after `span`, or for no reason: callers look again.
+// Returns when woken, at once if the word is not `seen`, after `span`, or spuriously: callers look again.
 void futex_wait(const std::atomic<std::uint32_t>& word, std::uint32_t seen, Nanos span);
 
-// The file as it is mapped now. Thread-safe: all of it is atomics and system calls.
+// The currently mapped file. Thread-safe: everything is atomics and system calls.
 class WakeMap {
  public:
   WakeMap(int descriptor, FileId id, void* memory, bool writable);
@@ -48,10 +48,10 @@ class WakeMap {
   WakeMap& operator=(const WakeMap&) = delete;
 
   WakeWords& words() const { return *words_; }
-  int descriptor() const { return descriptor_; }  // -1 where this user may not open the file
+  int descriptor() const { return descriptor_; }  // -1 if this user may not open the file
   bool writable() const { return writable_; }
   const FileId& id() const { return id_; }
-  // Whether the path leads to this file, and all of it is there.
+  // True if the path leads to this file and the file is complete.
   bool is_at(const std::string& path) const;
 
  private:
@@ -68,24 +68,24 @@ class WakeFile {
  public:
   static std::string path_for(const std::string& database) { return database + "-wake"; }
 
-  // Opens the file beside the database, creating it if need be, open to whoever may write the database. With
-  // `read_only` it is not created, and may be unwritable or even unreadable; waits are short then.
+  // Opens or creates the file beside the database, open to everybody who can write the database. With `read_only` it is
+  // not created, and may be unwritable or unreadable; waits are short then.
   static Result<std::unique_ptr<WakeFile>> open(const std::string& database, bool read_only);
 
   std::shared_ptr<WakeMap> map() const;
 
-  // A value to take before looking for entries, and to wait on when there were none.
+  // Take the value before looking for entries, and wait on it if there were none.
   std::uint32_t commits() const { return map()->words().commits.load(std::memory_order_acquire); }
   void wait(std::uint32_t seen) const;
-  // After a commit, and to interrupt waiters of this process.
+  // Call it after a commit, and to interrupt waiters of this process.
   void announce();
-  // How long a reader should leave between two looks, in the long run. Where hundreds wait, each commit wakes all of
-  // them, and they would have no time for anything else.
+  // The average time that a reader should leave between two looks. If hundreds of readers wait, each commit wakes all
+  // of them, and they would have no time for anything else.
   Nanos gap() const;
 
-  // Whether the path still leads to this file; it does not after the pool was removed.
+  // True if the path still leads to this file. False after the pool was removed.
   bool current() const { return map()->is_at(path_); }
-  // Opens or makes what belongs there, unless it is there already.
+  // Opens or creates the file again unless it is current.
   Status renew();
 
   const std::string& path() const { return path_; }

@@ -6,7 +6,7 @@
 namespace tenure::sqlite {
 namespace {
 
-// A reader or another writer may stand in the way. A busy one will have its own quiet moment.
+// A reader or another writer may prevent it. A busy writer will have a quiet moment later.
 constexpr int kTriesMax = 10;
 
 int note_wal_pages(void* pages, sqlite3* /*db*/, const char* /*name*/, int count) {
@@ -24,7 +24,7 @@ WalBound::WalBound(Connection& writing, Connection checkpoints, Connection syncs
 void WalBound::keep(bool syncs) {
   if (pages_ >= kWalPagesStep) tries_left_ = kTriesMax;
   if (pages_ < due_) {
-    // Either not yet, or the WAL has started over.
+    // Either the checkpoint is not finished, or the WAL has started over.
     due_ = std::min(due_, (pages_ / kWalPagesStep + 1) * kWalPagesStep);
     return;
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Keeps a database's WAL short: has it moved into the database while the writer goes on, lets it start over, and gives
-// its bytes back to the disk when nothing is going on.
+// Keeps a database's WAL short: has it moved into the database while the writer goes on, lets it start over, and frees
+// its space when nothing happens.
 
 #include "log/sqlite/checkpointer.h"
 #include "log/sqlite/connection.h"
@@ -11,17 +11,17 @@ namespace tenure::sqlite {
 // Belongs to the writer's thread.
 class WalBound {
  public:
-  // Counts what is committed through `writing`, which must outlive this. The others are the checkpointer's.
+  // Counts the commits of `writing`, which must outlive this object. The other connections are for the checkpointer.
   WalBound(Connection& writing, Connection checkpoints, Connection syncs);
   WalBound(const WalBound&) = delete;
   WalBound& operator=(const WalBound&) = delete;
 
-  // After each commit, with the write turn held. `syncs`: whether commits are synced.
+  // Call it after each commit, with the write turn held. `syncs`: true if commits are synced.
   void keep(bool syncs);
 
-  // Whether the file is long, and a quiet moment would do to empty it.
+  // True if the file is long and a quiet moment could truncate it.
   bool wants_quiet() const { return tries_left_ > 0; }
-  // In such a moment, with the write turn held. `whole`: whether the files are still those of the pool.
+  // Call it in such a moment, with the write turn held. `whole`: true if the files are still the pool's.
   void empty(bool whole);
 
  private:

@@ -7,14 +7,14 @@
 namespace tenure::sqlite {
 namespace {
 
-// More than this reaches the file in several writes. It is the most that SQLite's VFS for Unix writes at a time.
+// Larger data reaches the file in several writes. SQLite's VFS for Unix writes at most this much at a time.
 constexpr std::size_t kGatheredMax = (128U << 10) - 1;
 
 struct Gathered {
   Bytes bytes;
   sqlite3_int64 offset = 0;
-  sqlite3_file* owner = nullptr;  // whose they are, if there are any
-  int failed = SQLITE_OK;         // what a write said that SQLite did not ask for there and then
+  sqlite3_file* owner = nullptr;  // the file that the data belongs to
+  int failed = SQLITE_OK;         // the error of a write that SQLite has not been told yet
 
   void drop() {
     bytes.clear();
@@ -25,7 +25,7 @@ struct Gathered {
 thread_local bool gathering = false;
 thread_local Gathered gathered;
 
-// A WAL: SQLite's handle, behind which lies the one of the system's VFS.
+// A WAL: SQLite's handle, with the handle of the system's VFS behind it.
 struct WalFile {
   sqlite3_file handle;
   FileId id;
@@ -45,7 +45,7 @@ int flush_wal(sqlite3_file* file) {
   return gathered.failed;
 }
 
-// What has to find in the file all that was written to it.
+// Methods that must see all written data in the file.
 template <auto Method, class... Args>
 int after_flush(sqlite3_file* file, Args... args) {
   if (const int code = flush_wal(file); code != SQLITE_OK) return code;
@@ -59,8 +59,8 @@ int pass(sqlite3_file* file, Args... args) {
   return (real->pMethods->*Method)(real, args...);
 }
 
-// As above. Where a write has failed it goes on, though: SQLite reads while it rolls back, and that only from frames of
-// earlier transactions.
+// The same, but continues after a failed write: SQLite reads during a rollback, and only frames of earlier
+// transactions.
 template <auto Method, class... Args>
 int look_after_flush(sqlite3_file* file, Args... args) {
   return gathered.failed == SQLITE_OK ? after_flush<Method>(file, args...) : pass<Method>(file, args...);
@@ -92,7 +92,7 @@ int close_wal(sqlite3_file* file) {
 }
 
 constexpr sqlite3_io_methods kWalMethods = {
-    .iVersion = 1,  // the rest is asked of databases only
+    .iVersion = 1,  // the other methods are called for databases only
     .xClose = close_wal,
     .xRead = look_after_flush<&sqlite3_io_methods::xRead, void*, int, sqlite3_int64>,
     .xWrite = write_wal,
@@ -121,7 +121,7 @@ WalFile* wal_of(sqlite3* db) {
 
 sqlite3_vfs* system_vfs = nullptr;
 
-// Whatever is no WAL gets the system's own handle.
+// All files but WALs get the system's own handle.
 int open_file(sqlite3_vfs* /*vfs*/, const char* name, sqlite3_file* file, int flags, int* flags_out) {
   if ((flags & SQLITE_OPEN_WAL) == 0) {
     const int code = system_vfs->xOpen(system_vfs, name, file, flags, flags_out);
@@ -139,7 +139,8 @@ int open_file(sqlite3_vfs* /*vfs*/, const char* name, sqlite3_file* file, int fl
   return code;
 }
 
-// The system's, but for how files are opened. Its functions ask a VFS for nothing but what is copied with it.
+// A copy of the system's VFS with another function to open files. Its functions use nothing of a VFS that is not copied
+// with it.
 const char* register_vfs() {
   static constexpr const char* kName = "tenure";
   static sqlite3_vfs vfs;

@@ -18,9 +18,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Nanos kLookAgain = 20ms;
-// In a queue that moves the releases wake somebody, and hundreds that look often would take the time of those.
+// In a moving queue every release wakes a waiter, and hundreds of frequent polls would slow the others down.
 constexpr Nanos kLookAgainInQueue = 50ms;
-// How long one who has just written waits for the one it woke to take its turn. A wake-up takes some 50 µs.
+// How long a writer waits for the process that it woke to take its turn. A wake-up takes some 50 µs.
 constexpr Nanos kPassMax = 5ms;
 
 }  // namespace
@@ -35,7 +35,7 @@ Status WriteTurn::acquire(TurnPatience patience) {
   const Instant began = clock_.now();
   const Instant last = began + patience.total;
   Instant deadline = began + patience.stuck;
-  std::optional<std::uint32_t> turns;  // whoever has it now, it was not taken since
+  std::optional<std::uint32_t> turns;  // changes if the turn was taken since
   for (;;) {
     if (interrupted_.load(std::memory_order_acquire)) return fail(Errc::closed, "sqlite write turn");
     const std::shared_ptr<WakeMap> map = wake_.map();
@@ -85,8 +85,8 @@ void WriteTurn::interrupt() {
   futex_wake(map->words().turns, INT_MAX);
 }
 
-// Without this, a writer with more to write takes the turn again long before the process it woke is running, and a
-// second writing process starves.
+// Otherwise a writer with more to write would take the turn again long before the process it woke is running, and a
+// second writing process would starve.
 void WriteTurn::let_pass() {
   const std::shared_ptr<WakeMap> map = std::move(owes_pass_);
   owes_pass_ = nullptr;

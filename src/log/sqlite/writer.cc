@@ -13,15 +13,15 @@
 namespace tenure::sqlite {
 namespace {
 
-// A transaction ends at whichever comes first, so that a beat behind it waits some milliseconds at most. One entry is
-// always taken, however large.
+// A transaction ends at the first of these limits, so that a beat behind it waits for some milliseconds at most. The
+// first entry is always taken, however large.
 constexpr std::size_t kBatchEntriesMax = 4096;
 constexpr std::size_t kBatchBytesMax = 4U << 20;
 
-// A commit that takes less than this is not worth waiting for others.
+// Do not delay a commit that takes less than this.
 constexpr Nanos kGatherWorth = std::chrono::microseconds(100);
 
-// Nothing has come to be written for so long: the moment is a quiet one.
+// No writes for this long is a quiet moment.
 constexpr Nanos kQuietAfter = std::chrono::milliseconds(200);
 
 Status outcome(const Result<bool>& finished) {
@@ -101,7 +101,7 @@ void Writer::leave(const CallbackThread& callbacks) {
   for (Errand& errand : all.errands) answer(errand, &errand == all.errands.data() && all.first_begun ? unknown : lost);
 }
 
-// They are destroyed, or answered, by the caller and outside the lock: a callback may own anything.
+// The caller destroys or answers them outside the lock, because a callback may own anything.
 Writer::Belongings Writer::take_all_of(const CallbackThread& callbacks) {
   Belongings all;
   std::lock_guard lock(mutex_);
@@ -121,7 +121,7 @@ Writer::Belongings Writer::take_all_of(const CallbackThread& callbacks) {
   for (Errand& errand : errands_) {
     if (!of_handle(errand)) continue;
     all.first_begun = all.first_begun || &errand == &errands_.front();
-    // The thread may be at the chore: it stays, and goes when its turn comes.
+    // The thread may be working on the chore. It stays, and is dropped when its turn comes.
     all.errands.push_back({nullptr, std::exchange(errand.done, nullptr), std::exchange(errand.callbacks, nullptr)});
   }
   return all;
@@ -140,7 +140,7 @@ void Writer::serve() {
       wake_at_ = SIZE_MAX;
       if (stopping_) return;
     }
-    // The turn comes first and the batch is taken under it: what arrives while others write joins the same commit.
+    // Takes the turn first, then the batch: appends that arrive while others write join the same commit.
     if (const Status turn = turn_.acquire(); !turn) {
       fail_waiting(turn.error());
       continue;
@@ -149,7 +149,7 @@ void Writer::serve() {
   }
 }
 
-// False where there is none, and the moment does for what is better done in between.
+// Returns false if there is no work, and the moment is good for maintenance.
 bool Writer::wait_for_work(std::unique_lock<std::mutex>& lock) {
   const auto due = [this] { return stopping_ || !idle(); };
   if (wal_.wants_quiet()) return work_.wait_for(lock, kQuietAfter, due);
@@ -166,10 +166,10 @@ bool Writer::idle() const { return waiting() == 0 && errands_.empty(); }
 
 std::size_t Writer::waiting() const { return lanes_[0].appends.size() + lanes_[1].appends.size(); }
 
-// Those who were answered by one commit tend to come back together. The first of them would get a commit for itself,
-// and the others wait for it and then for their own: twice the syncs for the same work. So the writer waits for as many
-// as the last commit had, while they keep coming, and for half as long as that commit took at most. One who appends
-// alone is never held up, nor is a beat.
+// Appenders that were answered by one commit tend to come back together. Without waiting, the first would get a commit
+// for itself, and the others would wait for it and then for their own: twice the syncs for the same work. So the writer
+// waits for as many appends as the last commit had, while they keep coming, and for at most half the time of that
+// commit. A single appender is never delayed, nor is a beat.
 void Writer::gather(std::unique_lock<std::mutex>& lock) {
   if (last_batch_ < 2 || last_commit_ < kGatherWorth) return;
   const auto enough = [this] {
@@ -230,7 +230,7 @@ void Writer::take_batch() {
   }
 }
 
-// The position of the batch's first entry; the others follow it without gaps.
+// Returns the position of the batch's first entry. The others follow without gaps.
 Result<Position> Writer::write_batch() {
   if (batch_.empty()) return 0;
   if (const Status ready = prepare_transaction(); !ready) return Failure(ready.error());
@@ -259,7 +259,7 @@ Result<Position> Writer::write_batch() {
   return first;
 }
 
-// For the readers of this process, before they are woken. Nothing else needs the data any more.
+// Keeps the data for the readers of this process before they are woken. Nothing else needs it any more.
 void Writer::keep_batch(Position first) {
   std::vector<Bytes> entries;
   entries.reserve(batch_.size());
@@ -281,7 +281,7 @@ void Writer::answer_batch(const Result<Position>& first) {
   spent_.clear();  // the data is freed outside the lock
 }
 
-// Answers travel to each handle in as few hand-overs as its appends lie in runs.
+// Each run of appends of one handle is answered in one call.
 void Writer::post_answers(Lane lane, std::size_t begin, std::size_t end, Position first) {
   CallbackThread* receiver = nullptr;
   for (std::size_t i = begin; i < end; ++i) {
@@ -302,7 +302,7 @@ void Writer::post_error(Lane lane, std::size_t begin, std::size_t end, const Err
   }
 }
 
-// True when the first chore is finished, so never where there is none.
+// Returns true when the first chore is finished; false if there is none.
 Result<bool> Writer::step_chore() {
   Chore* chore = nullptr;
   {
@@ -313,9 +313,9 @@ Result<bool> Writer::step_chore() {
   }
   if (const Status ready = prepare_transaction(); !ready) return Failure(ready.error());
   const Result<bool> finished = chore->step(connection_);
-  // A failed step may have been preceded by others.
+  // A failed step may come after steps that removed entries.
   if (chore->drops_entries()) recent_.clear();
-  // A log that was removed or trimmed is news to those who wait.
+  // Readers that wait must learn that the log was removed or trimmed.
   if (finished && *finished) wake_.announce();
   return finished;
 }

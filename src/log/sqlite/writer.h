@@ -30,39 +30,39 @@
 
 namespace tenure::sqlite {
 
-// Thread-safe. Answers go to the callback thread of the handle that asked.
+// Thread-safe. Answers go to the callback thread of the calling handle.
 class Writer {
  public:
   using Callbacks = std::shared_ptr<CallbackThread>;
   using ChoreDone = std::function<void(Status)>;
-  // Whether newcomers would be given the files that were opened (proof.h); asked under the write turn, with the
+  // Checks that newcomers would get the files that were opened (proof.h). Called with the write turn held, with the
   // writer's connection.
   using Prove = std::function<Status(Connection&)>;
 
-  // What may wait in a lane. Above it an append fails with Errc::unavailable. Each lane has its own bound, so that a
-  // flood of data does not take the beats' room.
+  // The bound of a lane. Above it an append fails with Errc::unavailable. Each lane has its own bound, so that a flood
+  // of data does not use up the beats' space.
   static constexpr std::size_t kLaneBytesMax = 64U << 20;
   static constexpr std::size_t kLaneEntriesMax = 1U << 18;
 
-  // The connections: the one to write with, and those of the checkpointer.
+  // `connection` is for writing; `checkpoints` and `syncs` are for the checkpointer.
   Writer(Connection connection, EntryWriter entries, Connection checkpoints, Connection syncs, WakeFile& wake,
          RecentCommits& recent, Prove prove);
   ~Writer();
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
-  // A stricter setting than before takes effect with the next transaction, a weaker one never: handles that share
-  // the file share its strictest promise.
+  // A stricter setting takes effect with the next transaction, a weaker one never: all handles of the file get the
+  // strictest promise.
   void require(Sync sync);
 
   void append(Lane lane, Bytes data, Log::AppendDone done, Callbacks callbacks);
   void run(std::unique_ptr<Chore> chore, ChoreDone done, Callbacks callbacks);
 
-  // When it returns, the handle's callbacks are destroyed and what it had waiting is dropped. What was already in a
+  // When it returns, the handle's callbacks are destroyed and its waiting work is dropped. Work in a running
   // transaction may still be written.
   void forget(const CallbackThread& callbacks);
-  // For a handle that goes on with another file: what it had waiting is answered with Errc::lost_history, and what is
-  // in a transaction with Errc::unknown. Nothing of it stays.
+  // For a handle that moves to another file: fails its waiting work with Errc::lost_history, and work in a transaction
+  // with Errc::unknown. Nothing of the handle stays.
   void leave(const CallbackThread& callbacks);
 
  private:
@@ -81,12 +81,12 @@ class Writer {
     Callbacks callbacks;  // null once its handle is gone
   };
 
-  // All that a handle had here.
+  // Everything of one handle.
   struct Belongings {
     std::vector<Append> waiting;
     std::vector<Append> in_transaction;
     std::vector<Errand> errands;
-    bool first_begun = false;  // the first of the errands
+    bool first_begun = false;  // the first of the errands has begun
   };
 
   Belongings take_all_of(const CallbackThread& callbacks);
@@ -133,12 +133,12 @@ class Writer {
   std::condition_variable work_;
   std::array<Queue, 2> lanes_;  // guarded by mutex_
   std::deque<Errand> errands_;  // guarded by mutex_; the first one's chore is used by the thread without it
-  // The appends of the transaction at hand, beats first. Filled and emptied by the thread under mutex_. In between the
-  // thread uses `data` without it, and forget() takes `done` away under it.
+  // The appends of the current transaction, beats first. The thread fills and empties it with mutex_ held. In between
+  // the thread uses `data` without mutex_, and forget() takes `done` away with mutex_ held.
   std::vector<Append> batch_;
-  std::vector<Append> spent_;    // owned by the thread; the capacity of the batch before
+  std::vector<Append> spent_;    // owned by the thread; the last batch, kept for its capacity
   std::size_t batch_beats_ = 0;  // owned by the thread
-  std::size_t wake_at_ = 1;      // guarded by mutex_; how many must wait for an append to wake the thread
+  std::size_t wake_at_ = 1;      // guarded by mutex_; how many waiting appends wake the thread
   bool stopping_ = false;        // guarded by mutex_
   std::thread thread_;           // last: it uses all of the above
 };

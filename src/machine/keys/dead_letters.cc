@@ -68,7 +68,7 @@ void DeadLetters::forget_all() {
 
 void DeadLetters::on(const v1::RetryDead& record) {
   if (record.ticket() == 0) return context_.refuse_record();
-  const auto refuse = [&](Errc why) { context_.answers().refuse(record.ticket(), record.say(), why); };
+  const auto refuse = [&](Errc why) { context_.answers().refuse(record.ticket(), record.answer_in_log(), why); };
   const auto found = state_.dead.find(record.id());
   if (found == state_.dead.end()) return refuse(Errc::no_such_key);
   if (context_.shutting_down()) return refuse(Errc::shutting_down);
@@ -96,7 +96,7 @@ void DeadLetters::on(const v1::RetryDead& record) {
   job.attempts = 0;
   Suspects::acquit(job);
   job.fuse_ms = 0;
-  slots_.tell_accepted(record.ticket(), record.say(), slot);
+  slots_.tell_accepted(record.ticket(), record.answer_in_log(), slot);
   const JobState state = state_.table.slots[slot].state;
   if (state == JobState::idle || state == JobState::dead || state == JobState::quarantined) line_.next_job(slot);
 }
@@ -105,9 +105,9 @@ void DeadLetters::on(const v1::DropDead& record) {
   if (record.ticket() == 0) return context_.refuse_record();
   const auto found = state_.dead.find(record.id());
   if (found == state_.dead.end()) {
-    return context_.answers().refuse(record.ticket(), record.say(), Errc::no_such_key);
+    return context_.answers().refuse(record.ticket(), record.answer_in_log(), Errc::no_such_key);
   }
-  context_.answers().settle({record.ticket(), TicketState::accepted, Errc{}, 0, {}, {}}, record.say());
+  context_.answers().settle({record.ticket(), TicketState::accepted, Errc{}, 0, {}, {}}, record.answer_in_log());
   if (found->second.kind == JobKind::resident) {
     const SlotId slot = state_.table.find(found->second.key);
     slots_.touch(slot);

@@ -46,7 +46,7 @@ struct JobInfo {
   std::int64_t started_ms;  // the engine's time; zero if it has not
   Past past;
   std::uint64_t ticket;
-  bool say;
+  bool answer_in_log;
   BytesView payload;
   bool has_checkpoint;
   BytesView checkpoint;

@@ -64,7 +64,7 @@ struct KeptJob {
   std::uint16_t attempts = 0;  // that failed
   std::uint16_t crashes = 0;   // of holders
   std::uint16_t fuse_ms = 0;   // how long it had run, at most, when they crashed
-  bool say : 1 = false;
+  bool answer_in_log : 1 = false;
   bool fresh : 1 = true;    // never held: counts against the queue bound
   bool ran : 1 = false;     // a resident that was started once
   bool steady : 1 = false;  // one whose start succeeded once (see Starts)

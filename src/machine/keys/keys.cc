@@ -129,7 +129,7 @@ JobInfo Keys::info_of(SlotId id) const {
           .started_ms = slot.started_ms,
           .past = slot.past,
           .ticket = job.ticket,
-          .say = job.say,
+          .answer_in_log = job.answer_in_log,
           .payload = job.payload,
           .has_checkpoint = checkpoint,
           .checkpoint = checkpoint ? BytesView(job.extra->checkpoint) : BytesView(),

@@ -185,7 +185,7 @@ bool load_job(const v1::JobState& state, KeysState& into) {
   job.crashes = static_cast<std::uint16_t>(state.crashes());
   if (state.fuse_ms() > kYouthMs) return false;
   job.fuse_ms = static_cast<std::uint16_t>(state.fuse_ms());
-  job.say = state.say();
+  job.answer_in_log = state.answer_in_log();
   job.fresh = state.fresh();
   job.ran = state.ran();
   job.steady = state.steady();

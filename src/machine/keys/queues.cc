@@ -142,7 +142,7 @@ void Queues::grant(SlotId slot, WorkerIx ix, bool trial) {
                              {.tenure = slots_.tenure(slot),
                               .kind = entry.kind,
                               .first = first,
-                              .say = job.say,
+                              .answer_in_log = job.answer_in_log,
                               .has_checkpoint = checkpoint,
                               .attempt = std::uint32_t{job.attempts} + 1,
                               .ticket = job.ticket,

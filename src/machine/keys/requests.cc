@@ -21,9 +21,9 @@ void Requests::on(const v1::Dispatch& record) {
   SlotId slot = state_.table.find(record.key(), hash);
   const Errc verdict = judge(record, slot);
   if (MUTANT(key_exists_unchecked) && verdict == Errc::key_exists) {
-    return slots_.tell_accepted(record.ticket(), record.say(), slot);
+    return slots_.tell_accepted(record.ticket(), record.answer_in_log(), slot);
   }
-  if (verdict != kAccepted) return context_.answers().refuse(record.ticket(), record.say(), verdict);
+  if (verdict != kAccepted) return context_.answers().refuse(record.ticket(), record.answer_in_log(), verdict);
 
   const bool added = slot == kNone;
   if (added) {
@@ -33,7 +33,7 @@ void Requests::on(const v1::Dispatch& record) {
   }
   const JobId id = add_job(record, slot);
   context_.note(hash);
-  slots_.tell_accepted(record.ticket(), record.say(), slot);
+  slots_.tell_accepted(record.ticket(), record.answer_in_log(), slot);
 
   const auto delay_ms = context_.shutting_down() ? 0 : static_cast<std::int64_t>(record.delay_ms());
   if (state_.table.slots[slot].kind == JobKind::resident) {
@@ -73,7 +73,7 @@ JobId Requests::add_job(const v1::Dispatch& record, SlotId slot) {
   KeptJob& job = state_.table.jobs[id];
   job.payload = record.payload();
   job.ticket = record.ticket();
-  job.say = record.say();
+  job.answer_in_log = record.answer_in_log();
   job.slot = slot;
   job.max_attempts = std::min<std::uint32_t>(record.max_attempts(), UINT16_MAX);
   state_.bytes += job.payload.size();
@@ -94,7 +94,7 @@ void Requests::trim_oldest() {
 
 void Requests::on(const v1::Notify& record) {
   if (record.ticket() == 0) return context_.refuse_record();
-  const auto refuse = [&](Errc why) { context_.answers().refuse(record.ticket(), record.say(), why); };
+  const auto refuse = [&](Errc why) { context_.answers().refuse(record.ticket(), record.answer_in_log(), why); };
   const SlotId slot = state_.table.find(record.key());
   if (slot == kNone || state_.table.slots[slot].kind != JobKind::resident || slots_.is_stopping(slot)) {
     return refuse(Errc::no_such_key);
@@ -112,7 +112,7 @@ void Requests::on(const v1::Notify& record) {
   extra.last_message = number;
   state_.bytes += record.message().size();
   extra.messages.push_back({number, record.message()});
-  slots_.tell_accepted(record.ticket(), record.say(), slot);
+  slots_.tell_accepted(record.ticket(), record.answer_in_log(), slot);
   // A holder that is starting gets it once it runs, the next holder if this one is on its way out.
   if (state_.table.slots[slot].state == JobState::running) {
     context_.effects().message(context_.at(), slots_.tenure(slot), number, extra.messages.back().text);
@@ -123,7 +123,7 @@ void Requests::on(const v1::Notify& record) {
 
 void Requests::on(const v1::Stop& record) {
   if (record.ticket() == 0) return context_.refuse_record();
-  const auto refuse = [&](Errc why) { context_.answers().refuse(record.ticket(), record.say(), why); };
+  const auto refuse = [&](Errc why) { context_.answers().refuse(record.ticket(), record.answer_in_log(), why); };
   const SlotId slot = state_.table.find(record.key());
   if (slot == kNone) return refuse(Errc::no_such_key);
   if (slots_.is_stopping(slot)) {
@@ -133,8 +133,8 @@ void Requests::on(const v1::Stop& record) {
     }
   }
   slots_.touch(slot);
-  slots_.tell_accepted(record.ticket(), record.say(), slot);
-  stop_job(slot, record.ticket(), record.say());
+  slots_.tell_accepted(record.ticket(), record.answer_in_log(), slot);
+  stop_job(slot, record.ticket(), record.answer_in_log());
 }
 
 // Ends everything under the key: what runs is asked to stop, what waits is dropped.

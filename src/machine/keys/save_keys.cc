@@ -84,7 +84,7 @@ void encode_job(const KeysState& keys, JobId id, v1::Item& scratch, Bytes& into)
   state.set_attempts(job.attempts);
   state.set_crashes(job.crashes);
   state.set_fuse_ms(job.fuse_ms);
-  state.set_say(job.say);
+  state.set_answer_in_log(job.answer_in_log);
   state.set_fresh(job.fresh);
   state.set_ran(job.ran);
   state.set_steady(job.steady);

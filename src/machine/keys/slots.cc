@@ -98,11 +98,11 @@ void Slots::tell_started(SlotId slot) {
 }
 
 void Slots::tell_stopped(const KeptJob& job, std::uint64_t epoch) {
-  context_.answers().settle({job.ticket, TicketState::stopped, Errc{}, epoch, {}, {}}, job.say);
+  context_.answers().settle({job.ticket, TicketState::stopped, Errc{}, epoch, {}, {}}, job.answer_in_log);
 }
 
 void Slots::tell_failed(const KeptJob& job, std::uint64_t epoch, BytesView error) {
-  context_.answers().settle({job.ticket, TicketState::failed, Errc::job_failed, epoch, {}, error}, job.say);
+  context_.answers().settle({job.ticket, TicketState::failed, Errc::job_failed, epoch, {}, error}, job.answer_in_log);
 }
 
 void Slots::tell_stoppers(KeptJob& job) {

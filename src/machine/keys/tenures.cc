@@ -85,7 +85,7 @@ void Tenures::on(const v1::Done& record) {
   context_.answers().settle({job.ticket, TicketState::done, Errc{}, tenure.epoch, tenure.worker, record.result()},
                             false);
   if (job.next != kNone) state_.table.prefetch_payload(job.next);
-  if (job.say) context_.answers().forget(job.ticket);
+  if (job.answer_in_log) context_.answers().forget(job.ticket);
   end_tenure(slot, TenureEnd::done);
   slots_.tell_stoppers(job);
   line_.finish_head(slot);

@@ -69,14 +69,14 @@ void Client::take_in(const SealedRequest& request, std::shared_ptr<OpenTicket> t
   tickets_.add(request.ticket, request.single, loop_.now(), std::move(ticket));
   const auto appended = [this, number = request.ticket](Position at) { request_appended(number, at); };
   appender_.offer_request(request.record, {.sent = nullptr, .appended = appended});
-  if (fold_wanted_) fold();
+  if (load_wanted_) load_state();
   if (!impatience_.armed()) watch_patience();
 }
 
 void Client::request_appended(std::uint64_t ticket, Position at) {
   if (replica_) return;
   // All may have been said before this copy.
-  if (!cursor_ && appender_.resent()) return fold();
+  if (!cursor_ && appender_.resent()) return load_state();
   if (!cursor_) follow({at, 0});
   if (*cursor_ == Cursor{at, 0}) tickets_.meet(ticket);
 }
@@ -88,7 +88,7 @@ std::uint64_t Client::inquire(v1::Ask ask, std::function<void(v1::Told)> told) {
   *record.mutable_ask() = std::move(ask);
   questions_.emplace(question, std::move(told));
   appender_.offer(record, {nullptr, [this](Position at) {
-                             if (!replica_ && !cursor_ && !fold_wanted_) follow({at, 0});
+                             if (!replica_ && !cursor_ && !load_wanted_) follow({at, 0});
                            }});
   return question;
 }
@@ -110,17 +110,17 @@ void Client::read() {
 void Client::take(const Result<std::vector<Entry>>& entries) {
   reading_ = false;
   if (!entries && entries.error().code == Errc::closed) return;
-  if (!entries && entries.error().code == Errc::unavailable && !fold_wanted_) {
+  if (!entries && entries.error().code == Errc::unavailable && !load_wanted_) {
     retry_.arm(loop_.now() + kRetry, [this] { read(); });
     return;
   }
   // What cannot be followed any more must be loaded: with nobody waiting, as soon as somebody does.
-  if (!entries) return fold();
+  if (!entries) return load_state();
   for (const Entry& entry : *entries) {
     if (const v1::Batch* batch = decoder_.decode(entry.data)) look(*batch);
     cursor_ = Cursor::at(entry);
   }
-  if (fold_wanted_) return fold();
+  if (load_wanted_) return load_state();
   // With nobody waiting there is nothing to follow: the next ticket begins at its own entry.
   if (tickets_.empty() && questions_.empty()) {
     cursor_.reset();
@@ -166,9 +166,9 @@ void Client::look(const v1::Batch& batch) {
 // What is said of a ticket is taken, unless the machine may see it otherwise: if who says it may have been ended, or if
 // the log lost the entry that asked.
 void Client::hear(const Settlement& settlement, std::uint64_t session) {
-  if (fold_wanted_ || !tickets_.has(settlement.ticket)) return;
+  if (load_wanted_ || !tickets_.has(settlement.ticket)) return;
   if (shaken_.contains(session) || !tickets_.met(settlement.ticket)) {
-    fold_wanted_ = true;
+    load_wanted_ = true;
     return;
   }
   tickets_.tell(settlement);
@@ -180,15 +180,15 @@ void Client::watch_patience() {
   std::optional<Instant> eldest = tickets_.eldest_unanswered();
   if (!eldest) return impatience_.cancel();
   if (*eldest + patience_ <= loop_.now()) {
-    eldest = loop_.now();  // folding may take a while to begin, and is then wanted again
-    fold();
+    eldest = loop_.now();  // loading may take a while to begin, and is then wanted again
+    load_state();
   }
   if (!replica_) impatience_.arm(*eldest + patience_, [this] { watch_patience(); });
 }
 
 // From here on the client is a replica. It stays one: whoever waits long may wait for more.
-void Client::fold() {
-  fold_wanted_ = true;
+void Client::load_state() {
+  load_wanted_ = true;
   if (replica_ || tickets_.empty()) return cursor_.reset();
   if (reading_) return nudge();
   retry_.cancel();

@@ -7,7 +7,7 @@
 //
 // Acceptance and refusal are said in the log by the eldest member; starting and completion by the holder's records.
 // Where nobody answers in time, or where it cannot be told without the state whether a record counts, the client
-// loads the state after all and folds the log itself: the answer is a function of the log.
+// loads the state after all and applies the log itself: the answer is a function of the log.
 
 #include <cstdint>
 #include <functional>
@@ -63,7 +63,7 @@ class Client final : private ReplicaEvents, private AppenderEvents {
   std::uint64_t answered() const { return tickets_.answered(); }
   // Nobody will wait any longer.
   void give_up_tickets(const Error& error) { tickets_.give_up_all(error); }
-  bool folding() const { return replica_ != nullptr; }
+  bool keeps_state() const { return replica_ != nullptr; }
 
  private:
   void take_in(const SealedRequest& request, std::shared_ptr<OpenTicket> ticket);
@@ -74,10 +74,10 @@ class Client final : private ReplicaEvents, private AppenderEvents {
   void look(const v1::Batch& batch);
   void hear(const Settlement& settlement, std::uint64_t session);
   void watch_patience();
-  void fold();
+  void load_state();
   void nudge();
 
-  // While folding.
+  // While it keeps a state.
   void applied() override;
   void reloaded() override;
   void history_lost() override { replica_->resume(); }
@@ -98,13 +98,13 @@ class Client final : private ReplicaEvents, private AppenderEvents {
   Appender appender_;
   Decoder decoder_;
   Tickets tickets_;
-  EffectsTee effects_;  // what the machine says while folding: to the tickets
+  EffectsTee effects_;  // what the machine says while it keeps a state: to the tickets
   std::map<std::uint64_t, std::function<void(v1::Told)>> questions_;
   std::optional<Cursor> cursor_;    // set while following
   std::set<std::uint64_t> shaken_;  // sessions that may have ended since the log is followed
   bool reading_ = false;
-  bool fold_wanted_ = false;
-  std::unique_ptr<Replica> replica_;  // set while folding
+  bool load_wanted_ = false;
+  std::unique_ptr<Replica> replica_;  // set while it keeps a state
   Timer impatience_;
   Timer retry_;
   Token token_;

@@ -57,7 +57,7 @@ void Runtime::granted(const At& /*at*/, const Grant& grant) {
   Held& held = holds_[grant.tenure.epoch];
   held.key = grant.tenure.key;
   held.session = session_;
-  held.ticket = grant.say ? grant.ticket : 0;
+  held.ticket = grant.answer_in_log ? grant.ticket : 0;
   host_.start({.hold = {.key = held.key, .epoch = grant.tenure.epoch},
                .session = session_,
                .worker = Bytes(grant.tenure.worker),
@@ -219,7 +219,7 @@ void Runtime::take(Report& report) {
   // It lies before whatever is said after it: that a message was handled, say, which nobody gets again then.
   if (held->unsaved) save(report.epoch, *held, std::move(*std::exchange(held->unsaved, nullptr)));
   held->concluded = report.last();
-  say(report, *held);
+  append(report, *held);
 }
 
 // Of a tenure's checkpoints only the last one counts. So while one is on its way to the log, those that come are kept
@@ -245,12 +245,12 @@ void Runtime::check_stopped() {
   if (stopped_ && session_ == 0 && holds_.empty()) std::exchange(stopped_, nullptr)();
 }
 
-void Runtime::say(const Report& report, const Held& held) {
+void Runtime::append(const Report& report, const Held& held) {
   switch (report.kind) {
-    case Report::Kind::started: say_started(report, held); break;
-    case Report::Kind::finished: say_finished(report, held); break;
-    case Report::Kind::failed: say_failed(report, held); break;
-    case Report::Kind::released: say_released(report, held); break;
+    case Report::Kind::started: append_started(report, held); break;
+    case Report::Kind::finished: append_finished(report, held); break;
+    case Report::Kind::failed: append_failed(report, held); break;
+    case Report::Kind::released: append_released(report, held); break;
     case Report::Kind::checkpoint: break;  // for save()
     case Report::Kind::handled: {
       v1::Notified& notified = fresh(*record_->mutable_notified(), report.epoch, held.key);
@@ -261,7 +261,7 @@ void Runtime::say(const Report& report, const Held& held) {
   appender_.offer(*record_);
 }
 
-void Runtime::say_started(const Report& report, const Held& held) {
+void Runtime::append_started(const Report& report, const Held& held) {
   v1::Started& started = fresh(*record_->mutable_started(), report.epoch, held.key);
   started.set_tentative(report.tentative);
   if (held.ticket == 0) return;
@@ -269,7 +269,7 @@ void Runtime::say_started(const Report& report, const Held& held) {
   started.set_session(held.session);
 }
 
-void Runtime::say_finished(const Report& report, const Held& held) {
+void Runtime::append_finished(const Report& report, const Held& held) {
   v1::Done& done = fresh(*record_->mutable_done(), report.epoch, held.key);
   done.set_result(report.text);
   if (held.ticket == 0) return;
@@ -277,14 +277,14 @@ void Runtime::say_finished(const Report& report, const Held& held) {
   done.set_session(held.session);
 }
 
-void Runtime::say_failed(const Report& report, const Held& held) {
+void Runtime::append_failed(const Report& report, const Held& held) {
   v1::Failed& failed = fresh(*record_->mutable_failed(), report.epoch, held.key);
   failed.set_next(static_cast<v1::Failed::Next>(report.next));
   failed.set_error(report.text);
   failed.set_delay_ms(static_cast<std::uint64_t>(std::max<std::int64_t>(to_ms(report.delay), 0)));
 }
 
-void Runtime::say_released(const Report& report, const Held& held) {
+void Runtime::append_released(const Report& report, const Held& held) {
   v1::Released& released = fresh(*record_->mutable_released(), report.epoch, held.key);
   released.set_has_blob(report.has_blob);
   released.set_blob(report.text);

@@ -96,13 +96,13 @@ class Runtime final : public HoldReports, public KeyEffects {
   // On the loop, from here on.
   void take_reports();
   void take(Report& report);
-  void say(const Report& report, const Held& held);
+  void append(const Report& report, const Held& held);
   void save(std::uint64_t epoch, Held& held, Bytes checkpoint);
   void saved(std::uint64_t epoch);
-  void say_started(const Report& report, const Held& held);
-  void say_finished(const Report& report, const Held& held);
-  void say_failed(const Report& report, const Held& held);
-  void say_released(const Report& report, const Held& held);
+  void append_started(const Report& report, const Held& held);
+  void append_finished(const Report& report, const Held& held);
+  void append_failed(const Report& report, const Held& held);
+  void append_released(const Report& report, const Held& held);
   void check_stopped();
   void look_meanwhile();
 

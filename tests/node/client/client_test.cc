@@ -52,10 +52,10 @@ class LiveClient final : private ClientEvents {
       for (int i = 0; i < times; ++i) client_->inquire(ask, [](const v1::Told&) {});
     });
   }
-  bool folding() {
-    bool folds = false;
-    loop_.run([&] { folds = client_->folding(); });
-    return folds;
+  bool keeps_state() {
+    bool keeps = false;
+    loop_.run([&] { keeps = client_->keeps_state(); });
+    return keeps;
   }
 
  private:
@@ -163,18 +163,18 @@ TEST_F(ClientTest, HearsOfItsTicketsFromTheLog) {
   const std::uint64_t message = client.ask({.kind = Request::Kind::notify, .key = "nobody"});
   EXPECT_TRUE(reached(message, TicketState::refused));
   EXPECT_EQ(journal_.refusals[message], Errc::no_such_key);
-  EXPECT_FALSE(client.folding());
+  EXPECT_FALSE(client.keeps_state());
 }
 
-// Where nobody is there to answer, the client folds the log itself and knows.
-TEST_F(ClientTest, FoldsTheLogWhereNobodyAnswers) {
+// Where nobody is there to answer, the client loads the state and knows.
+TEST_F(ClientTest, LoadsTheStateWhereNobodyAnswers) {
   LiveClient client(url_, journal_, 10ms);
   const std::uint64_t first = client.dispatch("r", JobKind::resident);
   EXPECT_TRUE(reached(first, TicketState::accepted));
   const std::uint64_t second = client.dispatch("r", JobKind::resident);
   EXPECT_TRUE(reached(second, TicketState::refused));
   EXPECT_EQ(journal_.refusals[second], Errc::key_exists);
-  EXPECT_TRUE(client.folding());
+  EXPECT_TRUE(client.keeps_state());
   const auto member = node("a");
   EXPECT_TRUE(reached(first, TicketState::started));
 }
@@ -236,7 +236,7 @@ TEST_F(ClientTest, IsToldWhatTheStateSays) {
     EXPECT_GT(worker.lease_left_ms(), 0);
     EXPECT_LE(worker.lease_left_ms(), worker.lease_ms());
   }
-  EXPECT_FALSE(client.folding());
+  EXPECT_FALSE(client.keeps_state());
   EXPECT_EQ(this->told(), pages + 4);  // by one member each
 }
 

@@ -1,0 +1,32 @@
+#pragma once
+
+// What a host's thread waits for: descriptors, each with a tag (host_tags.h).
+
+#include <cstdint>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "exec/pipes.h"
+
+namespace tenure::exec {
+
+// Belongs to one thread.
+class Poller {
+ public:
+  Poller();
+
+  void watch(int descriptor, std::uint64_t tag, std::uint32_t events) const;
+  void unwatch(int descriptor) const;
+  void watch_outputs(std::uint64_t program, const Pipes& pipes) const;
+  // It waits for room only while there is something to write.
+  void watch_input(std::uint64_t program, Pipes& pipes) const;
+
+  // The tags of what is ready. They stay valid until the next call.
+  const std::vector<std::uint64_t>& wait(int wait_ms);
+
+ private:
+  const Descriptor poll_;
+  std::vector<std::uint64_t> ready_;
+};
+
+}  // namespace tenure::exec

@@ -1,0 +1,54 @@
+#include "guard/guard_main.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+
+#include <csignal>
+
+#include "base/output.h"
+#include "guard/guard_process.h"
+
+namespace tenure::guard {
+namespace {
+
+bool started_by_a_worker() {
+  for (const int number : {kGuardSocket, kGuardPage, kGuardWorker, kGuardLife}) {
+    if (fcntl(number, F_SETFD, FD_CLOEXEC) != 0) return false;
+  }
+  struct stat socket{};
+  return fstat(kGuardSocket, &socket) == 0 && S_ISSOCK(socket.st_mode);
+}
+
+// A signal to end (from a service manager, or Ctrl-C) means the worker. The guard stays until the worker is done. With
+// all signals blocked only SIGKILL and SIGSTOP from outside have an effect.
+void quiet_signals() {
+  ::signal(SIGPIPE, SIG_IGN);
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, nullptr);
+}
+
+}  // namespace
+
+int guard_main(ReportEndings report) {
+  if (!started_by_a_worker()) {
+    warn_line("tenure-guard: is started by a worker, not by hand");
+    return 2;
+  }
+  prctl(PR_SET_NAME, "tenure-guard");
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  // Programs of the same user cannot trace this process or its keepers (except with CAP_SYS_PTRACE). Keepers inherit it
+  // by fork. A program does not: exec sets it back.
+  prctl(PR_SET_DUMPABLE, 0);
+  quiet_signals();
+  auto page = LeasePage::adopt(Descriptor(kGuardPage));
+  if (!page) {
+    warn_line("tenure-guard: " + page.error().message());
+    return 1;
+  }
+  GuardProcess guard(std::move(*page), report);
+  return guard.run();
+}
+
+}  // namespace tenure::guard

@@ -1,0 +1,63 @@
+#pragma once
+
+// A keeper stands between the guard and one program. It is a fork of the guard that runs no program of its own, is
+// the program's parent and the subreaper of its tree, and ends when nothing of that tree is left:
+//
+//   worker ── guard ─┬─ keeper ── program ─┬─ …        whatever leaves the program's group, session or parent
+//                    └─ keeper ── program  └─ …        still hangs below its own keeper
+//
+// With the guard alone as subreaper, a process that left its parent would hang below the guard, and nobody could tell
+// whose it was: it would have to be left alive, or every program killed. With a keeper the kernel keeps the account.
+//
+// The guard speaks to a keeper by signals (a keeper is its child, so that its process id is sure), a keeper to the
+// guard by reports in a pipe that all keepers share.
+//
+// A program may run as the same user as its keeper, and so may stop or kill it. Three things follow:
+//
+//   - A keeper does not rely on the guard. It watches the lease by itself, and ends its tree when the lease passes or
+//     when the guard dies.
+//   - Both moments come as SIGCONT, from a kernel timer and from PR_SET_PDEATHSIG. SIGCONT also resumes a process that
+//     was stopped, so a stopped keeper still acts in time.
+//   - A keeper that is killed leaves its tree to the guard, which ends it (guard_process.h).
+
+#include <csignal>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "guard/message.h"
+
+namespace tenure::guard {
+
+constexpr int kStopSignal = SIGUSR2;  // to a keeper: SIGTERM to the program's group
+constexpr int kEndSignal = SIGUSR1;   // to a keeper: end the tree
+
+// Written at once, and shorter than PIPE_BUF: reports of several keepers do not mix.
+struct KeeperReport {
+  std::uint64_t number;
+  std::int64_t value;  // as in the message of that kind
+  std::int32_t step;
+  MessageKind kind;  // started, refused or ended
+};
+
+struct KeeperTask {
+  std::uint64_t number = 0;
+  std::string folder;
+  std::vector<std::string> arguments;
+  std::vector<std::string> environment;  // all of it
+  std::vector<Descriptor> standard;      // 0, 1 and 2
+  std::function<bool()> may_run;         // asked last before the program is executed
+  // Until when the tree may run (CLOCK_BOOTTIME, ns). It moves while the program runs. Empty: for ever.
+  std::function<std::int64_t()> runs_until{};
+};
+
+// Runs in the fork of the guard, with the guard's signals blocked; ends the process. `kept` stay open in it: the pipe
+// for reports, and what tells others that this tree is not gone yet.
+[[noreturn]] void keep(KeeperTask task, pid_t guard, int reports, const std::vector<int>& kept);
+
+// Closes all descriptors but 0, 1, 2 and these.
+void close_all_but(std::vector<int> kept);
+
+}  // namespace tenure::guard

@@ -1,0 +1,77 @@
+#pragma once
+
+// Until when each session of a worker process may run programs: a page that the worker writes and its guard reads.
+// It is shared memory, and not a message, since a worker that is frozen or stuck sends none: what the guard reads is
+// the last word in any case.
+//
+// A slot is given to a session when its lease is first known and taken back only when no program of the session is
+// left, so that the guard never reads one session's moment as another's.
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+#include "base/clock.h"
+#include "base/descriptor.h"
+#include "base/result.h"
+#include "base/shard.h"
+
+namespace tenure::guard {
+
+constexpr std::uint32_t kNoLog = UINT32_MAX;
+
+struct LeaseSlot {
+  std::atomic<std::uint64_t> session;  // zero: free
+  std::atomic<std::int64_t> end_at;    // CLOCK_BOOTTIME, ns: nothing of the session may run from then on
+  std::atomic<std::uint32_t> log;      // where the session's end is to be said; kNoLog: nowhere
+  std::atomic<std::uint32_t> fenced;   // nothing new of the session is to be started
+  std::array<std::uint32_t, 2> unused;
+};
+static_assert(std::atomic<std::int64_t>::is_always_lock_free && sizeof(LeaseSlot) == 32);
+
+constexpr std::size_t kLeaseSlots = 512;  // sessions of one process: one for each shard, and those that are ending
+static_assert(kLeaseSlots >= std::size_t{2} * kShardsMax);
+
+class LeasePage {
+ public:
+  static Result<LeasePage> create();
+  // Maps the page behind a descriptor that was inherited.
+  static Result<LeasePage> adopt(Descriptor memory);
+  LeasePage(LeasePage&& other) noexcept;
+  LeasePage& operator=(LeasePage&&) = delete;
+  ~LeasePage();
+
+  LeaseSlot& operator[](std::size_t index) const { return slots_[index]; }
+  int descriptor() const { return memory_.get(); }
+
+ private:
+  LeasePage(Descriptor memory, LeaseSlot* slots) : memory_(std::move(memory)), slots_(slots) {}
+
+  Descriptor memory_;
+  LeaseSlot* slots_;
+};
+
+// The worker's side. Lock-free: hearts write here, and must not wait for anybody.
+class Leases {
+ public:
+  explicit Leases(LeasePage page) : page_(std::move(page)) {}
+
+  // The session's heart; a process has one for each shard. False if there are kLeaseSlots sessions already.
+  bool renew(std::uint64_t session, Instant end_at, std::uint32_t log);
+  void fence(std::uint64_t session);
+  void over(std::uint64_t session);
+
+  // For a program of the session: its slot, which stays until released; or none.
+  int acquire(std::uint64_t session);
+  void release(int slot) { users_.at(static_cast<std::size_t>(slot)).fetch_sub(1); }
+  int descriptor() const { return page_.descriptor(); }
+
+ private:
+  int find(std::uint64_t session) const;
+  int take_free(Instant now);
+
+  LeasePage page_;
+  std::array<std::atomic<int>, kLeaseSlots> users_{};
+};
+
+}  // namespace tenure::guard

@@ -1,0 +1,67 @@
+#include "sim/checker/checker.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "sim/checker/verdict.h"
+
+namespace tenure::sim {
+
+std::vector<LogLine> log_lines(const History& history) {
+  const auto position_of = [](const Event& event) -> std::uint64_t {
+    return std::visit(
+        [](const auto& what) -> std::uint64_t {
+          if constexpr (requires { what.position; }) {
+            return what.position;
+          } else {
+            return 0;
+          }
+        },
+        event.what);
+  };
+  std::vector<LogLine> lines;
+  LogLine current;
+  for (const Event& event : history) {
+    if (const auto* lost = std::get_if<LogLost>(&event.what)) {
+      const bool any = !current.events.empty() && position_of(*current.events.back()) > lost->kept;
+      if (any) lines.push_back(current);
+      while (!current.events.empty() && position_of(*current.events.back()) > lost->kept) current.events.pop_back();
+    } else if (position_of(event) != 0) {
+      current.events.push_back(&event);
+    }
+  }
+  current.final = true;
+  lines.push_back(std::move(current));
+  return lines;
+}
+
+std::vector<Violation> check(const History& history, const Expectations& expected) {
+  Verdict verdict;
+  const PastHolds holds(history);
+  check_overlaps(holds, expected, verdict);
+  check_epochs(history, holds, expected, verdict);
+  check_writes(history, holds, expected, verdict);
+  check_deadlines(holds, expected, verdict);
+  check_jobs(history, expected, verdict);
+  if (expected.calm) {
+    check_calm(history, verdict);
+    check_told(history, expected, verdict);
+  }
+  check_whole(history, verdict);
+  if (expected.all_answered) check_answers(history, verdict);
+  check_agreement(history, verdict);
+  check_recovery(history, holds, expected, verdict);
+  check_messages(history, holds, expected, verdict);
+  check_handovers(history, holds, verdict);
+  auto found = verdict.take();
+  std::sort(found.begin(), found.end(), [](const Violation& a, const Violation& b) {
+    return std::tie(a.at, a.promise, a.text) < std::tie(b.at, b.promise, b.text);
+  });
+  return found;
+}
+
+std::string to_string(const Violation& violation) {
+  return std::string(1, violation.promise) + " at " + seconds(violation.at) + ": " + violation.text;
+}
+
+}  // namespace tenure::sim

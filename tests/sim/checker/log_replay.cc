@@ -1,0 +1,195 @@
+#include "sim/checker/log_replay.h"
+
+#include <algorithm>
+
+namespace tenure::sim {
+
+namespace {
+
+std::string name(const Asked& asked) { return asked.key + " (ticket " + std::to_string(asked.ticket) + ")"; }
+
+bool is_job(const Asked& asked) { return asked.ask == Ask::resident || asked.ask == Ask::task; }
+
+}  // namespace
+
+AskedBy asked_by_ticket(const History& history) {
+  AskedBy found;
+  for (const Event& event : history) {
+    if (const auto* asked = std::get_if<Asked>(&event.what)) found.emplace(asked->ticket, *asked);
+  }
+  return found;
+}
+
+void LogReplay::apply(const Event& event) {
+  now_ = event.at;
+  std::visit([this](const auto& what) { on(what); }, event.what);
+}
+
+void LogReplay::on(const LogSettled& settled) {
+  const auto found = asked_.find(settled.ticket);
+  if (found == asked_.end()) {
+    return broken('f', "the log speaks of ticket " + std::to_string(settled.ticket) + ", which nobody asked for");
+  }
+  switch (settled.step) {
+    case Step::accepted: return accept(found->second);
+    case Step::refused: return refuse(found->second, settled.code);
+    case Step::started: return;
+    case Step::done:
+    case Step::failed:
+    case Step::stopped: return settle(found->second, settled.step);
+  }
+}
+
+void LogReplay::accept(const Asked& asked) {
+  ReplayedKey& key = keys[asked.key];
+  switch (asked.ask) {
+    case Ask::resident:
+    case Ask::task: return accept_job(asked);
+    case Ask::notify:
+      if (!key.takes_messages()) return broken('h', "a message was accepted for a key without a job: " + name(asked));
+      jobs[key.resident].messages.push_back({asked.ticket, now_});
+      return;
+    case Ask::stop:
+      if (!key.any()) broken('h', "a stop was accepted for a key without a job: " + name(asked));
+      stops[asked.ticket] = now_;
+      key.stopping = key.resident != 0;
+      return;
+    case Ask::retry_dead:
+    case Ask::drop_dead: {
+      ReplayedJob& job = jobs[asked.of];
+      if (!job.buried) return broken('h', "what is not buried was retried or dropped: " + name(asked));
+      job.buried = false;
+      if (asked.ask == Ask::retry_dead) {
+        job.live = true;
+        if (job.asked->ask == Ask::task) enter_key(*job.asked);
+      } else {
+        job.live = false;
+        if (job.asked->ask == Ask::resident) leave_key(*job.asked);
+      }
+      return;
+    }
+  }
+}
+
+void LogReplay::accept_job(const Asked& asked) {
+  if (jobs.contains(asked.ticket)) return broken('f', "accepted twice: " + name(asked));
+  const ReplayedKey& key = keys[asked.key];
+  if (key.resident != 0 || (asked.ask == Ask::resident && key.any())) {
+    broken('h', "a second live job was accepted for its key: " + name(asked));
+  }
+  ReplayedJob& job = jobs[asked.ticket];
+  job.asked = &asked;
+  job.accepted_at = now_;
+  enter_key(asked);
+  if (++queued_ > expected_.queue_bound) {
+    broken('i', "the queue bound is exceeded: " + std::to_string(queued_) + " queued with " + name(asked));
+  }
+}
+
+void LogReplay::refuse(const Asked& asked, Errc code) {
+  const ReplayedKey& key = keys[asked.key];
+  if (code == Errc::pool_full && queued_ != expected_.queue_bound) {
+    broken('i', "refused as full with " + std::to_string(queued_) + " queued: " + name(asked));
+  }
+  if (code == Errc::key_exists && !(asked.ask == Ask::resident ? key.any() : key.resident != 0)) {
+    broken('h', "refused for a job that its key does not have: " + name(asked));
+  }
+  if (code == Errc::no_such_key && (asked.ask == Ask::notify || asked.ask == Ask::stop) &&
+      (asked.ask == Ask::stop ? key.any() : key.takes_messages())) {
+    broken('h', "refused though its key has a job: " + name(asked));
+  }
+}
+
+void LogReplay::settle(const Asked& asked, Step step) {
+  if (asked.ask == Ask::stop) {
+    stops.erase(asked.ticket);
+    return;
+  }
+  if (!is_job(asked)) return;
+  const auto found = jobs.find(asked.ticket);
+  if (found == jobs.end()) return broken('f', "settled but never accepted: " + name(asked));
+  ReplayedJob& job = found->second;
+  if (!job.live && !job.buried) return broken('f', "settled twice: " + name(asked));
+  ReplayedKey& key = keys[asked.key];
+  if (step == Step::done && (key.epoch == 0 || key.holder_ticket != asked.ticket)) {
+    broken('f', "done by nobody who held it: " + name(asked));
+  }
+  if (step != Step::stopped && !key.tasks.empty() && asked.ask == Ask::task && !asked.delayed &&
+      key.tasks.front() != asked.ticket) {
+    broken('g', "a task ended before one accepted earlier: " + name(asked));
+  }
+  job.live = false;
+  job.buried = false;
+  leave_key(asked);
+  if (!job.granted) --queued_;
+  job.granted = true;
+}
+
+void LogReplay::enter_key(const Asked& asked) {
+  ReplayedKey& key = keys[asked.key];
+  if (asked.ask == Ask::resident) {
+    key.resident = asked.ticket;
+  } else if (asked.delayed) {
+    key.delayed.insert(asked.ticket);
+  } else {
+    key.tasks.push_back(asked.ticket);
+  }
+}
+
+void LogReplay::leave_key(const Asked& asked) {
+  ReplayedKey& key = keys[asked.key];
+  if (key.resident == asked.ticket) {
+    key.resident = 0;
+    key.stopping = false;
+  }
+  key.tasks.remove(asked.ticket);
+  key.delayed.erase(asked.ticket);
+}
+
+void LogReplay::on(const LogGranted& granted) {
+  ReplayedKey& key = keys[granted.key];
+  const std::string what = granted.key + " epoch " + std::to_string(granted.epoch);
+  const auto found = jobs.find(granted.ticket);
+  if (found == jobs.end() || found->second.asked->key != granted.key || !found->second.live) {
+    return broken('f', "granted for no live job: " + what);
+  }
+  ReplayedJob& job = found->second;
+  if (key.epoch != 0) {
+    broken('e', "granted while the tenure of epoch " + std::to_string(key.epoch) + " goes on: " + what);
+  }
+  const bool ordered = job.asked->ask == Ask::task && !job.asked->delayed;
+  if (ordered && key.tasks.front() != granted.ticket) broken('g', "granted before a task accepted earlier: " + what);
+  if (granted.first == job.granted) broken('i', "granted for the first time, or not, against the log: " + what);
+  if (!job.granted) --queued_;
+  job.granted = true;
+  key.epoch = granted.epoch;
+  key.holder_ticket = granted.ticket;
+  given[{granted.key, granted.epoch}] = job.value;
+}
+
+void LogReplay::on(const LogEnded& ended) {
+  ReplayedKey& key = keys[ended.key];
+  if (key.epoch != ended.epoch) {
+    return broken('e', "a tenure ended that did not go on: " + ended.key + " epoch " + std::to_string(ended.epoch));
+  }
+  key.epoch = 0;
+  key.holder_ticket = 0;
+}
+
+// A resident job keeps its key when it is buried, a task does not.
+void LogReplay::on(const LogBuried& buried) {
+  const auto found = jobs.find(buried.ticket);
+  if (found == jobs.end()) return broken('f', "buried but never accepted: ticket " + std::to_string(buried.ticket));
+  found->second.buried = true;
+  found->second.live = false;
+  if (found->second.asked->ask == Ask::resident) enter_key(*found->second.asked);
+}
+
+void LogReplay::on(const LogBlob& blob) {
+  const auto [first, fresh] = batches_.try_emplace({blob.sender, blob.sequence}, blob.position);
+  if (!fresh && first->second != blob.position) return;
+  const ReplayedKey& key = keys[blob.key];
+  if (key.epoch == blob.epoch && key.epoch != 0) jobs[key.holder_ticket].value = blob.value;
+}
+
+}  // namespace tenure::sim

@@ -1,0 +1,81 @@
+#pragma once
+
+// The log's story replayed, by what users were told: which jobs live, under which key, who was granted what. It is
+// the checker's own, simple and slow, and shares nothing with the machine but the promises.
+
+#include <list>
+#include <map>
+#include <set>
+#include <string>
+
+#include "sim/checker/verdict.h"
+
+namespace tenure::sim {
+
+using AskedBy = std::map<std::uint64_t, Asked>;  // by ticket
+AskedBy asked_by_ticket(const History& history);
+
+struct ReplayedMessage {
+  std::uint64_t ticket;
+  Time accepted_at;
+};
+
+struct ReplayedJob {
+  const Asked* asked = nullptr;
+  Time accepted_at = 0;
+  bool granted = false;  // at least once
+  bool live = true;      // neither settled for good nor, for a task, buried
+  bool buried = false;
+  std::uint64_t value = 0;                // the last checkpoint or blob
+  std::vector<ReplayedMessage> messages;  // in the order of acceptance
+};
+
+struct ReplayedKey {
+  std::uint64_t resident = 0;       // the live resident job
+  bool stopping = false;            // a stop was accepted: the resident job is on its way out
+  std::list<std::uint64_t> tasks;   // live tasks in the order of acceptance, but for the delayed ones
+  std::set<std::uint64_t> delayed;  // live tasks that may be overtaken
+  std::uint64_t epoch = 0;          // of the tenure that goes on; zero if none does
+  std::uint64_t holder_ticket = 0;  // what that tenure is for
+  bool takes_messages() const { return resident != 0 && !stopping; }
+  bool any() const { return resident != 0 || !tasks.empty() || !delayed.empty(); }
+};
+
+class LogReplay {
+ public:
+  LogReplay(const AskedBy& asked, const Expectations& expected, Verdict& verdict)
+      : asked_(asked), expected_(expected), verdict_(verdict) {}
+
+  void apply(const Event& event);
+
+  std::map<std::uint64_t, ReplayedJob> jobs;
+  std::map<std::string, ReplayedKey> keys;
+  std::map<std::uint64_t, Time> stops;                                   // accepted and not settled yet
+  std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> given;  // what each tenure must be started with
+
+ private:
+  void on(const LogSettled& settled);
+  void on(const LogGranted& granted);
+  void on(const LogEnded& ended);
+  void on(const LogBuried& buried);
+  void on(const LogBlob& blob);
+  template <class T>
+  void on(const T&) {}
+
+  void accept(const Asked& asked);
+  void accept_job(const Asked& asked);
+  void refuse(const Asked& asked, Errc code);
+  void settle(const Asked& asked, Step step);
+  void leave_key(const Asked& asked);
+  void enter_key(const Asked& asked);
+  void broken(char promise, const std::string& text) { verdict_.broken(promise, now_, text); }
+
+  const AskedBy& asked_;
+  const Expectations& expected_;
+  Verdict& verdict_;
+  Time now_ = 0;
+  std::uint32_t queued_ = 0;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> batches_;  // sender and sequence -> first position
+};
+
+}  // namespace tenure::sim

@@ -1,0 +1,48 @@
+#pragma once
+
+// The parts of the checker. Each judges some of the promises and adds what it finds broken.
+
+#include "sim/checker/checker.h"
+#include "sim/checker/holds.h"
+
+namespace tenure::sim {
+
+class Verdict {
+ public:
+  void broken(char promise, Time at, std::string text) {
+    // One broken rule can show a thousand times; the first few tell the story.
+    if (found_.size() < kViolationsMax) found_.push_back({promise, at, std::move(text)});
+  }
+  std::vector<Violation> take() { return std::move(found_); }
+
+ private:
+  static constexpr std::size_t kViolationsMax = 50;
+  std::vector<Violation> found_;
+};
+
+// The log of a history as it ended, or as it was just before a loss: what the onlooker wrote down, without what had
+// been lost until then.
+struct LogLine {
+  std::vector<const Event*> events;
+  bool final = false;  // it was not lost later on
+};
+std::vector<LogLine> log_lines(const History& history);
+
+void check_overlaps(const PastHolds& holds, const Expectations& expected, Verdict& verdict);  // a
+void check_epochs(const History& history, const PastHolds& holds, const Expectations& expected,
+                  Verdict& verdict);  // b, e
+void check_writes(const History& history, const PastHolds& holds, const Expectations& expected, Verdict& verdict);  // c
+void check_deadlines(const PastHolds& holds, const Expectations& expected, Verdict& verdict);                       // d
+void check_jobs(const History& history, const Expectations& expected, Verdict& verdict);  // f, g, h, i
+void check_calm(const History& history, Verdict& verdict);                                // o
+void check_told(const History& history, const Expectations& expected, Verdict& verdict);  // r
+void check_whole(const History& history, Verdict& verdict);                               // p
+void check_answers(const History& history, Verdict& verdict);                             // q
+void check_agreement(const History& history, Verdict& verdict);                           // j
+void check_recovery(const History& history, const PastHolds& holds, const Expectations& expected,
+                    Verdict& verdict);  // k, l
+void check_messages(const History& history, const PastHolds& holds, const Expectations& expected,
+                    Verdict& verdict);                                                   // m
+void check_handovers(const History& history, const PastHolds& holds, Verdict& verdict);  // n
+
+}  // namespace tenure::sim

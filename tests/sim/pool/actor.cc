@@ -1,0 +1,95 @@
+#include "sim/pool/actor.h"
+
+#include <array>
+
+#include "sim/world/sim_clock.h"
+
+namespace tenure::sim {
+
+Actor::Actor(const RunContext& run, Process& process, Link& link, Options options)
+    : Caller(process),
+      run_(run),
+      options_(std::move(options)),
+      node_loop_(process.add_loop("node")),
+      heart_loop_(process.add_loop("heart")),
+      entropy_(run.world.fork(process.name() + "/entropy")),
+      log_(run.wires.connect(process, link)) {
+  if (!options_.workers.empty()) {
+    host_ = std::make_unique<SimHost>(SimHost::Parts{process, run.recorder, run.store, run.work, nullptr, {}},
+                                      run.world.fork(process.name() + "/host"));
+  }
+  NodeEvents& events = *this;
+  node_ = std::make_unique<Node>(NodeWorld{*log_, node_loop_, heart_loop_, process.clock(), entropy_, host_.get()},
+                                 options_.node, events);
+  if (host_) {
+    host_->set_reports(node_->reports());
+    host_->set_lease([this] { return node_->lease_until(); });
+  }
+}
+
+Actor::~Actor() {
+  node_.reset();
+  host_.reset();
+  log_->close();
+}
+
+void Actor::start() {
+  run_.recorder.note([&] { return process().name() + " starts"; });
+  on_node([this](Node& node) {
+    node.start();
+    for (const NodeWorker& worker : options_.workers) node.add_worker(worker);
+  });
+}
+
+void Actor::on_node(std::function<void(Node&)> work) {
+  node_loop_.post([this, work = std::move(work)] { work(*node_); });
+}
+
+void Actor::leave() {
+  on_node([](Node& node) { node.close(); });
+}
+
+void Actor::ask(const Request& request, std::function<void(std::uint64_t)> asked) {
+  on_node([request = request.asked(), asked = std::move(asked)](Node& node) {
+    const Result<std::uint64_t> ticket = node.ask(request);
+    if (ticket) asked(*ticket);
+  });
+}
+
+void Actor::settled(const Settlement& settlement) { write_settled(run_.recorder, settlement); }
+
+void Actor::ticket_lost(std::uint64_t ticket) { run_.recorder.add(process(), TicketLost{process().number(), ticket}); }
+
+void Actor::applied(const Machine& machine) {
+  if (process().alive()) run_.onlooker.applied(process().number(), machine.position(), machine.digest());
+}
+
+void Actor::lease_until(std::uint64_t session, Instant until) {
+  lease_session_ = session;
+  lease_until_ = until;
+  tell_lease();
+}
+
+void Actor::tell_lease() {
+  if (lease_session_ == 0) return;
+  run_.recorder.add(process(), Leased{process().number(), lease_session_, process().clock().true_time(lease_until_)});
+}
+
+void Actor::fenced(std::uint64_t session, FenceReason reason) {
+  static constexpr std::array<const char*, 5> kWhy{"lease lost", "expired", "history lost", "diverged", "broken"};
+  run_.recorder.note([&] {
+    return process().name() + " fenced: " + kWhy[static_cast<std::size_t>(reason)] + ", session " + to_hex(session);
+  });
+}
+
+void Actor::closed() {
+  if (on_closed) on_closed();
+}
+
+void Actor::broken(const Error& error) {
+  if (is_too_old(error, options_.node.replica.speaks, run_.onlooker)) return on_too_old();
+  run_.recorder.add(process(), NodeBroke{process().number(), error.message()});
+  if (on_broken) on_broken();
+}
+
+}  // namespace tenure::sim

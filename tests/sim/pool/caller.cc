@@ -1,0 +1,36 @@
+#include "sim/pool/caller.h"
+
+#include "base/assert.h"
+#include "sim/pool/onlooker.h"
+
+namespace tenure::sim {
+namespace {
+
+tenure::Request::Kind kind_of(Ask ask) {
+  switch (ask) {
+    case Ask::resident:
+    case Ask::task: return tenure::Request::Kind::dispatch;
+    case Ask::notify: return tenure::Request::Kind::notify;
+    case Ask::stop: return tenure::Request::Kind::stop;
+    case Ask::retry_dead: return tenure::Request::Kind::retry_dead;
+    case Ask::drop_dead: return tenure::Request::Kind::drop_dead;
+  }
+  ASSERT(false);
+}
+
+}  // namespace
+
+tenure::Request Request::asked() const {
+  return {kind_of(ask), ask == Ask::task ? JobKind::task : JobKind::resident, key, text, delay, 0, grave};
+}
+
+void Caller::write_settled(Recorder& recorder, const Settlement& settlement) const {
+  recorder.add(process_, Answered{process_.number(), settlement.ticket, step_of(settlement.state), settlement.code});
+}
+
+// A member that joins is refused, by those who have switched already; all others read of the switch.
+bool Caller::is_too_old(const Error& error, std::uint32_t speaks, const Onlooker& onlooker) {
+  return (error.code == Errc::version || error.code == Errc::refused) && onlooker.newest_version() > speaks;
+}
+
+}  // namespace tenure::sim

@@ -1,0 +1,156 @@
+#include "sim/pool/onlooker.h"
+
+#include <algorithm>
+#include <array>
+
+#include "machine/rules.h"
+#include "tenure/v1/record.pb.h"
+
+namespace tenure::sim {
+
+namespace {
+
+// A digest now and then is written down even where all is well, so that the checker sees what it judges.
+constexpr std::uint64_t kSampleEvery = 64;
+
+}  // namespace
+
+Step step_of(TicketState state) {
+  switch (state) {
+    case TicketState::accepted: return Step::accepted;
+    case TicketState::refused: return Step::refused;
+    case TicketState::started: return Step::started;
+    case TicketState::done: return Step::done;
+    case TicketState::failed: return Step::failed;
+    case TicketState::stopped: return Step::stopped;
+  }
+  return Step::refused;
+}
+
+Onlooker::Onlooker(LogServer& server, Recorder& recorder)
+    : server_(server), recorder_(recorder), machine_(std::make_unique<Machine>(kRehearsedVersion)) {
+  server_.observe([this](const LogServer::Stored& stored,
+                         LogServer::LogNumber log) { server_.is_ghost(log) ? take_ghost(stored, log) : take(stored); },
+                  [this](Position kept) { rebuild(kept); }, [this] { replaced(); });
+}
+
+Onlooker::~Onlooker() { server_.observe(nullptr, nullptr, nullptr); }
+
+// Of a ghost only what those who follow it may be told, and their digests.
+void Onlooker::take_ghost(const LogServer::Stored& stored, LogServer::LogNumber log) {
+  Machine& machine = *ghosts_.at(log);
+  ghost_ = silent_ = true;
+  machine.apply({stored.entry.position, stored.entry.time_ms, stored.entry.data}, *this);
+  ghost_ = silent_ = false;
+  newest_version_ = std::max(newest_version_, machine.version());
+  known_[stored.entry.position].push_back({stored.order, machine.digest()});
+}
+
+void Onlooker::replaced() {
+  recorder_.add(LogLost{.kept = 0, .replaced = true});
+  ghosts_[server_.current() - 1] = std::exchange(machine_, std::make_unique<Machine>(kRehearsedVersion));
+  graves_.clear();
+}
+
+void Onlooker::take(const LogServer::Stored& stored) {
+  if (!silent_) write_blobs(stored);
+  machine_->apply({stored.entry.position, stored.entry.time_ms, stored.entry.data}, *this);
+  newest_version_ = std::max(newest_version_, machine_->version());
+  if (silent_) return;
+  known_[stored.entry.position].push_back({stored.order, machine_->digest()});
+  if (stored.order % kSampleEvery == 0) recorder_.add(Digest{kOnlooker, stored.order, machine_->digest()});
+}
+
+// By the records alone: whether they count is for the checker to say.
+void Onlooker::write_blobs(const LogServer::Stored& stored) {
+  v1::Batch batch;
+  if (!batch.ParseFromString(stored.entry.data) || batch.format() != 1 || batch.sender() == 0) return;
+  for (const v1::Record& record : batch.records()) {
+    const auto write = [&](const auto& holder, const Bytes& bytes) {
+      recorder_.add(LogBlob{stored.entry.position, batch.sender(), batch.sequence(), holder.key(), holder.epoch(),
+                            Recorder::number_in(bytes)});
+    };
+    if (record.has_checkpoint()) write(record.checkpoint(), record.checkpoint().data());
+    if (record.has_released() && record.released().has_blob()) write(record.released(), record.released().blob());
+  }
+}
+
+void Onlooker::rebuild(Position kept) {
+  recorder_.add(LogLost{.kept = kept});
+  machine_ = std::make_unique<Machine>(kRehearsedVersion);
+  graves_.clear();
+  silent_ = true;
+  for (const LogServer::Stored& stored : server_.history()) take(stored);
+  silent_ = false;
+}
+
+void Onlooker::applied(ProcessNumber process, Position position, std::uint64_t digest) {
+  const auto found = known_.find(position);
+  if (found == known_.end()) return recorder_.add(Digest{process, 0, digest});
+  const Known& last = found->second.back();
+  const bool agrees = std::any_of(found->second.begin(), found->second.end(),
+                                  [&](const Known& known) { return known.digest == digest; });
+  if (!agrees) recorder_.add(Digest{kOnlooker, last.order, last.digest});
+  if (!agrees || last.order % kSampleEvery == 0) {
+    recorder_.add(Digest{process, last.order, agrees ? last.digest : digest});
+  }
+}
+
+void Onlooker::granted(const At&, const Grant& grant) {
+  if (ghost_) recorder_.add(GhostGranted{Bytes(grant.tenure.key), grant.tenure.epoch, grant.ticket});
+  if (silent_) return;
+  recorder_.add(
+      LogGranted{machine_->position(), Bytes(grant.tenure.key), grant.tenure.epoch, grant.ticket, grant.first});
+}
+
+void Onlooker::ended(const At&, const TenureRef& tenure, TenureEnd) {
+  if (!silent_) recorder_.add(LogEnded{machine_->position(), Bytes(tenure.key), tenure.epoch});
+}
+
+void Onlooker::buried(const At&, BytesView, std::uint64_t dead_id, bool) {
+  if (ghost_) return;
+  // The job's ticket was told of its failure just before.
+  graves_[dead_id] = failed_last_;
+  if (!silent_) recorder_.add(LogBuried{machine_->position(), failed_last_});
+}
+
+void Onlooker::settled(const At&, const Settlement& settlement) {
+  if (ghost_) return recorder_.add(GhostSettled{settlement.ticket, step_of(settlement.state)});
+  if (settlement.state == TicketState::failed) failed_last_ = settlement.ticket;
+  if (silent_) return;
+  recorder_.add(LogSettled{machine_->position(), settlement.ticket, step_of(settlement.state), settlement.code});
+}
+
+void Onlooker::joined(const At&, std::uint64_t session) {
+  if (!silent_)
+    recorder_.note([&] { return "log " + std::to_string(machine_->position()) + ": joined " + to_hex(session); });
+}
+
+void Onlooker::session_ended(const At&, std::uint64_t session, SessionEnd how) {
+  if (!silent_ && how != SessionEnd::left) recorder_.add(LogFenced{machine_->position(), session});
+  static constexpr std::array<const char*, 4> kHow{"left", "fenced", "crashed", "expired"};
+  if (!silent_)
+    recorder_.note([&] {
+      return "log " + std::to_string(machine_->position()) + ": session " + to_hex(session) +
+             " ended: " + kHow[static_cast<std::size_t>(how)];
+    });
+}
+
+void Onlooker::worker_added(const At&, std::uint64_t session, BytesView worker) {
+  if (!silent_) recorder_.note([&] { return "worker " + Bytes(worker) + " added by " + to_hex(session); });
+}
+
+void Onlooker::worker_refused(const At&, std::uint64_t session, BytesView worker, Errc) {
+  if (!silent_) recorder_.note([&] { return "worker " + Bytes(worker) + " refused to " + to_hex(session); });
+}
+
+void Onlooker::worker_removed(const At&, std::uint64_t session, BytesView worker) {
+  if (!silent_) recorder_.note([&] { return "worker " + Bytes(worker) + " of " + to_hex(session) + " removed"; });
+}
+
+void Onlooker::stop_asked(const At&, const TenureRef& tenure, StopReason) {
+  if (!silent_)
+    recorder_.note([&] { return "stop asked: " + Bytes(tenure.key) + " epoch " + std::to_string(tenure.epoch); });
+}
+
+}  // namespace tenure::sim

@@ -1,0 +1,70 @@
+#pragma once
+
+// Reads the simulated log at the moment of each append, applies it to a machine of its own, and writes down what the
+// machine says. What it writes is judged by the checker, which knows the promises and not the machine; and every
+// node's digest must be the onlooker's at the same entry.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "machine/machine.h"
+#include "sim/checker/history.h"
+#include "sim/pool/recorder.h"
+#include "sim/world/log_server.h"
+
+namespace tenure::sim {
+
+Step step_of(TicketState state);
+
+class Onlooker final : private Effects {
+ public:
+  Onlooker(LogServer& server, Recorder& recorder);
+  ~Onlooker() override;
+
+  const Machine& machine() const { return *machine_; }
+  // A process has applied the entry, read from the log at this position with these bytes, and has this digest.
+  void applied(ProcessNumber process, Position position, std::uint64_t digest);
+  // The newest machine version that any log of the run has switched to.
+  std::uint32_t newest_version() const { return newest_version_; }
+  // The ticket of a buried job, by its number in the machine.
+  std::uint64_t buried_ticket(std::uint64_t dead_id) const { return graves_.at(dead_id); }
+
+ private:
+  void take(const LogServer::Stored& stored);
+  void take_ghost(const LogServer::Stored& stored, LogServer::LogNumber log);
+  void replaced();
+  void write_blobs(const LogServer::Stored& stored);
+  void rebuild(Position kept);
+
+  void granted(const At&, const Grant& grant) override;
+  void ended(const At&, const TenureRef& tenure, TenureEnd why) override;
+  void buried(const At&, BytesView key, std::uint64_t dead_id, bool quarantined) override;
+  void settled(const At&, const Settlement& settlement) override;
+  void joined(const At&, std::uint64_t session) override;
+  void session_ended(const At&, std::uint64_t session, SessionEnd how) override;
+  void worker_added(const At&, std::uint64_t session, BytesView worker) override;
+  void worker_refused(const At&, std::uint64_t session, BytesView worker, Errc why) override;
+  void worker_removed(const At&, std::uint64_t session, BytesView worker) override;
+  void stop_asked(const At&, const TenureRef& tenure, StopReason reason) override;
+
+  LogServer& server_;
+  Recorder& recorder_;
+  std::unique_ptr<Machine> machine_;
+  std::map<LogServer::LogNumber, std::unique_ptr<Machine>> ghosts_;  // the states of logs that were replaced
+  bool silent_ = false;                                              // applying again what was written down before
+  bool ghost_ = false;                                               // applying an entry of a ghost
+  std::uint64_t failed_last_ = 0;
+  std::uint32_t newest_version_ = 0;
+  std::map<std::uint64_t, std::uint64_t> graves_;
+  struct Known {
+    std::uint64_t order;
+    std::uint64_t digest;
+  };
+  std::unordered_map<Position, std::vector<Known>> known_;  // several after a loss, if positions come again
+};
+
+}  // namespace tenure::sim

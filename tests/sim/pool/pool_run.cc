@@ -1,0 +1,238 @@
+#include "sim/pool/pool_run.h"
+
+#include <algorithm>
+
+#include "base/mutant.h"
+#include "sim/pool/actor.h"
+#include "sim/pool/visitor.h"
+
+namespace tenure::sim {
+
+namespace {
+
+constexpr Time kSettleMax = 120 * kSecond;
+// A pool of this size makes some thousand events a second. One that makes millions turns in a circle.
+constexpr std::uint64_t kEventsMax = 10'000'000;
+constexpr Time kQuiet = 2 * kSecond;     // what the run goes on for once all is settled
+constexpr Time kWatched = 60 * kSecond;  // how long a pool that has recovered is watched, where it was allowed longer
+
+}  // namespace
+
+PoolRun::PoolRun(const Plan& plan)
+    : plan_(plan),
+      world_(plan.seed),
+      server_(world_, plan.server),
+      wires_(world_, server_, plan.wires),
+      recorder_(world_),
+      onlooker_(server_, recorder_),
+      work_(plan.work),
+      dice_(world_.fork("run")),
+      versions_(world_.fork("versions")),
+      run_{world_, wires_, onlooker_, recorder_, store_, work_} {
+  wires_.options().beats_prove = !MUTANT(beats_unproven);
+  for (std::uint32_t i = 0; i < plan.nodes; ++i)
+    add_seat(std::string("n").append(std::to_string(i)), Seat::Kind::worker);
+  for (std::uint32_t i = 0; i < plan.clients; ++i) {
+    // A client is a node without workers, which follows the pool, or keeps no state at all.
+    add_seat(std::string("c").append(std::to_string(i)), dice_.chance(0.5) ? Seat::Kind::visitor : Seat::Kind::asker);
+  }
+}
+
+PoolRun::~PoolRun() {
+  // While everything the bodies refer to is still there.
+  for (const auto& process : world_.processes()) {
+    process->on_crash = nullptr;
+    process->crash();
+  }
+}
+
+void PoolRun::add_seat(std::string name, Seat::Kind kind) {
+  auto seat = std::make_unique<Seat>();
+  seat->number = static_cast<std::uint32_t>(seats_.size());
+  seat->name = std::move(name);
+  seat->kind = kind;
+  seat->clock = std::make_unique<SimClock>(world_, Nanos(dice_.between(kSecond, 1'000'000 * kSecond)),
+                                           dice_.between(-plan_.ppm_max, plan_.ppm_max),
+                                           plan_.server.start_ms + dice_.between(-3'600'000, 3'600'000));
+  seats_.push_back(std::move(seat));
+}
+
+std::shared_ptr<Caller> PoolRun::make_caller(Seat& seat) {
+  if (seat.kind == Seat::Kind::visitor) return std::make_shared<Visitor>(run_, *seat.process, seat.link, seat.speaks);
+  Actor::Options options;
+  options.node.name = seat.name;
+  options.node.host = seat.name;
+  options.node.pid = seat.process->number();
+  options.node.lease = Nanos(plan_.lease);
+  options.node.config.max_queued_jobs = plan_.queue_bound;
+  options.node.config.max_attempts = plan_.max_attempts;
+  options.node.config.shard = plan_.shard;
+  options.node.config.quarantine_after = plan_.quarantine_after;
+  options.node.config.backoff_base_ms = 100;
+  options.node.config.backoff_cap_ms = 1000;
+  options.node.replica.snapshot_bytes_min = plan_.snapshot_bytes_min;
+  options.node.replica.speaks = seat.speaks;
+  options.node.look_every = plan_.look_every;
+  for (std::uint32_t i = 0; seat.kind == Seat::Kind::worker && i < plan_.workers_per_node; ++i) {
+    options.workers.push_back({.id = seat.name + "." + std::to_string(i), .replaces = {}, .serves = {}});
+  }
+  return std::make_shared<Actor>(run_, *seat.process, seat.link, std::move(options));
+}
+
+void PoolRun::start(Seat& seat) {
+  seat.process = &world_.start_process(seat.name, *seat.clock);
+  ++seat.lives;
+  seat.leaving = false;
+  auto caller = make_caller(seat);
+  seat.caller = caller.get();
+  seat.process->own(std::move(caller));
+  seat.process->on_crash = [this, &seat, number = seat.process->number()] {
+    recorder_.add(ProcessCrashed{number});
+    gone(seat);
+  };
+  seat.caller->on_closed = [this, &seat] {
+    // It ends in good order: what it still held would go on being held.
+    recorder_.add(ProcessLeft{seat.process->number()});
+    seat.process->on_crash = [this, &seat] { gone(seat); };
+    seat.process->crash();
+  };
+  seat.caller->on_broken = [&seat] { seat.process->crash(); };
+  // The operator reads why, and installs the newer program.
+  seat.caller->on_too_old = [&seat] {
+    seat.speaks = kRehearsedVersion;
+    seat.process->crash();
+  };
+  seat.caller->start();
+}
+
+void PoolRun::gone(Seat& seat) {
+  seat.caller = nullptr;
+  seat.process = nullptr;
+  started_again(seat, healed_ ? 100 * kMilli : dice_.magnitude(10 * kMilli, 10 * kSecond));
+}
+
+void PoolRun::started_again(Seat& seat, Time after) {
+  world_.after(after, [this, &seat] {
+    if (seat.process == nullptr) start(seat);
+  });
+}
+
+Outcome PoolRun::run() {
+  for (const auto& seat : seats_) started_again(*seat, dice_.between(0, kSecond));
+  for (std::uint32_t i = 0; i < plan_.clients; ++i) plan_request(i);
+  for (std::size_t kind = 0; kind < kFaults; ++kind) plan_fault(static_cast<Fault>(kind));
+  plan_upgrade();
+  const auto never = [] { return false; };
+  run_until(plan_.busy, never);
+
+  heal();
+  const Time healed = world_.now();
+  const Time due = healed + expectations().recovery;
+  run_until(due, [this] { return all_held(); });
+  outcome_.recovery_allowed = due - healed;
+  outcome_.recovered_in = world_.now() - healed;
+  const Time seen = std::min(due, world_.now() + kWatched);
+  run_until(seen, never);
+  run_until(due + kSettleMax, [this] { return settled(); });
+  run_until(world_.now() + kQuiet, never);
+  recorder_.add(Closed{server_.kept_entries(), server_.bytes_since_snapshot(), snapshot_bytes()});
+
+  outcome_.violations = check(recorder_.history(), expectations());
+  if (world_.events() > kEventsMax) {
+    outcome_.violations.push_back({'k', world_.now(), "the pool turns in a circle and never comes to rest"});
+  }
+  outcome_.trace = world_.trace();
+  outcome_.simulated = world_.now();
+  outcome_.events = world_.events();
+  outcome_.grants = onlooker_.machine().stats().grants;
+  outcome_.wire_faults = wires_.faults();
+  outcome_.switched = onlooker_.newest_version() > kMachineVersion ? 1 : 0;
+  return outcome_;
+}
+
+std::uint64_t PoolRun::snapshot_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const Bytes& chunk : server_.snapshot()->chunks) bytes += chunk.size();
+  return bytes;
+}
+
+void PoolRun::heal() {
+  healed_ = true;
+  wires_.calm();
+  work_.start_fails = work_.start_requeues = work_.task_fails = work_.ignores_stop = 0;
+  work_.task_max = 10 * kMilli;
+  work_.finishes = 0;
+  work_.poison = 0;
+  for (const auto& seat : seats_) {
+    wires_.heal(seat->link);
+    seat->link.read_delay_max = 0;
+    if (seat->process == nullptr) {
+      started_again(*seat, 0);
+      continue;
+    }
+    for (const auto& loop : seat->process->loops()) loop->unstall();
+    if (seat->process->paused()) {
+      recorder_.add(ProcessResumed{seat->process->number()});
+      seat->process->resume();
+    }
+  }
+  recorder_.add(Healed{});
+}
+
+void PoolRun::run_until(Time until, const std::function<bool()>& stop) {
+  world_.run_until(until, [&] { return world_.events() > kEventsMax || stop(); });
+}
+
+bool PoolRun::all_held() const {
+  bool held = true;
+  onlooker_.machine().each_job(0, [&](const JobInfo& job) {
+    held = job.kind == JobKind::task || job.state == JobState::running || job.state == JobState::stopping ||
+           job.state == JobState::dead || job.state == JobState::quarantined;
+    return held;
+  });
+  return held;
+}
+
+// Nothing is left but resident jobs that run.
+bool PoolRun::settled() const {
+  bool quiet = true;
+  onlooker_.machine().each_job(0, [&](const JobInfo& job) {
+    quiet = job.kind == JobKind::resident &&
+            (job.state == JobState::running || job.state == JobState::dead || job.state == JobState::quarantined);
+    return quiet;
+  });
+  return quiet;
+}
+
+Expectations PoolRun::expectations() const {
+  Expectations expected;
+  expected.lease = plan_.lease;
+  expected.calm = plan_.calm();
+  // The batch before is on its way, there and back; and then this.
+  expected.telling = 4 * (plan_.wires.latency_max + plan_.wires.data_extra_max) + 20 * kMilli;
+  // What may hold up the heart's thread is for the margin to cover. It may be stuck just when its process goes on.
+  if (plan_.interval(Fault::stall) != 0) {
+    expected.watchdog_slack += plan_.lease / 50;
+    expected.resume_slack += plan_.lease / 50;
+  }
+  // A lease until the dead are known to be, half a lease more for the last in the row of those who may say so, and a
+  // beat to see it; twice what an answer takes that was lost when all healed; and the handlers' stops and starts, on
+  // the first worker and on the one that joined meanwhile.
+  const Time spoken = plan_.lease + plan_.lease / 2 + plan_.lease / 5;
+  expected.recovery = spoken + 2 * plan_.wires.timeout + 2 * (plan_.work.start_max + plan_.work.stop_max) + kSecond;
+  // Jobs that may have killed their holders are tried one after another, each for twice as long as it had run then.
+  if (plan_.quarantine_after != 0) {
+    const Time alone = std::min<Time>(2 * plan_.busy, kYouthMs * kMilli) + kSecond / 2;
+    expected.recovery += (plan_.work.resident_keys + plan_.work.task_keys) * alone;
+  }
+  // Who reads a log that was replaced comes to notice.
+  if (plan_.interval(Fault::replaced) != 0) expected.recovery += plan_.wires.doubt_max;
+  expected.queue_bound = plan_.queue_bound;
+  expected.shard = plan_.shard;
+  // A snapshot is due when the log since the last one outweighs the state twice, or four times where that has shrunk,
+  // and twice as many times where it is busy; what is under way meanwhile comes on top.
+  expected.bytes_since_snapshot_max = 8 * std::max(plan_.snapshot_bytes_min, 2 * snapshot_bytes()) + (64U << 10);
+  return expected;
+}
+
+}  // namespace tenure::sim

@@ -1,0 +1,60 @@
+// What clients ask of a run's pool.
+
+#include <numeric>
+
+#include "sim/pool/pool_run.h"
+
+namespace tenure::sim {
+
+void PoolRun::plan_request(std::uint32_t client) {
+  world_.after(dice_.between(0, 2 * work_.pace), [this, client] {
+    if (healed_) return;
+    // Now and then a node that also works asks, as a program that embeds the library would.
+    const std::size_t seat = dice_.chance(0.2) ? dice_.below(plan_.nodes) : plan_.nodes + client;
+    Caller* caller = seats_[seat]->caller;
+    // The options of a pool, and so its queue bound, come with its first member.
+    const bool ready = caller != nullptr && !seats_[seat]->leaving && onlooker_.machine().configured();
+    if (ready) request(*caller);
+    plan_request(client);
+  });
+}
+
+void PoolRun::request(Caller& caller) {
+  const auto& weights = work_.weights;
+  auto draw = dice_.below(std::accumulate(weights.begin(), weights.end(), std::uint64_t{1}));
+  std::size_t ask = 0;
+  while (ask + 1 < weights.size() && draw >= weights[ask]) draw -= weights[ask++];
+  send(caller, static_cast<Ask>(ask));
+}
+
+Bytes PoolRun::some_key(Ask ask) {
+  const bool task = ask == Ask::task || (ask == Ask::stop && dice_.chance(0.2));
+  const std::uint64_t number = dice_.below(task ? work_.task_keys : work_.resident_keys);
+  return (task ? "task-" : "key-") + std::to_string(number);
+}
+
+void PoolRun::send(Caller& caller, Ask ask) {
+  const std::uint64_t number = recorder_.new_number();
+  Bytes key = some_key(ask);
+  const Bytes text = Recorder::bytes_with(number, dice_.below(work_.payload_bytes_max));
+  const bool delayed = ask == Ask::task && dice_.chance(work_.delayed);
+  const Nanos delay(delayed ? dice_.between(kMilli, 3 * kSecond) : 0);
+  std::uint64_t grave = 0;
+  std::uint64_t buried = 0;
+  if (ask == Ask::retry_dead || ask == Ask::drop_dead) {
+    const auto& dead = onlooker_.machine().dead();
+    if (dead.empty()) return;
+    const auto at = std::next(dead.begin(), static_cast<std::ptrdiff_t>(dice_.below(dead.size())));
+    grave = at->first;
+    key = at->second.key;
+    buried = onlooker_.buried_ticket(grave);
+  }
+  const auto asked = [=, this, process = caller.process().number()](std::uint64_t ticket) {
+    ++outcome_.tickets;
+    recorder_.number_is(number, ticket);
+    recorder_.add(Asked{process, ticket, ask, key, delayed, buried});
+  };
+  caller.ask({ask, key, text, delay, grave}, asked);
+}
+
+}  // namespace tenure::sim

@@ -1,0 +1,127 @@
+#include "sim/pool/weights.h"
+
+#include <algorithm>
+
+namespace tenure::sim {
+
+namespace {
+
+constexpr std::array<std::string_view, kFaults> kNames{
+    "crash", "crash_inside", "pause", "stall",      "cut",       "cut_one_way", "outage",  "slow_reader",
+    "trim",  "lost_tail",    "junk",  "clock_rate", "wall_step", "leave",       "replaced"};
+
+// The faults of the wires, which a run has or has not like the others.
+constexpr std::size_t kWireFaults = 7;
+
+void add_wire_fault(Plan& plan, std::size_t which, Dice& dice) {
+  const double rate = static_cast<double>(dice.between(2, 100)) / 1000;
+  switch (which) {
+    case 0: plan.wires.request_lost = rate; break;
+    case 1: plan.wires.answer_lost = rate; break;
+    case 2: plan.wires.held = rate; break;
+    case 3: plan.wires.duplicated = rate; break;
+    case 4: plan.wires.split_reads = rate * 10; break;
+    case 5: plan.wires.snapshot_commit_fails = rate * 10; break;
+    default: plan.wires.snapshot_load_fails = rate * 5; break;
+  }
+}
+
+void choose_pool(Plan& plan, Dice& dice) {
+  plan.nodes = static_cast<std::uint32_t>(dice.between(3, 7));
+  plan.workers_per_node = static_cast<std::uint32_t>(dice.between(1, 2));
+  plan.clients = static_cast<std::uint32_t>(dice.between(1, 3));
+  constexpr std::array<Time, 5> kLeases{1 * kSecond, 1 * kSecond, 2 * kSecond, 5 * kSecond, 10 * kSecond};
+  plan.lease = kLeases[dice.below(kLeases.size())];
+  plan.busy = dice.between(10 * kSecond, 40 * kSecond);
+  // Two clocks that are 1 % off each are within what the margin, a twentieth of the lease, has to cover.
+  plan.ppm_max = dice.chance(0.2) ? 10'000 : 200;
+  plan.queue_bound = dice.chance(0.3) ? static_cast<std::uint32_t>(dice.between(1, 12)) : 1000;
+  plan.max_attempts = static_cast<std::uint32_t>(dice.between(1, 4));
+  if (dice.chance(0.3)) plan.quarantine_after = static_cast<std::uint32_t>(dice.between(2, 4));
+  plan.snapshot_bytes_min = static_cast<std::uint64_t>(dice.magnitude(1024, 65536));
+  plan.server.numbering = static_cast<Numbering>(dice.below(3));
+  plan.server.ppm = dice.between(-200, 200);
+  plan.shard.count = 1 + static_cast<std::uint32_t>(plan.seed / 4 % 4);
+  plan.shard.index = static_cast<std::uint32_t>(plan.seed % plan.shard.count);
+}
+
+void choose_wires(Plan& plan, Dice& dice) {
+  plan.wires.latency_min = dice.magnitude(20 * kMicro, 2 * kMilli);
+  plan.wires.latency_max = plan.wires.latency_min * dice.between(2, 20);
+  plan.wires.data_extra_max = dice.chance(0.3) ? dice.magnitude(kMilli, 500 * kMilli) : 0;
+  plan.wires.timeout = dice.magnitude(200 * kMilli, 5 * kSecond);
+  plan.wires.late_max = dice.between(plan.lease, 4 * plan.lease);
+  // What an engine's thread brings while the node is at an entry.
+  if (dice.chance(0.5)) {
+    plan.look_every = static_cast<std::uint32_t>(dice.between(1, 3));
+    plan.wires.answered_meanwhile = static_cast<double>(dice.between(1, 10)) / 10;
+  }
+}
+
+void choose_work(Plan& plan, Dice& dice) {
+  Work& work = plan.work;
+  work.resident_keys = static_cast<std::uint32_t>(dice.between(1, 12));
+  work.task_keys = static_cast<std::uint32_t>(dice.between(1, 6));
+  work.pace = dice.magnitude(50 * kMilli, kSecond);
+  for (std::uint32_t& weight : work.weights) weight = static_cast<std::uint32_t>(dice.between(0, 5));
+  work.weights[dice.below(2)] += 3;
+  work.payload_bytes_max = static_cast<std::uint32_t>(dice.magnitude(16, 4096));
+  work.task_max = dice.magnitude(kMilli, 3 * kSecond);
+  work.start_max = dice.magnitude(kMilli, kSecond);
+  work.stop_max = dice.magnitude(kMilli, kSecond);
+  work.checkpoints = static_cast<double>(dice.between(0, 20)) / 10;
+  if (plan.quarantine_after != 0 && dice.chance(0.3)) work.poison = 0.05;
+  if (dice.chance(0.4)) work.start_fails = work.start_requeues = work.task_fails = work.finishes = 0;
+  if (dice.chance(0.6)) work.ignores_stop = 0;
+}
+
+}  // namespace
+
+std::string_view to_string(Fault fault) { return kNames[static_cast<std::size_t>(fault)]; }
+
+bool Plan::calm() const {
+  const bool wires_calm = wires.request_lost + wires.answer_lost + wires.held + wires.duplicated + wires.split_reads +
+                              wires.snapshot_commit_fails + wires.snapshot_load_fails ==
+                          0;
+  return wires_calm && work.poison == 0 && upgrade_every == 0 &&
+         std::all_of(every.begin(), every.end(), [](Time span) { return span == 0; });
+}
+
+Plan plan_for(std::uint64_t seed) {
+  Dice dice(seed, "plan");
+  Plan plan;
+  plan.seed = seed;
+  choose_pool(plan, dice);
+  choose_wires(plan, dice);
+  choose_work(plan, dice);
+  Dice versions(seed, "versions");
+  if (versions.chance(0.2)) plan.upgrade_every = versions.magnitude(kSecond, 10 * kSecond);
+
+  const std::uint64_t style = dice.below(20);
+  if (style == 0) return plan;  // no fault at all
+  const auto add = [&](std::size_t kind) {
+    if (kind < kFaults) {
+      plan.every[kind] = dice.magnitude(kSecond, 20 * kSecond);
+    } else {
+      add_wire_fault(plan, kind - kFaults, dice);
+    }
+  };
+  if (style <= 4) {
+    add(dice.below(kFaults + kWireFaults));
+    return plan;
+  }
+  const double share = static_cast<double>(dice.between(10, 80)) / 100;
+  for (std::size_t kind = 0; kind < kFaults + kWireFaults; ++kind) {
+    if (dice.chance(share)) add(kind);
+  }
+  // Losing history makes every node start over, which hides much else: each kind of loss is in a quarter of the runs at
+  // most.
+  for (const Fault loss : {Fault::lost_tail, Fault::replaced}) {
+    if (dice.chance(0.7)) plan.every[static_cast<std::size_t>(loss)] = 0;
+  }
+  // A new log has the default bound until the first worker joins.
+  if (plan.interval(Fault::replaced) != 0) plan.queue_bound = 1000;
+  return plan;
+}
+
+}  // namespace tenure::sim

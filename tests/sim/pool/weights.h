@@ -1,0 +1,90 @@
+#pragma once
+
+// What one run is made of: the pool, its work, and which faults it meets how often. Swarm testing: a run does not
+// have a little of everything, but some kinds of fault switched on, with rates of its own, and the others off; so
+// that combinations come up which an average of everything would never reach. Some runs have no fault at all, some
+// exactly one kind.
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "base/shard.h"
+#include "sim/world/log_server.h"
+#include "sim/world/wires.h"
+
+namespace tenure::sim {
+
+// What befalls processes, hosts and the log, from time to time. The wires' own faults are in WireOptions.
+enum class Fault : std::uint8_t {
+  crash,         // a node's process dies between two steps, and is started again
+  crash_inside,  // it dies in the middle of one, just before or after something left it
+  pause,         // SIGSTOP or a frozen virtual machine, at times past the lease
+  stall,         // one loop of a process is stuck
+  cut,           // a host and the server cannot reach each other
+  cut_one_way,   // requests or answers are lost
+  outage,        // nobody reaches the server
+  slow_reader,   // a host's reads take long
+  trim,          // somebody trims as far as the port allows
+  lost_tail,     // a failover loses what was acknowledged last
+  junk,          // foreign or broken bytes in the log
+  clock_rate,    // a host's CLOCK_BOOTTIME changes its rate
+  wall_step,     // a host's wall clock jumps
+  leave,         // a node leaves in good order, and another one comes
+  replaced,      // newcomers get a new log, while the others go on in the old one
+};
+constexpr std::size_t kFaults = 15;
+std::string_view to_string(Fault fault);
+
+// What clients ask for, and how handlers behave. Weights are relative.
+struct Work {
+  std::uint32_t resident_keys = 8;
+  std::uint32_t task_keys = 4;
+  Time pace = 200 * kMilli;                                // between two requests of a client
+  std::array<std::uint32_t, 6> weights{4, 4, 2, 1, 1, 1};  // by Ask
+  std::uint32_t payload_bytes_max = 64;
+  double delayed = 0.1;     // of the tasks
+  Time task_max = kSecond;  // how long a task runs
+  Time start_max = 100 * kMilli;
+  Time stop_max = 100 * kMilli;
+  double start_fails = 0.02;
+  double start_requeues = 0.02;
+  double task_fails = 0.1;
+  double ignores_stop = 0.01;  // a handler that does not hear its stop token
+  double child_process = 0.5;  // a handler that can be killed without its process
+  double poison = 0;           // of the jobs: their handler kills its process
+  double finishes = 0.02;      // a resident job that ends by itself, per second
+  double checkpoints = 0.5;    // per second and job
+  double leaves_blob = 0.5;
+};
+
+struct Plan {
+  std::uint64_t seed = 0;
+  std::uint32_t nodes = 3;
+  std::uint32_t workers_per_node = 1;
+  std::uint32_t clients = 2;
+  Time lease = 5 * kSecond;
+  Time busy = 30 * kSecond;  // the span of work and faults; then all heals
+  std::int64_t ppm_max = 200;
+  std::uint32_t queue_bound = 1000;
+  Shard shard{};  // the part of a larger pool that the run plays
+  std::uint32_t max_attempts = 3;
+  std::uint32_t quarantine_after = 0;  // deaths of holders; zero: never
+  std::uint64_t snapshot_bytes_min = 4096;
+  std::uint32_t look_every = 64;  // as NodeOptions has it
+  ServerOptions server;
+  WireOptions wires;
+  Work work;
+  // A rolling upgrade: programs that speak one machine version are replaced by programs that speak the next, one by
+  // one, and now and then by the older ones again. The mean span between two replacements; zero: all speak the older
+  // one.
+  Time upgrade_every = 0;
+  std::array<Time, kFaults> every{};  // the mean span between two of a kind; zero: never
+
+  Time interval(Fault fault) const { return every[static_cast<std::size_t>(fault)]; }
+  bool calm() const;  // nothing can go wrong in it
+};
+
+Plan plan_for(std::uint64_t seed);
+
+}  // namespace tenure::sim
