@@ -81,7 +81,7 @@ void ToldReports::started(const Hold& hold) {
 }
 
 void ToldReports::begun(const Hold& hold) {
-  say("started", hold, "", false);
+  write("started", hold, "", false);
   node_.begun(hold);
 }
 

@@ -322,6 +322,37 @@ TEST(Fitness, ProbesThatFailComeMoreAndMoreSeldomAndCostOneKeyEach) {
   EXPECT_EQ(pool.machine().keys(), 300U);
 }
 
+TEST(Fitness, ProbesKeepTheirPauseWhereStartsAreTentative) {
+  TestPool pool;
+  pool.node("a");
+  with_keys(pool, 100);
+  pool.node("bad");
+  const auto step = [&] {
+    for (int i = 0; i < 100; ++i) {
+      TestPool::Records records;
+      pool.machine().each_job(0, [&](const JobInfo& job) {
+        const bool bad = job.worker == "bad";
+        if (job.state == JobState::moving) records.push_back(rec::released(job.key, job.epoch));
+        if (job.state == JobState::starting) records.push_back(rec::started(job.key, job.epoch, bad));
+        if (job.state == JobState::running && bad) records.push_back(rec::failed(job.key, job.epoch));
+        return true;
+      });
+      if (records.empty()) return;
+      pool.append(records);
+    }
+  };
+  step();
+  ASSERT_TRUE(unfit(pool, "bad"));
+  const std::size_t granted = pool.history().grants.size();
+  for (int i = 0; i < 60; ++i) {
+    pool.pass(1'000);
+    step();
+  }
+  const auto probes = (pool.history().grants.size() - granted) / 2;
+  EXPECT_GE(probes, 3U);
+  EXPECT_LE(probes, 7U);
+}
+
 TEST(Fitness, WhereAllAreUnfitTheKeysWaitAndLoseNoAttempt) {
   TestPool pool;
   const std::uint64_t good = pool.node("a");

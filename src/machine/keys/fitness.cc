@@ -76,12 +76,14 @@ void Fitness::set_timer(WorkerIx ix) {
   WorkerFitness& fitness = state_.workers[ix].fitness;
   const std::deque<QueueItem>& tentative = state_.queues[ix].tentative;
   stop_timer(ix);
+  const bool probed = fitness.unfit && !state_.workers[ix].draining;
   if (!tentative.empty()) {
     // One that has ended meanwhile is found when the timer fires.
     const Slot& first = state_.table.slots[tentative.front().slot];
     fitness.due_ms = (is_running(tentative.front()) ? first.since_ms : context_.log_time_ms()) + kStartSettleMs;
-  } else if (fitness.unfit && !state_.workers[ix].draining) {
-    fitness.due_ms = context_.log_time_ms() + fitness.pause_ms;
+    if (probed) fitness.due_ms = std::min(fitness.due_ms, fitness.probe_at_ms);
+  } else if (probed) {
+    fitness.due_ms = fitness.probe_at_ms;
   } else {
     return;
   }

@@ -40,6 +40,7 @@ bool load_fitness(const v1::FitnessState& from, std::uint32_t slots_end, WorkerF
   into.failed.assign(from.failed().begin(), from.failed().end());
   into.error = from.error();
   into.pause_ms = from.pause_ms();
+  into.probe_at_ms = from.probe_at_ms();
   into.stamp = from.stamp();
   into.due_ms = from.due_ms();
   into.probe = from_stored(from.probe());

@@ -1,6 +1,7 @@
 #include "machine/keys/probation.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "machine/limits.h"
 
@@ -19,6 +20,7 @@ void Probation::failed(WorkerIx ix, SlotId slot, BytesView error, bool counts) {
   if (!fitness.unfit || fitness.probe != slot) return;
   fitness.probe = kNone;
   fitness.pause_ms = std::min(2 * fitness.pause_ms, kProbeMsMax);
+  fitness.probe_at_ms = context_.log_time_ms() + fitness.pause_ms;
   fitness_.set_timer(ix);
 }
 
@@ -31,6 +33,7 @@ void Probation::make_unfit(WorkerIx ix) {
   PoolWorker& worker = state_.workers[ix];
   worker.fitness.unfit = true;
   worker.fitness.pause_ms = kProbeMsMin;
+  worker.fitness.probe_at_ms = context_.log_time_ms() + kProbeMsMin;
   const WorkerIx predecessor = state_.workers.predecessor(ix);
   if (predecessor != kNone) state_.workers[predecessor].replaced = false;
   context_.note(worker.age);
@@ -45,6 +48,7 @@ void Probation::make_fit(WorkerIx ix) {
   worker.fitness.unfit = false;
   worker.fitness.probe = kNone;
   worker.fitness.pause_ms = 0;
+  worker.fitness.probe_at_ms = 0;
   worker.fitness.error.clear();
   context_.note(worker.age);
   context_.effects().worker_fit(context_.at(), worker.session, worker.id);
@@ -64,8 +68,10 @@ void Probation::make_fit(WorkerIx ix) {
 
 void Probation::probe(WorkerIx ix) {
   PoolWorker& worker = state_.workers[ix];
+  if (!worker.fitness.unfit || worker.draining || context_.log_time_ms() < worker.fitness.probe_at_ms) return;
+  worker.fitness.probe_at_ms = context_.log_time_ms() + worker.fitness.pause_ms;
   const bool trying = worker.starting + worker.arriving != 0 || !state_.queues[ix].tentative.empty();
-  if (!worker.fitness.unfit || worker.draining || trying) return;
+  if (trying) return;
   const SlotId slot = find_probe(ix);
   worker.fitness.probe = slot;
   if (slot == kNone) {
@@ -137,10 +143,11 @@ void Probation::worker_gone(WorkerIx ix) {
     PoolWorker& worker = state_.workers[other];
     if (worker.successor != ix) continue;
     // One whose successor was fit has given its place away for good.
-    worker.draining = worker.draining || worker.replaced;
-    worker.replaced = false;
+    const bool closes = std::exchange(worker.replaced, false) && !worker.draining;
+    worker.draining = worker.draining || closes;
     worker.successor = kNone;
     fitness_.set_timer(other);
+    if (closes) placement_.worker_closed(other);  // of keys that had come back to it
   }
   if (state_.workers[ix].fitness.unfit) queues_.unfit_leaves();
   queues_.forget(ix);

@@ -21,6 +21,7 @@ void save_fitness(const WorkerFitness& fitness, const WorkerQueues& queues, v1::
   for (const std::uint64_t key : fitness.failed) into.add_failed(key);
   into.set_error(fitness.error);
   into.set_pause_ms(fitness.pause_ms);
+  into.set_probe_at_ms(fitness.probe_at_ms);
   into.set_stamp(fitness.stamp);
   into.set_due_ms(fitness.due_ms);
   into.set_probe(to_stored(fitness.probe));

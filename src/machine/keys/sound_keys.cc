@@ -83,7 +83,7 @@ bool fitness_fits(const KeysState& keys, const FrameState& frame) {
     const bool paused = fitness.pause_ms >= kProbeMsMin && fitness.pause_ms <= kProbeMsMax;
     const bool windowed = fitness.window >= kStartsFirst && fitness.window <= kStartingMax;
     return windowed && fitness.failed.size() <= kUnfitAfter && fitness.stamp <= frame.stamps &&
-           (fitness.due_ms != 0) == timed && (fitness.unfit ? paused : fitness.pause_ms == 0) &&
+           is_time(fitness.probe_at_ms) && (fitness.due_ms != 0) == timed && (fitness.unfit ? paused : fitness.pause_ms == 0) &&
            (fitness.probe == kNone || (fitness.unfit && fitness.probe < keys.table.slots.end())) &&
            (worker.successor == kNone || !worker.draining);
   });

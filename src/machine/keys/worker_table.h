@@ -22,7 +22,8 @@ struct WorkerFitness {
   bool unfit = false;                   // it gets no more keys, but for one now and then as a probe
   std::vector<std::uint64_t> failed;    // hashes of the keys that count against it since the last success
   Bytes error;                          // of the last start that failed there, until one succeeds
-  std::int64_t pause_ms = 0;            // before the next probe
+  std::int64_t pause_ms = 0;            // between two probes
+  std::int64_t probe_at_ms = 0;         // when the next one is due
   std::uint64_t stamp = 0;              // of its timer
   std::int64_t due_ms = 0;              // zero: it has none
   SlotId probe = kNone;                 // the key that is tried there
