@@ -1,4 +1,4 @@
-# The front door. The work is done by CMake (CMakePresets.json) and by the scripts in tools/.
+# The entry points. CMake (CMakePresets.json) and the scripts in tools/ do the work.
 
 SEEDS ?= 10000
 FUZZ_SECONDS ?= 60

@@ -1,15 +1,14 @@
-// How many checkouts a second a pool gives, beside two others in the same run: the limit, which is a bare array of
-// slots with a compare-and-swap to claim one and a store to free it, and which can do nothing else; and a pool as it is
-// usually written, with a mutex, a condition variable and a list.
+// Measures how many checkouts a second a pool makes, compared with two others in the same run. "Limit" is a bare array
+// of slots, with a compare-and-swap to claim one and a store to free it, and nothing else. "Plain" is an ordinary pool
+// with a mutex, a condition variable and a list.
 //
 //     checkout_bench [--repetitions N] [--ms N] [--only rates|async|refused] [--callers N]
 //
-// It prints the tables of docs/benchmarks.md; with --callers those rows of the first one alone.
+// It prints the tables of docs/benchmarks.md; with --callers only those rows of the first one.
 //
-// The machine may be busy with other things. Each repetition measures all of them one after the other, and what is
-// compared are rates for each second of processor time, as shares within a repetition. Medians are printed with their
-// range. The longest checkout includes the time for which its thread had no processor; the longest time in the queue is
-// the pool's own.
+// The machine may be busy with other things. So each repetition measures all pools one after the other, and compares
+// rates per second of CPU time, as shares within a repetition. It prints medians with their range. The longest checkout
+// includes the time in which its thread had no processor; the longest wait in the queue is measured by the pool.
 
 #include <algorithm>
 #include <array>
@@ -130,7 +129,7 @@ struct Rate {
   double a_core = 0;    // for each second of processor time
 };
 
-// Rounds of so many threads, in millions.
+// Measures rounds with this many threads, in millions per second.
 template <class Pool>
 Rate rate(Pool& pool, std::size_t threads) {
   std::atomic<bool> go{false};
@@ -245,7 +244,7 @@ void compare(std::size_t callers, std::size_t workers) {
   std::fflush(stdout);
 }
 
-// Callers that wait without a thread: each is told of its worker, gives it back, and asks again.
+// Callers that wait without a thread: each gets a worker, gives it back, and requests another.
 Rate async_rate(std::size_t callers, std::size_t workers, std::size_t threads) {
   OurPool pool(workers);
   struct Caller {
@@ -268,7 +267,7 @@ Rate async_rate(std::size_t callers, std::size_t workers, std::size_t threads) {
     });
     caller.asked = true;
   };
-  // All workers are taken, so that everybody waits; giving them back sets it going, on so many threads.
+  // All workers are taken, so that everybody waits. Giving them back starts it, on this many threads.
   std::vector<tenure::CheckoutLease<int>> leases;
   leases.reserve(workers);
   for (std::size_t i = 0; i < workers; ++i) leases.push_back(*pool.pool().checkout());

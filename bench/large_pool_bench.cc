@@ -1,5 +1,5 @@
-// A pool of very many resident keys, and how long the program takes for what a person asks of it, each command a
-// process of its own. Usage: large_pool_bench PROGRAM [KEYS [ROUNDS]]; one JSON object. A million keys take a minute.
+// Measures how long the program's commands take on a pool of very many resident keys. Each command is a separate
+// process. Usage: large_pool_bench PROGRAM [KEYS [ROUNDS]]; prints one JSON object. A million keys take a minute.
 
 #include <fcntl.h>
 #include <spawn.h>

@@ -1,4 +1,4 @@
-// The engines beside the bare disk, in one run: appends that are durable when they are answered.
+// Compares the engines with the bare disk, in one run: appends that are durable when they are answered.
 
 #include <benchmark/benchmark.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-// How fast a machine applies records, and what a million resident keys cost: bytes each, the time of a join, of a
-// death, of a snapshot and of a restart, and the longest the loop is held up meanwhile.
+// Measures how fast a machine applies records, and the cost of a million resident keys: bytes per key, the times of a
+// join, a death, a snapshot and a restart, and the longest stall of the loop.
 
 #include <benchmark/benchmark.h>
 #include <malloc.h>

@@ -1,5 +1,5 @@
-// How many tasks a second a pool in one process takes from dispatch to done, through the public API: one worker, many
-// keys, and a bounded number of tasks under way, as a program would do it.
+// Measures how many tasks a second a pool in one process runs from dispatch to done, through the public API: one
+// worker, many keys, and a bounded number of tasks in flight, as in a real program.
 //
 //     pool_bench URL [TASKS] [WINDOW] [KEYS]
 

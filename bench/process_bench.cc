@@ -1,17 +1,18 @@
-// How many round trips a second a child process gives, and how long one takes, beside the bare socket pair: the same
-// program on the other end, with blocking reads and writes of the same bytes and no frames, deadlines or pool.
+// Measures how many round trips a second a child process makes, and how long one takes, compared with a bare socket
+// pair: the same program on the other end, with blocking reads and writes of the same bytes, without frames, deadlines
+// or a pool.
 //
 //     process_bench [--repetitions N] [--ms N] [--pairs yes]
 //
-// Two programs are called: one that reads and writes like any program in any language, and one that leaves this to the
-// library (serve_calls), which looks for requests before it sleeps. The bare pair has the first.
+// It calls two programs: one that reads and writes like any program in any language, and one that uses the library
+// (serve_calls), which spins for requests before it sleeps. The bare pair uses the first.
 //
-// With --pairs it is the bare pair alone that is measured: where its two sides run, and whether the caller looks for
-// the answer for a while before it sleeps.
+// With --pairs it measures only the bare pair: on which cores its two sides run, and whether the caller spins for the
+// answer before it sleeps.
 //
-// The other end is this program itself, started with --echo or --serve. Medians are printed with their range over the
-// repetitions; what is compared is measured in turn, since the machine may be busy with other things. Processor time is
-// that of the calling thread and of the child, for each round trip.
+// The other end is this program itself, started with --echo or --serve. It prints medians with their range over the
+// repetitions. Measurements to be compared alternate, because the machine may be busy with other things. CPU time is
+// that of the calling thread and of the child, per round trip.
 
 #include <fcntl.h>
 #include <sched.h>

@@ -1,5 +1,5 @@
-// The parser of a server's answers, for what a pool's connections hear: the answer to an append, a run of entries with
-// one job each, and the chunk of a snapshot. The bytes come as they do from a socket.
+// Measures the parser of a server's replies with what a pool's connections receive: the answer to an append, a run of
+// entries with one job each, and the chunk of a snapshot. The bytes arrive as from a socket.
 
 #include <benchmark/benchmark.h>
 

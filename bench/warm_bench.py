@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Tasks a second through programs that stay, beside a program for each task, in the same run.
+"""Compares tasks a second through warm programs with a new program for each task, in the same run.
 
 Usage: warm_bench.py PATH_OF_TENURE [--repetitions N] [--tasks N] [--programs N]
 
-The tasks are dispatched in one go and waited for; the pool lies in a temporary folder, with sync=off, since it is the
-programs that are compared. The program that stays is examples/handlers/warm.py; the one that is started for each task
-does nothing (/bin/true), which is as cheap as a program can be, and a Python interpreter that does the same work.
+All tasks are dispatched at once. The pool is in a temporary folder with sync=off, because the programs are compared. The
+warm program is examples/handlers/warm.py. The programs that are started for each task are /bin/true, which is as cheap as
+a program can be, and a Python interpreter that does the same work.
 """
 import json
 import pathlib

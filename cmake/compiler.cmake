@@ -1,8 +1,8 @@
-# What every target of ours is compiled with. Third-party headers are SYSTEM, so that warnings stay ours.
+# Compiler options of all our targets. Third-party headers are SYSTEM, so warnings concern our code only.
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  # It stores what was compiled with shared headers (headers.cmake) only if it is told that their macros are no secret.
+  # ccache stores objects compiled with shared headers (headers.cmake) only if it may ignore differences in macros.
   set(CMAKE_C_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_C_COMPILER_LAUNCHER})
 endif()
@@ -12,7 +12,7 @@ if(MOLD)
   add_link_options(-fuse-ld=mold)
 endif()
 
-# -O3 buys nothing here but longer builds and, from g++ 12, warnings about code that is never reached.
+# -O3 gains nothing here. It makes builds longer, and g++ 12 then warns about code that is never reached.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
 add_library(tenure_flags INTERFACE)
@@ -21,17 +21,17 @@ target_compile_options(tenure_flags INTERFACE
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   target_compile_options(tenure_flags INTERFACE -Wthread-safety)
 else()
-  # g++ 12 sees overlapping copies in `"text" + std::string`, which are none (its bug 105329).
+  # g++ 12 wrongly reports overlapping copies in `"text" + std::string` (its bug 105329).
   target_compile_options(tenure_flags INTERFACE -Wno-restrict)
   if(CMAKE_UNITY_BUILD)
-    # It takes a source that is compiled with others for a header, where an anonymous namespace would be a mistake, and
-    # forgets that what it warns of lies in a system header if that was read before (headers.cmake).
+    # In a unity build it takes a source for a header, where an anonymous namespace would be a mistake. And it forgets
+    # that a warning is about a system header if that header was read before (headers.cmake).
     target_compile_options(tenure_flags INTERFACE -Wno-subobject-linkage -Wno-stringop-overread)
   endif()
 endif()
 
 if(TENURE_SANITIZE)
-  # For tests that leave the breadth of their search to the other builds.
+  # For tests that search broadly in the other builds only.
   add_compile_definitions(TENURE_SANITIZED)
   add_compile_options(-fsanitize=${TENURE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${TENURE_SANITIZE})

@@ -1,12 +1,12 @@
-# What comes from outside, all of it from Debian's packages (tools/bootstrap installs them).
+# External libraries, all from Debian's packages (tools/bootstrap installs them).
 
 find_package(Threads REQUIRED)
 find_package(Protobuf REQUIRED)
 
-# tenure_dependency(NAME SHARED ARCHIVE): an interface library tenure_NAME that links the one, or the other where it is
-# found and the program that is linked has the property TENURE_EMBEDS. Calls that go through no table of a loader, to
-# code that lies together, save an idle dispatch some 2 µs, since they are made with cold caches; and such a program runs
-# on a host that has none of these libraries. OpenSSL is left to the system, which mends it.
+# tenure_dependency(NAME SHARED ARCHIVE): an interface library tenure_NAME. It links ARCHIVE if that is found and the
+# program has the property TENURE_EMBEDS, and SHARED otherwise. Embedded code is called without the loader's tables and
+# is close together in memory, which saves some 2 µs of an idle dispatch, where caches are cold. Such a program runs on
+# hosts without these libraries. OpenSSL comes from the system, which updates it.
 function(tenure_dependency name shared archive)
   find_library(TENURE_ARCHIVE_${name} NAMES ${archive})
   add_library(tenure_${name} INTERFACE)
@@ -23,13 +23,13 @@ if(TENURE_SANITIZE)
 else()
   set(TENURE_EMBED_DEFAULT ON)
 endif()
-option(TENURE_EMBED "Link the program with archives of its libraries where there are any" ${TENURE_EMBED_DEFAULT})
+option(TENURE_EMBED "Link the program with archives of its libraries if they are installed" ${TENURE_EMBED_DEFAULT})
 
-# protobuf's headers warn under our flags and its generated sources are not ours to mend.
+# protobuf's headers cause warnings with our flags, and we cannot fix its generated sources.
 tenure_dependency(protobuf protobuf::libprotobuf-lite libprotobuf-lite.a)
 target_include_directories(tenure_protobuf SYSTEM INTERFACE ${Protobuf_INCLUDE_DIRS})
 
-# Headers only; what has sources is compiled here.
+# Headers only; its sources are compiled here.
 find_path(TENURE_BOOST_HEADERS boost/json.hpp REQUIRED)
 add_library(tenure_boost INTERFACE)
 target_include_directories(tenure_boost SYSTEM INTERFACE ${TENURE_BOOST_HEADERS})
@@ -39,11 +39,11 @@ if(TENURE_SQLITE)
   tenure_dependency(sqlite SQLite::SQLite3 libsqlite3.a)
 endif()
 
-# TLS and Redis are built if their libraries are found, unless they are asked for or against.
+# TLS and Redis are built if their libraries are found, unless the options say otherwise.
 find_package(OpenSSL QUIET)
-option(TENURE_TLS "Build with TLS, by OpenSSL" ${OpenSSL_FOUND})
+option(TENURE_TLS "Build with TLS (OpenSSL)" ${OpenSSL_FOUND})
 if(TENURE_TLS AND NOT OpenSSL_FOUND)
-  message(FATAL_ERROR "TENURE_TLS needs libssl-dev, or what corresponds to it")
+  message(FATAL_ERROR "TENURE_TLS needs libssl-dev or its equivalent")
 endif()
 
 find_path(TENURE_HIREDIS_HEADERS hiredis/hiredis.h)
@@ -56,15 +56,15 @@ endif()
 option(TENURE_REDIS "Build the engine for Redis" ${TENURE_REDIS_FOUND})
 if(TENURE_REDIS)
   if(NOT TENURE_REDIS_FOUND)
-    message(FATAL_ERROR "TENURE_REDIS needs TENURE_TLS, and libhiredis-dev or what corresponds to it")
+    message(FATAL_ERROR "TENURE_REDIS needs TENURE_TLS, and libhiredis-dev or its equivalent")
   endif()
   tenure_dependency(hiredis ${TENURE_HIREDIS_LIBRARY} libhiredis.a)
   target_include_directories(tenure_hiredis SYSTEM INTERFACE ${TENURE_HIREDIS_HEADERS})
 endif()
 
-# A job's memory is often freed by another thread than allocated it, for which the C library's allocator takes locks:
-# jemalloc is a quarter quicker. It is linked into the program; who links the library chooses for themselves. Sanitizers
-# bring an allocator of their own.
+# A job's memory is often allocated by one thread and freed by another. The C library's allocator takes locks for that;
+# jemalloc is a quarter faster. It is linked into the program. Users of the library choose for themselves. Sanitizers
+# have their own allocator.
 find_library(TENURE_JEMALLOC_LIBRARY NAMES libjemalloc_pic.a)
 if(TENURE_JEMALLOC_LIBRARY AND NOT TENURE_SANITIZE)
   set(TENURE_JEMALLOC_FOUND ON)

@@ -1,5 +1,5 @@
-# What makes an error in memory harder to turn into an attack. tests/hardening reads it from what was built, and
-# docs/benchmarks.md says what it costs. Sanitizers find the errors themselves, and are built without it.
+# Options that make memory errors harder to exploit. tests/hardening reads them from the built files, and
+# docs/benchmarks.md has their cost. Sanitizer builds find the errors themselves and do not use these options.
 
 include(CheckCXXCompilerFlag)
 include(CheckPIESupported)
@@ -9,11 +9,11 @@ if(TENURE_SANITIZE OR TENURE_COVERAGE)
   set(TENURE_HARDEN OFF)
 endif()
 
-# For what is optimised; where nothing is, glibc can check nothing and warns. Position independence is a property
-# (tenure_harden below), so that a shared object can take the library in, too.
+# For optimised builds; without optimisation glibc cannot check and warns. Position independence is a property
+# (tenure_harden below), so that a shared object can also link the library.
 add_library(tenure_hardening INTERFACE)
 
-# tenure_harden(TARGET …): of a library or a program that is installed, or a part of one.
+# tenure_harden(TARGET …): for a library or a program that is installed, or a part of one.
 function(tenure_harden)
   if(NOT TENURE_HARDEN)
     return()
@@ -29,9 +29,9 @@ if(NOT TENURE_HARDEN)
 endif()
 
 check_pie_supported(LANGUAGES CXX)
-# A function of ours is not to be replaced by another of its name: so it can be inlined, also in position-independent code.
+# Our functions cannot be replaced by others of the same name, so they can be inlined in position-independent code, too.
 check_cxx_compiler_flag(-fno-semantic-interposition TENURE_HAS_NO_INTERPOSITION)
-# Jumps and returns land only where they should, on processors and systems that enforce it.
+# Jumps and returns may only reach marked places, on processors and systems that enforce it.
 check_cxx_compiler_flag(-fcf-protection=full TENURE_HAS_CF_PROTECTION)
 check_cxx_compiler_flag(-mbranch-protection=standard TENURE_HAS_BRANCH_PROTECTION)
 
@@ -47,5 +47,5 @@ endif()
 target_compile_options(tenure_hardening INTERFACE
   $<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-U_FORTIFY_SOURCE>
   $<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-D_FORTIFY_SOURCE=2>)
-# All addresses are resolved at the start, and then read-only; code, and nothing else, is executable.
+# All addresses are resolved at the start and then read-only. Only code is executable.
 add_link_options(LINKER:-z,relro LINKER:-z,now LINKER:-z,noexecstack LINKER:-z,separate-code)

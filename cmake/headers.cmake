@@ -1,5 +1,6 @@
-# The headers that most sources include, read once for all of them where a build compiles sources together: it saves an
-# eighth of the time with g++, a fifth with clang. What a source includes by itself is shown by the builds without (dev, fuzz, coverage, clang-tidy).
+# Precompiled headers: the headers that most sources include. Unity builds read them once, which saves an eighth of the
+# time with g++ and a fifth with clang. Builds without them (dev, fuzz, coverage, clang-tidy) show what a source
+# includes itself.
 
 set(TENURE_HEADERS <algorithm> <array> <atomic> <chrono> <condition_variable> <cstdint> <deque> <fstream> <functional>
   <future> <map> <memory> <mutex> <optional> <set> <string> <string_view> <thread> <unordered_map> <utility> <variant>
@@ -7,7 +8,7 @@ set(TENURE_HEADERS <algorithm> <array> <atomic> <chrono> <condition_variable> <c
   <google/protobuf/generated_message_util.h> <google/protobuf/io/coded_stream.h> <google/protobuf/message_lite.h>
   <google/protobuf/metadata_lite.h> <google/protobuf/repeated_field.h>)
 
-# tenure_shares_headers(TARGET NAME): with all others of that NAME, which are compiled with the same flags.
+# tenure_shares_headers(TARGET NAME): shares the precompiled headers NAME, which must be compiled with the same flags.
 function(tenure_shares_headers target name)
   if(CMAKE_UNITY_BUILD)
     target_precompile_headers(${target} REUSE_FROM ${name}_headers)
@@ -15,7 +16,7 @@ function(tenure_shares_headers target name)
 endfunction()
 
 if(CMAKE_UNITY_BUILD)
-  # So that ccache knows them again.
+  # So that ccache recognises them.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
   else()

@@ -1,10 +1,10 @@
-# libtenure: every module in one archive, with the public headers, so that a user links one thing. Installed with a
-# CMake package and a pkg-config file; tests/install builds an example against both.
+# libtenure: every module in one archive, with the public headers, so that a user links one library. Installed with a
+# CMake package and a pkg-config file; tests/install builds an example with both.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# The modules that every build has, without the table of engines, which differs.
+# The modules of every build, without the table of engines, which differs between builds.
 set(TENURE_MODULES proto base net assign machine log_port log_memory node boost_json guard exec pool checkout process remote)
 set(modules ${TENURE_MODULES} log)
 if(TENURE_SQLITE)
@@ -46,7 +46,7 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/tenure-config.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tenure-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/tenure-config.cmake ${PROJECT_BINARY_DIR}/tenure-config-version.cmake
   DESTINATION ${package})
-# Relative, so that an installed tree may be moved.
+# Relative paths, so that an installed tree can be moved.
 file(RELATIVE_PATH TENURE_PC_INCLUDE /${CMAKE_INSTALL_LIBDIR}/pkgconfig /${CMAKE_INSTALL_INCLUDEDIR})
 configure_file(${PROJECT_SOURCE_DIR}/cmake/tenure.pc.in ${PROJECT_BINARY_DIR}/tenure.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/tenure.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

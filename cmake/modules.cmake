@@ -1,4 +1,4 @@
-# tenure_module(NAME SOURCES a.cc … LINKS other …): a static library `tenure_NAME` of one folder below src/.
+# tenure_module(NAME SOURCES a.cc … LINKS other …): a static library `tenure_NAME` from one folder in src/.
 function(tenure_module name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
   add_library(tenure_${name} STATIC ${arg_SOURCES})
@@ -11,11 +11,10 @@ endfunction()
 # tenure_test(NAME SOURCES a.cc … LINKS tenure_x … [LABELS unit …] [TIMEOUT s] [WHOLE] [ONE_THREAD]): a GoogleTest
 # program.
 #
-# Each of its tests is a ctest test and a process of its own. With WHOLE the program is one ctest test, for suites
-# whose set-up is dear. With ONE_THREAD it starts no thread, so that ThreadSanitizer could say nothing about it, and its
-# build leaves it out. LABELS say which runs a test belongs to ("unit" where none is given): the sanitizer builds take
-# `unit` and `conformance`, the release build takes all. `cmake --build … --target tests_LABEL` builds the programs of a
-# label.
+# Each of its tests is a separate ctest test and process. With WHOLE the program is one ctest test, for suites with an
+# expensive setup. With ONE_THREAD it starts no threads, so the ThreadSanitizer build leaves it out. LABELS say which
+# runs a test belongs to ("unit" by default): the sanitizer builds run `unit` and `conformance`, the release build runs
+# all. `cmake --build … --target tests_LABEL` builds the programs of a label.
 function(tenure_test name)
   cmake_parse_arguments(arg "WHOLE;ONE_THREAD" "TIMEOUT" "SOURCES;LINKS;LABELS" ${ARGN})
   if(arg_ONE_THREAD AND TENURE_SANITIZE STREQUAL "thread")
@@ -29,7 +28,7 @@ function(tenure_test name)
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  # A test runs for milliseconds; what it tests is a library, and optimised.
+  # Tests run for milliseconds. The tested code is in libraries, which are optimised.
   target_compile_options(${name} PRIVATE -O0)
   target_link_libraries(${name} PRIVATE ${arg_LINKS} tenure_flags GTest::gtest GTest::gtest_main Threads::Threads)
   tenure_shares_headers(${name} test)
@@ -38,14 +37,14 @@ function(tenure_test name)
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}")
   else()
-    # gtest_discover_tests reads its properties four times over and splits lists each time (CMake 3.25).
+    # gtest_discover_tests reads its properties four times and splits lists each time (CMake 3.25).
     string(REPLACE ";" "\\\\\\\\\\\\\\\\;" labels "${arg_LABELS}")
     gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60
       PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${labels}")
   endif()
 endfunction()
 
-# tenure_label(TARGET LABEL …): makes `tests_LABEL` build TARGET. For programs that ctest runs by add_test().
+# tenure_label(TARGET LABEL …): makes `tests_LABEL` build TARGET. For programs that ctest runs through add_test().
 function(tenure_label target)
   foreach(label ${ARGN})
     if(NOT TARGET tests_${label})
@@ -56,7 +55,7 @@ function(tenure_label target)
 endfunction()
 
 # tenure_fuzz(NAME SOURCES a.cc … LINKS tenure_x …): a libFuzzer program, built by the `fuzz` preset only. Its seed
-# inputs lie in the folder NAME beside its sources, where there is one. `tools/fuzz` runs them all.
+# inputs are in the folder NAME beside its sources, if there is one. `tools/fuzz` runs all of them.
 function(tenure_fuzz name)
   if(NOT TENURE_FUZZ)
     return()

@@ -1,6 +1,6 @@
-// A pool of connections to a database: dear to make, good for one caller at a time, and not always alive. First threads
-// that block, then an event loop that must not: it asks, is told on its own thread, confirms, works and gives back, or
-// gives up after a while. Ends with code 0 if every query was answered.
+// A pool of database connections, which are expensive to open, serve one caller at a time, and sometimes die. First
+// threads that block use it, then an event loop that must not block: it requests a connection, gets it on its own
+// thread, confirms, works and gives it back, or gives up after a while. Exits with code 0 if every query was answered.
 
 #include <atomic>
 #include <condition_variable>

@@ -1,6 +1,6 @@
-// A pool of Python interpreters: a program in another language that is dear to start and does one thing at a time. Each
-// is a process of its own, so that what one of them does wrong, leaks or takes too long over ends that one alone. The
-// program is examples/workers/python_worker.py. Ends with code 0 if everything was answered as it says.
+// A pool of Python interpreters: programs in another language that are expensive to start and do one thing at a time.
+// Each is a separate process, so an error, a leak or a timeout ends only that one. The program is
+// examples/workers/python_worker.py. Exits with code 0 if every answer was as expected.
 
 #include <cstdio>
 #include <string>

@@ -1,5 +1,5 @@
-// A long task that is interrupted goes on where it was: it puts its progress aside, and the next attempt, in whatever
-// process, begins with it.
+// A long task that is interrupted continues where it was: it saves its progress as a checkpoint, and the next attempt,
+// in any process, starts from it.
 
 #include <atomic>
 #include <iostream>

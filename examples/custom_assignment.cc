@@ -1,5 +1,5 @@
-// The user's own rule for who holds which key: here the region that the key begins with, and among a region's workers
-// the eldest. What the function chose is written to the log, so all nodes agree without having to ask it.
+// A user's own rule for who holds which key: here the region that the key starts with, and among a region's workers the
+// eldest. The function's choices are written to the log, so all nodes agree without calling it.
 
 #include <iostream>
 #include <string>

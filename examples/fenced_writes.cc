@@ -1,10 +1,10 @@
-// A writer whose tenure has ended is refused by the database itself. Every write carries the epoch of the hold it is
-// made under, and the row keeps the highest epoch that has written:
+// The database itself rejects a writer whose tenure has ended. Every write carries the epoch of its hold, and the row
+// keeps the highest epoch that has written:
 //
 //     UPDATE accounts SET balance = ?1, epoch = ?2 WHERE id = ?3 AND epoch <= ?2
 //
-// No lease and no clock can stop a paused process from executing one more statement; this makes that statement change
-// nothing.
+// No lease and no clock can prevent a paused process from executing one more statement. With this condition, that
+// statement changes nothing.
 
 #include <sqlite3.h>
 

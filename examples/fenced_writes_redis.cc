@@ -1,6 +1,6 @@
-// A writer whose tenure has ended is refused by Redis itself. Every write goes through a small script, which compares
-// the epoch of the hold it is made under with the highest that has written (tenure/redis_fence.hpp). Pool and data may
-// lie on one server, as here, or on two.
+// Redis itself rejects a writer whose tenure has ended. Every write goes through a small script, which compares the
+// epoch of its hold with the highest one that has written (tenure/redis_fence.hpp). Pool and data may be on one server,
+// as here, or on two.
 //
 //   fenced_writes_redis redis://127.0.0.1:6379
 

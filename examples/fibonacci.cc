@@ -1,5 +1,5 @@
-// A worker and a client: the client keeps no state and starts in constant time; the worker's results and errors reach
-// it. Here both live in one process; with `sqlite:` they may be two.
+// A worker and a client. The client keeps no state and starts in constant time, and gets the worker's results and
+// errors. Here both are in one process; with `sqlite:` they may be in two.
 
 #include <cstdint>
 #include <iostream>

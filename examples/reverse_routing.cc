@@ -1,5 +1,5 @@
 // Reverse request routing: a device is connected to one gateway, and a request for the device must reach the process
-// that has the connection. The gateway serves the device's key as long as it is connected; a request is a task under
+// that has the connection. The gateway serves the device's key while the device is connected; a request is a task for
 // that key.
 
 #include <iostream>

@@ -1,5 +1,5 @@
-// One background poller per tenant, whichever process it runs in. Each poller is a resident job: a function with a
-// thread of its own, until its stop token trips. When a worker leaves, its pollers go on elsewhere.
+// One background poller per tenant, in any of several processes. Each poller is a resident job: a function with its own
+// thread, until its stop token is tripped. When a worker leaves, its pollers continue elsewhere.
 
 #include <condition_variable>
 #include <iostream>

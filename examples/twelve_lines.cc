@@ -1,4 +1,4 @@
-// A worker pool in twelve lines, on a file: run it in two terminals and they share the work.
+// A worker pool in twelve lines, on a file. Run it in two terminals, and they share the work.
 #include <iostream>
 #include <tenure/tenure.hpp>
 

@@ -1,23 +1,23 @@
 /*
- * The handover of a checkout pool: the fast way of checkouts and checkins against those who are about to wait, and
- * against one who suspends the pool (src/checkout/core.h).
+ * The handover of a checkout pool: the fast path of checkouts and checkins against threads that are about to wait, and
+ * against a thread that suspends the pool (src/checkout/core.h).
  *
- * HOLDERS threads hold a slot each, give it back, and take one again, ROUNDS times. WAITERS threads come without one:
- * there are not enough for all. With SUSPEND another one shuts the pool, looks at the slots, and opens it again.
+ * HOLDERS threads hold a slot each, give it back, and take one again, ROUNDS times. WAITERS threads start without a slot,
+ * so there are not enough for all. With SUSPEND another thread closes the pool, looks at the slots, and opens it again.
  *
  * A checkin's store goes through a store buffer of one entry, as on a machine with total store order; a
  * read-modify-write and the mutex wait until the thread's own buffer is empty, and the heavy fence empties those of all
- * threads. The slow way is left at once when nobody waits, where the program waits for a while; that is the worse case.
+ * threads. The slow path is left at once when nobody waits. The program waits for a while first, which is the easier case.
  *
  * What must hold:
- *   - a slot has one holder at most;
- *   - nobody sleeps for ever: a thread that is in the queue when nothing can move any more is an invalid end state;
- *   - those in the queue are served in their order, and before anyone who asked when they were in it;
- *   - nothing is kept that was claimed after the suspender has looked.
+ *   - a slot has at most one holder;
+ *   - nobody sleeps forever: a thread that is still in the queue when nothing can move is an invalid end state;
+ *   - threads in the queue are served in order, and before every thread that came after them;
+ *   - no claim is kept that was made after the suspender has looked.
  *
- * Mutants: NO_FENCE, the waiter looks at the slots without the heavy fence. FENCE_ONCE, only when the slow way is taken
+ * Mutants: NO_FENCE, the waiter looks at the slots without the heavy fence. FENCE_ONCE, only when the slow path is taken
  * for the first time. NO_SECOND_LOOK, a checkin does not look at the pool after its store. BARGE, a checkout looks at
- * the gate neither before nor after its claim. NO_GIVE_BACK, not after it. LATE_GATE, the suspender's look at the slots
+ * the gate neither before nor after its claim. NO_GIVE_BACK: not after it. LATE_GATE: the suspender's look at the slots
  * overtakes its own store to the gate, as it could on ARM without the fence that follows the store.
  */
 
@@ -170,7 +170,7 @@ inline slow_down() {
 #endif
 }
 
-/* By way of the mutex: a free slot, or a place in the queue and a slot in the end. */
+/* With the mutex: a free slot, or a place in the queue and finally a slot. */
 inline wait_for_slot() {
   LOCK;
   slow_down();
@@ -284,7 +284,7 @@ proctype Suspender(byte me) {
   UNLOCK
 }
 
-/* The processor writes what is buffered, some time. */
+/* At some time the processor writes the buffered store. */
 proctype Processor(byte me) {
 end:
   do

@@ -1,15 +1,14 @@
-/* A log that is replaced under its readers. The engine's key `meta` names the log that newcomers are given. It can be
- * deleted, and can be made to name another log and back again, while the members of either log go on reading, appending
- * and beating there. Each log has one member, which holds the same key under its own log's rules, since neither log
- * knows of the other.
+/* A log that is replaced under its readers. The engine's key `meta` names the log that newcomers get. It can be deleted,
+ * and can be changed to name another log and back again, while the members of both logs continue to read, append and
+ * beat. Each log has one member. Both hold the same key by the rules of their own log, because neither log knows of the
+ * other.
  *
- * A beat is appended in one step with the proof that meta names this log. Where meta is gone, the beat writes it again.
- * A member's lease runs from the sending of its last confirmed beat. Ticks may come at any moment, so that a beat can be
- * on its way, and its confirmation unread, for any time.
+ * A beat is appended in one step with the proof that meta names this log. If meta is gone, the beat restores it.
+ * A member's lease starts when its last confirmed beat is sent. Ticks may come at any moment, so a beat can be in flight,
+ * and its confirmation unread, for any time.
  *
- * It must hold that two members both have a lease for no longer than one lease after meta has last changed. ./run checks
- * it, and that each MUT_ below is caught. What is left out: the margin between two clocks (tenure_lease.pml has it), so
- * that a lease is exact.                                                                                             */
+ * Two members may both have a lease for at most one lease after meta has last changed. ./run checks this, and that each
+ * MUT_ below is caught. Left out: the margin between two clocks, so leases are exact (tenure_lease.pml has the margin). */
 
 #ifndef LEASE
 #define LEASE 3
@@ -48,7 +47,7 @@ active proctype Time() {
        if :: since <= LEASE -> since++ :: else fi;
        i = 0
      };
-     /* Just before a tick is when a lease is still counted whole. */
+     /* Just before a tick, a lease still counts as whole. */
      assert(left[0] == 0 || left[1] == 0 || since <= LEASE)
   od
 }
@@ -61,7 +60,7 @@ active proctype Tamperer() {
   od
 }
 
-/* A newcomer joins the log that meta names, or makes the second one where meta is gone. Joining is a beat. */
+/* A newcomer joins the log that meta names, or creates the second one if meta is gone. Joining is a beat. */
 proctype Member(byte me) {
 end:
   do

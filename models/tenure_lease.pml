@@ -1,14 +1,14 @@
 /* The lease protocol of Tenure over a shared log: join, beat, grant, release, expire, end and self-fence, for one key.
  *
- * The log is kept as its fold: the state that every reader has at its end. A record is judged by the fold at the moment
- * it is appended, and a refused record changes nothing. What a record means to a node reaches it through flags that it
- * reads whenever it likes, one by one and in any order that a slow reader could see. Records in flight lie in slots of
- * their sender and are appended at any later time: after the sender's death, after its next life has begun, or never;
- * and a copy of one that took effect may stay in flight (its answer was lost and it was sent again).
+ * The log is modelled by its fold: the state that every reader has at the log's end. A record is judged by the fold when
+ * it is appended, and a refused record changes nothing. A node learns of records through flags that it reads at any time,
+ * one by one, in any order that a slow reader could see. Records in flight are in slots of their sender and are appended
+ * at any later time: after the sender's death, after its next life has begun, or never. A copy of a record that took
+ * effect may stay in flight (its answer was lost and it was sent again).
  *
- * Time is a tick that may come at any moment, so that every process may be paused for as long as it likes. Timers count
- * down in ticks: a node's own lease from the first sending of its last confirmed beat, an observer's from the append of
- * the beat, which is the earliest it could receive it. A slow clock of the holder stretches its lease by DRIFT ticks.
+ * Time is a tick that may come at any moment, so every process may be paused for any time. Timers count down
+ * in ticks: a node's own lease from the first sending of its last confirmed beat, an observer's from the append of the
+ * beat, which is the earliest time it could receive it. A slow clock of the holder stretches its lease by DRIFT ticks.
  *
  * README.md says what is left out. ./run checks every configuration, and that every MUT_ below is caught.           */
 
@@ -42,7 +42,7 @@
 #else
 #define OBSERVED LEASE
 #endif
-/* A clock that is less slow only lets the node stop earlier, so that the slowest one stands for all. */
+/* A faster clock only makes the node stop earlier, so the slowest one is enough. */
 #define OWNED (LEASE - MARGIN + DRIFT)
 
 #define NOBODY NODES
@@ -68,7 +68,7 @@ byte expire_sender[NODES], expire_node[NODES], expire_session[NODES];
 bool expire_sent[NODES], expire_stale[NODES];   /* stale: a newer beat was appended after the expire was sent. */
 byte guard_session[NODES];      /* The guard saw this session's worker die and will say so. */
 
-/* What the log says to the node's present session and it has not read yet. */
+/* News in the log for the node's current session that it has not read yet. */
 bool told_confirmed[NODES], told_leave[NODES], told_ended[NODES];
 byte told_epoch[NODES];
 
@@ -96,7 +96,7 @@ hidden byte i, j;
 #define VALID(n) (running[n] && own[n] > 0)
 #define PRESENT(n) (status[n] != DOWN && session[n] == life[n])
 
-/* Never two nodes hold the key within their leases, and one that does has the newest epoch there is. */
+/* Two nodes never hold the key within their leases, and a node that does has the newest epoch. */
 inline check_holders() {
   for (i : 0 .. NODES - 1) {
     for (j : 0 .. NODES - 1) { assert(j == i || !(VALID(i) && VALID(j))) }
@@ -283,7 +283,7 @@ inline confirm(n) {
   check_holders()
 }
 
-/* A write of the job, which may come late: nothing stops a frozen process from going on with its next instruction. */
+/* A write of the job, which may come late: a frozen process continues with its next instruction when it wakes. */
 inline write(n) {
 #ifndef MUT_OPEN_STORE
   assert(own[n] == 0 || granted[n] >= stored_epoch);
@@ -300,8 +300,8 @@ inline write(n) {
   fi
 }
 
-/* A node may speak of others only while its own beats come back. One that waits for its worker's earlier life to end
- * may speak of that. */
+/* A node may claim the death of others only while its own beats come back. A node that waits for the end of its worker's
+ * earlier life may claim that one. */
 #ifdef MUT_NO_EXPIRE
 #define MAY_EXPIRE(n, m) false
 #else
@@ -315,7 +315,7 @@ inline send_expire(n, m) {
   expire_sender[n] = (status[n] == UP -> life[n] : 0)
 }
 
-/* The nodes are alike. Where only one crash is allowed, it may as well be that of node 0. */
+/* The nodes are alike. If only one crash is allowed, node 0 has it. */
 #define MAY_CRASH(n) (crashes > 0 && (CRASHES > 1 || n == 0))
 #define MAY_KEEP_COPY(copy) (resends > 0 && !calm && !(copy))
 
@@ -418,7 +418,7 @@ inline tick() {
   i = 0
 }
 
-/* In the calm, time goes on only when nothing else can be done, and every beat of the living arrives. */
+/* During recovery, time advances only when nothing else can happen, and every beat of a living node arrives. */
 inline calm_tick() {
   tick(); calm_ticks++;
   for (i : 0 .. NODES - 1) {
@@ -444,8 +444,8 @@ end:
 #ifdef RECOVERY
 #define SETTLED(n) (gone[n] -> session[n] == 0 : IN_TOUCH(n) && own[n] > 0)
 #define IS_GONE(n) (gone[n])
-/* Once nothing can happen any more, the dead are expired, the living are members, and one of them runs the key. All of
- * that took no longer than a lease and the beat that starts it. */
+/* When nothing can happen any more, the dead are expired, the living are members, and one of them runs the key. This took
+ * no longer than a lease and the beat that starts it. */
 proctype Monitor() {
 end:
   atomic { calm && timeout && !ANY(WAITS_FOR_TIME) ->

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A task in Python (plain protocol): the payload comes on standard input, the result goes to standard output."""
+"""A task in Python (plain protocol): it reads the payload from standard input and prints the result."""
 import os
 import sys
 

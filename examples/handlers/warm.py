@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A warm handler in Python (`tenure work --task --warm 2 --exec warm.py`): one task after the other, a JSON line each."""
+"""A warm handler in Python (`tenure work --task --warm 2 --exec warm.py`). It handles one task after the other, each as a
+JSON line."""
 import json
 import sys
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A worker of a checkout pool: evaluates Python expressions, with what an interpreter is warm for already loaded."""
+"""A worker of a checkout pool: evaluates Python expressions, with the expensive imports already done."""
 import math
 import struct
 import sys

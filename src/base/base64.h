@@ -1,6 +1,6 @@
 #pragma once
 
-// Bytes as text: how bytes that are not UTF-8 travel in JSON.
+// Base64, for bytes that are not UTF-8 in JSON.
 
 #include <optional>
 
@@ -9,7 +9,7 @@
 namespace tenure {
 
 Bytes to_base64(BytesView bytes);
-// With or without padding at the end; nothing for what is no base64.
+// Accepts input with or without padding. Nothing if the text is not base64.
 std::optional<Bytes> from_base64(BytesView text);
 
 }  // namespace tenure

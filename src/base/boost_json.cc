@@ -1,3 +1,3 @@
-// Boost.JSON's own sources: Debian's headers bring them along, and so no further package is needed.
+// Compiles Boost.JSON from its headers, so that no further package is needed.
 
 #include <boost/json/src.hpp>

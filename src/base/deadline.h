@@ -9,10 +9,10 @@ namespace tenure {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
-// A timeout beyond the end of the clock means no deadline.
+// A timeout beyond the end of the clock means no deadline; one below zero is over at once.
 inline Deadline after(std::chrono::nanoseconds timeout) {
   const auto now = std::chrono::steady_clock::now();
-  return now + std::min<std::chrono::nanoseconds>(timeout, Deadline::max() - now);
+  return now + std::clamp<std::chrono::nanoseconds>(timeout, std::chrono::nanoseconds(0), Deadline::max() - now);
 }
 
 }  // namespace tenure

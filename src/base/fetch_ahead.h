@@ -1,6 +1,6 @@
 #pragma once
 
-// Prefetches objects that lie scattered in memory, while other work goes on.
+// Prefetches objects that are scattered in memory, during other work.
 
 #include <cstddef>
 

@@ -1,32 +1,32 @@
 #pragma once
 
-// Where the death of a process can be known rather than suspected, a node need not wait for a lease to pass. What
-// knows it is outside (src/guard/death_watch.h); a node without it goes by leases alone.
+// If the death of a process can be detected, a node need not wait for its lease to pass. The detection is outside the
+// node (death_watch.h). A node without it uses leases alone.
 
 #include <cstdint>
 #include <functional>
 
 namespace tenure {
 
-// Calls come from the node's loop and must be quick.
+// Called from the node's loop. Must be quick.
 class KnownDeath {
  public:
   virtual ~KnownDeath() = default;
 
-  // This process lives under the session from here on; called before anybody else can hear of the session.
+  // This process lives under the session from now on. Called before anybody else can learn of the session.
   virtual void hold(std::uint64_t session) = 0;
   // Nothing of the session runs any more, and this process lives on.
   virtual void let_go(std::uint64_t session) = 0;
 
-  // Another session: `gone` is to be told once its process, and everything it ran, is surely gone. If that cannot be
-  // known for this session, nothing is ever told.
+  // Watches another session: `gone` is called when its process, and everything it ran, is certainly gone. If that
+  // cannot be detected for this session, it is never called.
   virtual void watch(std::uint64_t session) = 0;
   virtual void forget(std::uint64_t session) = 0;
-  // Null: nobody is to be told any more; a call that is under way is waited for. `gone` is called on any thread.
+  // Sets `gone`, which is called on any thread. Null: stops the calls, and waits for a running one.
   virtual void tell(std::function<void(std::uint64_t)> gone) = 0;
 };
 
-// Where only leases tell who is dead.
+// Detects no deaths: only leases tell.
 class NoKnownDeath final : public KnownDeath {
  public:
   void hold(std::uint64_t /*session*/) override {}

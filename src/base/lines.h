@@ -1,6 +1,6 @@
 #pragma once
 
-// Cuts a stream of bytes into lines. A line over the bound is cut there, and the rest of it is dropped.
+// Cuts a stream of bytes into lines. A line over the limit is cut there, and the rest of it is dropped.
 
 #include <cstddef>
 #include <optional>
@@ -26,7 +26,7 @@ class Lines {
       bytes.remove_prefix(end + 1);
     }
   }
-  // The last line may have no end.
+  // The last line may lack a line end.
   template <class Take>
   void finish(Take take) {
     if (!open_.empty()) flush(take);

@@ -18,8 +18,8 @@ namespace tenure {
   X(observer_lease_short)    /* an observer waits half a lease */                                   \
   X(watchdog_off)            /* nobody stops the jobs when the lease runs out */                    \
   X(fence_forgets_jobs)      /* a node that finds itself expired rejoins and leaves jobs running */ \
-  X(lost_history_ignored)    /* a node goes on after the log lost entries */                        \
-  X(lost_records_ignored)    /* a node whose own records were lost before it read them goes on */   \
+  X(lost_history_ignored)    /* a node continues after the log lost entries */                      \
+  X(lost_records_ignored)    /* a node continues after its own records were lost unread */          \
   X(epoch_from_position)     /* epochs restart when the log lost entries */                         \
   X(queue_bound_off_by_one)  /* one job too many is accepted */                                     \
   X(queue_trims_oldest)      /* a full queue drops its oldest job and says nothing */               \
@@ -30,7 +30,7 @@ namespace tenure {
   X(snapshot_forgets_timers) /* a restored node knows no retries */                                 \
   X(local_time_in_machine)   /* a decision depends on who applies it */                             \
   X(beat_confirms_any)       /* any session's beat renews the own lease */                          \
-  X(beats_unproven)          /* a log that was replaced goes on taking beats */                     \
+  X(beats_unproven)          /* a log that was replaced still accepts beats */                      \
   X(tasks_overlap)           /* the next task of a key is granted before the last is done */        \
   X(stale_epoch_accepted)    /* a holder's record counts whatever epoch it names */                 \
   X(unsent_forgotten)        /* a batch whose answer was lost is not sent again */                  \

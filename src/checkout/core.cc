@@ -1,6 +1,7 @@
 #include "checkout/core.h"
 
 #include "base/assert.h"
+#include "base/deadline.h"
 #include "base/result.h"
 #include "base/thread_loop.h"
 #include "checkout/asymmetric_fence.h"
@@ -115,7 +116,7 @@ bool CheckoutCore::usable(Claim claim) {
 
 CheckoutCore::Answer CheckoutCore::checkout_slow(Nanos timeout, bool force, std::source_location where) {
   const auto refused = [](Error error) { return Answer{nullptr, {.error = new Error(std::move(error))}}; };
-  const SteadyTime deadline = deadline_after(timeout);
+  const SteadyTime deadline = after(timeout);
   BlockingWaiter waiter;
   waiter.forced = force;
   waiter.where = where;

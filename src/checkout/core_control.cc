@@ -1,5 +1,6 @@
 // Operations on the whole pool: suspend, drain, resize, close.
 
+#include "base/deadline.h"
 #include "base/result.h"
 #include "checkout/asymmetric_fence.h"
 #include "checkout/check_options.h"
@@ -32,7 +33,7 @@ void CheckoutCore::resume() {
 }
 
 Status CheckoutCore::drain(Nanos timeout) {
-  const SteadyTime deadline = deadline_after(timeout);
+  const SteadyTime deadline = after(timeout);
   std::unique_lock lock(mutex_);
   if (down_) return {};
   draining_ = true;

@@ -4,15 +4,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <ctime>
 
 namespace tenure {
 namespace {
 
 // Longer than any process lives, and short enough that no sum overflows.
-constexpr std::chrono::hours kNever{24 * 365 * 100};
-
 static_assert(sizeof(ParkWord) == sizeof(std::uint32_t) && ParkWord::is_always_lock_free);
 
 timespec to_timespec(SteadyTime time) {
@@ -22,11 +19,6 @@ timespec to_timespec(SteadyTime time) {
 }
 
 }  // namespace
-
-SteadyTime deadline_after(std::chrono::nanoseconds timeout) {
-  const auto span = std::clamp<std::chrono::nanoseconds>(timeout, std::chrono::nanoseconds(0), kNever);
-  return std::chrono::steady_clock::now() + span;
-}
 
 std::uint32_t park(const ParkWord& word, SteadyTime deadline) {
   const timespec until = to_timespec(deadline);  // steady_clock is CLOCK_MONOTONIC, and so is an absolute futex wait

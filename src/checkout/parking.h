@@ -13,9 +13,6 @@ namespace tenure {
 using ParkWord = std::atomic<std::uint32_t>;
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-// Now plus the timeout. kNever if that is beyond the clock's range.
-SteadyTime deadline_after(std::chrono::nanoseconds timeout);
-
 // Sleeps while the word is zero, at most until the deadline. Returns the word.
 std::uint32_t park(const ParkWord& word, SteadyTime deadline);
 

@@ -17,11 +17,11 @@ std::vector<Command> checkout_commands() {
        0,
        0,
        "keep programs warm, and lend them to clients",
-       "Keeps a pool of workers, each a process of the command after --exec that speaks frames on its standard input "
-       "and output (docs/checkout.md). Whoever connects may check one out; the lease is the connection. When that "
-       "ends, the worker goes back, or, if it owes an answer, is killed and replaced.\n"
-       "On TCP addresses that others than this host can reach, TLS and a token are required. A unix socket is for "
-       "its owner alone. SIGTERM or SIGINT end the server, its leases and its programs.",
+       "Keeps a pool of workers. Each is a process of the command after --exec, and exchanges frames on its standard "
+       "input and output (docs/checkout.md). A client checks out a worker; its connection is the lease. When the "
+       "connection ends, the worker goes back. If it still owes an answer, it is killed and replaced.\n"
+       "TCP addresses that other hosts can reach need TLS and a token. Only its owner can use a unix socket. On "
+       "SIGTERM or SIGINT the server ends, with its leases and its programs.",
        {{"listen", "ADDRESS", "unix:PATH or tcp:HOST:PORT; port 0 chooses a free port and prints it"},
         {"workers", "N", "programs to keep running (2)"},
         {"max-workers", "N", "limit on programs, which start on demand (as --workers)"},

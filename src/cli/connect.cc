@@ -50,7 +50,7 @@ Result<std::string> default_url(std::string_view pool, std::string_view query) {
   const std::filesystem::path folder = std::filesystem::path(data) / "tenure";
   std::error_code error;
   const bool made = std::filesystem::create_directories(folder, error);
-  // For its owner alone, whatever the umask. One that was there may be shared with intent.
+  // For its owner alone, under any umask. An existing folder may be shared on purpose.
   if (made && !error) std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
   if (error) return fail(Errc::refused, "make " + folder.string(), error.message());
   return file_url(**engine, (folder / file_name(pool)).string()).append(query);

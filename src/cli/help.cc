@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kWidth = 96;
 
-// Breaks at spaces; every line begins with `indent` spaces, but the first goes on where the caller stands.
+// Breaks at spaces. Every line begins with `indent` spaces, except the first, which starts at column `at`.
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t at) {
   std::string out;
   std::size_t column = at;

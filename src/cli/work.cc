@@ -19,7 +19,7 @@
 #include "exec/find_program.h"
 #include "exec/program_host.h"
 #include "exec/warm_host.h"
-#include "guard/death_watch.h"
+#include "exec/watch_deaths.h"
 #include "guard/guard_main.h"
 #include "log/engines.h"
 
@@ -219,10 +219,10 @@ void leave(Shards& pool, const Signals& signals) {
 // share the lock. Null for other engines.
 Result<KnownDeath*> death_watch_of(const WorkPlan& plan, std::uint32_t shard, guard::Guard& guard,
                                    std::vector<std::unique_ptr<guard::DeathWatch>>& watches) {
-  const std::optional<std::string> file = log_file(plan.core.url, shard);
-  if (!plan.known_death || !file) return nullptr;
-  Result<std::unique_ptr<guard::DeathWatch>> watch = guard::DeathWatch::open(*file);
+  if (!plan.known_death) return nullptr;
+  Result<std::unique_ptr<guard::DeathWatch>> watch = exec::watch_deaths(plan.core.url, shard);
   if (!watch) return Failure(watch.error());
+  if (!*watch) return nullptr;
   guard.share((*watch)->descriptor());
   return watches.emplace_back(*std::move(watch)).get();
 }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr Nanos kRetry = std::chrono::milliseconds(100);
 
-// One batch for all sessions of one log; sent again under the same number, so that it counts once.
+// One batch for all sessions of a log. It is sent again under the same number, so it counts once.
 Bytes batch_of(const std::vector<std::uint64_t>& sessions) {
   v1::Batch batch = empty_batch(SystemEntropy().id(), 1, BootClock().wall_ms());
   for (const std::uint64_t session : sessions) {
@@ -34,7 +34,7 @@ bool append(Log& log, const Bytes& batch, Instant deadline) {
   return done.wait_for(left) == std::future_status::ready && done.get();
 }
 
-// Into one log; says how many there are.
+// Appends to one log, and returns the number of shards.
 Result<std::uint32_t> append_to(const std::string& url, const LogOptions& options, const Bytes& batch,
                                 Instant deadline) {
   const auto log = open_log(url, options);
@@ -45,8 +45,8 @@ Result<std::uint32_t> append_to(const std::string& url, const LogOptions& option
   return (*log)->shards();
 }
 
-// Into the log of every shard: a session is in one of them, and the others do not know it and skip it. The first one
-// tells how many there are; one that cannot be reached does not hold up the others.
+// Appends to the log of every shard. A session is in one of them, and the others skip the unknown session. The first
+// shard returns the number of shards. A shard that cannot be reached does not delay the others.
 bool append_to_all(const std::string& url, const std::string& pool, const Bytes& batch, Instant deadline) {
   std::deque<Shard> left{{0, 0}};
   bool all = true;
@@ -60,7 +60,7 @@ bool append_to_all(const std::string& url, const std::string& pool, const Bytes&
       continue;
     }
     all = all && count.error().code != Errc::refused;
-    if (count.error().code == Errc::refused) continue;  // what cannot be opened now cannot be later
+    if (count.error().code == Errc::refused) continue;  // a log that cannot be opened now cannot be opened later
     left.push_back(shard);
     if (BootClock().now() >= deadline) return false;
     if (++in_vain % left.size() == 0) std::this_thread::sleep_for(kRetry);

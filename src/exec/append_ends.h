@@ -1,7 +1,7 @@
 #pragma once
 
-// Appends to the log, in the name of a worker process that is gone, that its sessions have ended. The other workers
-// then take a crash over at once, on every host; without it they wait for the lease.
+// Appends the ends of sessions to the log for a worker process that is gone. The other workers on every host then take
+// over at once. Otherwise they wait for the lease.
 
 #include <vector>
 
@@ -9,7 +9,7 @@
 
 namespace tenure::exec {
 
-// A guard::ReportEndings. What could not be appended within `patience` is left to the lease.
+// A guard::ReportEndings. Ends that could not be appended within `patience` are left to the lease.
 bool append_ends(const std::vector<guard::Ending>& endings, Nanos patience);
 
 }  // namespace tenure::exec

@@ -26,7 +26,7 @@ void CheckpointWatch::remove(std::uint64_t program) {
   watches_.erase(found);
 }
 
-// Up to a bound: a program that renames without end would otherwise keep the others waiting.
+// Bounded: a program that renames without end would otherwise block the others.
 std::vector<std::uint64_t> CheckpointWatch::changed() {
   constexpr int kReadsMax = 4;
   std::set<std::uint64_t> found;
@@ -39,7 +39,7 @@ std::vector<std::uint64_t> CheckpointWatch::changed() {
       std::memcpy(&event, buffer.data() + at, sizeof event);
       const std::string_view name(event.len == 0 ? "" : buffer.data() + at + sizeof event);
       at += sizeof event + event.len;
-      if ((event.mask & IN_Q_OVERFLOW) != 0) {  // events were lost: anyone may have a new one
+      if ((event.mask & IN_Q_OVERFLOW) != 0) {  // events were lost, so any program may have a new one
         for (const auto& [program, watch] : watches_) found.insert(program);
       }
       const auto program = programs_.find(event.wd);

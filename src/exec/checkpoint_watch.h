@@ -1,7 +1,7 @@
 #pragma once
 
-// Tells which programs have renamed something over the `checkpoint` in their folder. Where the kernel's watches are
-// used up, checkpoints are still taken when the program ends.
+// Tells which programs have renamed a file to `checkpoint` in their folder. If the kernel's watches are used up,
+// checkpoints are still read when the program ends.
 
 #include <cstdint>
 #include <map>
@@ -20,7 +20,7 @@ class CheckpointWatch {
   int descriptor() const { return notify_.get(); }
   void add(std::uint64_t program, const std::string& folder);
   void remove(std::uint64_t program);
-  // Does not wait.
+  // Does not block.
   std::vector<std::uint64_t> changed();
 
  private:

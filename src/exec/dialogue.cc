@@ -17,11 +17,11 @@ constexpr int kExitNeverTry = 65;  // EX_DATAERR
 constexpr Nanos kTryLater = 1s;
 
 constexpr std::size_t kLogLineBytesMax = 8U << 10;
-// A checkpoint or a result of 1 MiB in which every byte had to be escaped.
+// A checkpoint or a result of 1 MiB with every byte escaped.
 constexpr std::size_t kJsonLineBytesMax = 8U << 20;
 static_assert(kJsonLineBytesMax > 6 * kBlobBytesMax && kJsonLineBytesMax > 6 * kResultBytesMax);
 
-// Room is left for the sentence before it.
+// Leaves room for the sentence before it.
 constexpr std::size_t kTailBytes = kErrorBytesMax - 256;
 
 Bytes describe_exit(int status, BytesView error_tail) {
@@ -39,7 +39,7 @@ Bytes describe_exit(int status, BytesView error_tail) {
   return text;
 }
 
-// A line of the json protocol may be longer than one that is logged.
+// A line of the json protocol may be longer than a log line.
 void log(std::deque<Said>& into, BytesView line) {
   into.push_back({Said::What::log, Bytes(line.substr(0, kLogLineBytesMax))});
 }
@@ -133,7 +133,7 @@ void Dialogue::take_line(BytesView line, std::deque<Said>& into) {
       failure_ = {"the program wrote a line that cannot be read: " + read.data, true};
       return;
     case JsonLine::Type::other: return;
-    // A library's warning on standard output is no reason to fail a job.
+    // A library's warning on standard output must not fail a job.
     case JsonLine::Type::nothing: return log(into, line);
   }
 }

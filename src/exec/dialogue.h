@@ -1,8 +1,8 @@
 #pragma once
 
-// What is said between a worker and one program, in the protocol of `tenure work --protocol`: which bytes go to its
-// standard input, what its output means, and what its end means for the job. Pure: no descriptor, no clock, so that
-// every row of the contract is tested without a process.
+// The exchange between a worker and one program, in the protocol of `tenure work --protocol`: the bytes for its
+// standard input, the meaning of its output, and the meaning of its end for the job. Pure: no descriptor and no clock,
+// so every row of the contract is tested without a process.
 
 #include <cstdint>
 #include <deque>
@@ -17,7 +17,7 @@ namespace tenure::exec {
 
 enum class Protocol : std::uint8_t { plain, json };
 
-// What a program said.
+// A message from a program.
 struct Said {
   enum class What : std::uint8_t { ready, checkpoint, log };
   What what;
@@ -27,11 +27,11 @@ struct Said {
 // Why a program ended.
 enum class Cause : std::uint8_t {
   itself,
-  stop,      // it was asked to, or fenced
-  farewell,  // it had said how its job went, and did not end
+  stop,      // it was asked to stop, or fenced
+  farewell,  // it had reported its result, and did not exit
 };
 
-// What its end means for the job.
+// The consequence of its end for the job.
 struct Verdict {
   enum class What : std::uint8_t { finished, failed, released };
   What what = What::released;
@@ -41,27 +41,27 @@ struct Verdict {
   Nanos delay{};
 };
 
-// What the end of a program means for its task, from its exit code alone: finished, without a result, for 0. The end of
-// its standard error is the error. `status` is as from waitpid.
+// The consequence of a program's end for its task, from its exit code alone: finished without a result for 0. The end
+// of its standard error is the error. `status` is as from waitpid.
 Verdict verdict_of_exit(int status, BytesView error_tail);
 
 class Dialogue {
  public:
   Dialogue(Protocol protocol, const HeldJob& job);
 
-  // Standard input. What is returned is to be written; an empty answer writes nothing. The opening is asked for once.
+  // Standard input: each returns the bytes to write, which may be empty. Call opening() once.
   Bytes opening();
   bool input_ends_after_opening() const { return protocol_ == Protocol::plain && kind_ == JobKind::task; }
   Bytes notify(BytesView message) const;
   Bytes stop(Nanos left) const;
 
-  // Standard output and error, as they come.
+  // Standard output and error, in pieces as they arrive.
   std::deque<Said> output(BytesView bytes);
   std::deque<Said> error_output(BytesView bytes);
-  // What was left without a line end.
+  // The rest without a line end.
   std::deque<Said> output_end();
 
-  // The program has said all it has to say, and should end by itself.
+  // The program has reported everything, and should exit by itself.
   bool settled() const { return failure_.has_value() || (result_.has_value() && kind_ == JobKind::task); }
   // `status` is as from waitpid.
   Verdict verdict(int status, Cause cause) const;
@@ -72,7 +72,7 @@ class Dialogue {
   const Protocol protocol_;
   const JobKind kind_;
   const Hold hold_;
-  Bytes payload_;  // these two until the opening
+  Bytes payload_;  // these two until opening()
   std::optional<Bytes> checkpoint_;
   Lines lines_;
   Lines error_lines_;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Removes folders on a thread of its own. A program may leave hundreds of thousands of files, which takes seconds;
-// nobody waits for that.
+// Removes folders on its own thread. A program may leave hundreds of thousands of files; removing them takes seconds,
+// and nobody should wait for that.
 
 #include <atomic>
 #include <condition_variable>
@@ -18,16 +18,16 @@ namespace tenure::exec {
 // Thread-safe.
 class FolderRemover {
  public:
-  // A folder that comes when so many wait stays where it is, for whoever removes the folder that it lies in.
+  // If this many are waiting, a further folder stays until its parent folder is removed.
   static constexpr std::size_t kWaitingMax = 1U << 16;
 
   explicit FolderRemover(std::size_t waiting_max = kWaitingMax);
-  // Gives up what it is at, and what waits.
+  // Drops the current folder and the waiting ones.
   ~FolderRemover();
   FolderRemover(const FolderRemover&) = delete;
   FolderRemover& operator=(const FolderRemover&) = delete;
 
-  // `lock` is held until it is gone. False if it stays.
+  // Holds `lock` until the folder is gone. False if the folder stays.
   bool remove(std::string path, Descriptor lock = {});
   std::size_t waiting() const;
 

@@ -75,7 +75,7 @@ void GuardedHost::fence(std::uint64_t session) {
   sessions_.fence(session);
   guard_.fence(session);
   post([this, session] {
-    guard_.stop_all(session);  // it has most likely heard of the fence already, from the heart
+    guard_.stop_all(session);  // it has usually received the fence from the heart already
     drop_waiting(session);
     session_fenced(session);
   });
@@ -84,7 +84,8 @@ void GuardedHost::fence(std::uint64_t session) {
 void GuardedHost::kill(std::uint64_t session) {
   guard_.end_all(session);
   if (sessions_.wait_ended(session, kill_patience(options_.lease))) return;
-  // Guard or host's thread do not do their part. Without the guard the keepers end what runs, and say so by ending.
+  // The guard or the host's thread does not do its part. Without the guard, the keepers end the programs, and report
+  // that by ending.
   guard_.destroy();
   guard_.wait_gone(kGonePatience);
 }
@@ -101,7 +102,7 @@ void GuardedHost::post(std::function<void()> work) {
 }
 
 void GuardedHost::serve() {
-  // A program that closes its standard input must not end the worker, and a signal to the process is not for us.
+  // A program that closes its standard input must not end the worker. Signals to the process are for other threads.
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, nullptr);
@@ -145,7 +146,7 @@ void GuardedHost::hear_guard() {
 void GuardedHost::lose_guard() {
   guard_lost_ = true;
   poller_.unwatch(guard_.socket());
-  guard_.destroy();  // it may live and talk nonsense
+  guard_.destroy();  // it may be alive and send nonsense
   guard_.wait_gone(Nanos(0));
   if (stopping_) return;
   const Instant now = BootClock().now();
@@ -154,8 +155,8 @@ void GuardedHost::lose_guard() {
   if (options_.guard_lost) options_.guard_lost();
 }
 
-// Guard and keepers are gone. Whoever killed them may have left something below this process: until that is gone, too,
-// nothing is said, and the poller comes here again.
+// Guard and keepers are gone. The program that killed them may have left processes below this one. Until those are
+// gone, too, nothing is reported, and the poller comes here again.
 void GuardedHost::all_gone() {
   hear_guard();
   if (!guard_lost_) lose_guard();
@@ -164,7 +165,7 @@ void GuardedHost::all_gone() {
   gone_due_ = deaths_.next_start();
 }
 
-// A guard that dies again and again is started less and less often: what it ran is told as ended only then.
+// A guard that dies repeatedly is started with growing delays. Its programs are reported as ended only then.
 void GuardedHost::conclude_gone() {
   if (!gone_due_ || BootClock().now() < *gone_due_) return;
   gone_due_.reset();
@@ -223,18 +224,15 @@ void GuardedHost::settle(const Hold& hold, std::uint64_t session, const Verdict&
   sessions_.end(session);
 }
 
-Bytes GuardedHost::why_refused(int error_number, guard::StartStep stage) const {
-  const std::string why = std::strerror(error_number);
-  if (stage == guard::StartStep::folder) return "cannot run programs in '" + options_.folder + "': " + why;
-  if (stage == guard::StartStep::fork) return "cannot start a process for '" + options_.command[0] + "': " + why;
-  return "cannot run '" + options_.command[0] + "': " + why;
+Bytes GuardedHost::why_refused(int error_number, guard::StartStep step) const {
+  return guard::describe_refusal(options_.command[0], options_.folder, error_number, step);
 }
 
 Verdict GuardedHost::guard_killer(const Verdict& otherwise, Cause cause) {
   deaths_.shield_died(BootClock().now());
   guard_.shield_until(deaths_.shield_until());
   if (cause == Cause::stop) return otherwise;
-  return failed("the program killed its guard: the process that watches over it was killed by SIGKILL");
+  return failed("the program killed its guard: its keeper was killed by SIGKILL");
 }
 
 Verdict GuardedHost::not_begun(JobKind kind, Bytes error) {

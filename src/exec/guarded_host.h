@@ -1,13 +1,12 @@
 #pragma once
 
-// What the hosts of programs have in common: the jobs that wait, the sessions and their leases, the thread that polls,
-// and the dealings with the guard. Which program does what is for ProgramHost and WarmHost.
+// The common part of the hosts of programs: waiting jobs, the sessions and their leases, the polling thread, and the
+// communication with the guard. ProgramHost and WarmHost decide which program runs what.
 //
 //   node's loop ── start, stop, message ──▶ host's thread ─ messages ─▶ guard ──▶ keepers ──▶ programs
 //   heart's loop ─ lease, fence, kill ─────────── page, messages ────▶ guard
 //
-// Whether a program ends in time hangs on the guard alone: neither on the host's thread, nor on the node's, nor on
-// the heart's.
+// Only the guard is needed to end a program in time: not the host's thread, the node's or the heart's.
 
 #include <cstdint>
 #include <deque>
@@ -35,14 +34,15 @@ struct ProgramOptions {
   std::string folder;                                            // where programs run; empty: where this process does
   std::string work_parent;                                       // for private folders; empty: TMPDIR, or /tmp
   std::size_t tasks_max = 1024;                                  // that run at once; further ones wait
-  std::string engine_url;  // where the guard says the session's end after a crash; empty: nowhere
-  // Both on the host's thread. What a program wrote, line by line: standard error, and what is no answer.
+  std::string engine_url;  // where the guard reports the session's end after a crash; empty: nowhere
+  // Both are called on the host's thread. A line that a program wrote: standard error, and output that is not an
+  // answer.
   std::function<void(const Hold&, BytesView line)> log;
-  // The guard is gone, and its programs with it or about to be: Node::host_lost() is to be called.
+  // The guard is gone, and its programs are gone or about to be. Call Node::host_lost().
   std::function<void()> guard_lost;
 };
 
-// Calls as Host says; attach() comes before the node is started, and the node ends before the host.
+// Calls as in Host. Call attach() before the node is started. The node must end before the host.
 class GuardedHost : public Host {
  public:
   void attach(HoldReports& reports) { reports_ = &reports; }
@@ -58,35 +58,35 @@ class GuardedHost : public Host {
  protected:
   GuardedHost(guard::Guard& guard, ProgramOptions options);
 
-  // The first and the last that a host does: its thread calls what is virtual here.
+  // The first and the last call of a derived host, because the thread calls its virtual functions.
   void begin_serving(const char* thread_name);
   void end_serving();
 
-  // The host's thread, from here on.
+  // On the host's thread:
   virtual void begin(HeldJob job) = 0;
-  virtual bool stop_running(const Hold& hold, Instant deadline) = 0;  // false: no program is at it
+  virtual bool stop_running(const Hold& hold, Instant deadline) = 0;  // false: no program runs it
   virtual void session_fenced(std::uint64_t session) = 0;
   virtual void session_over(std::uint64_t /*session*/) {}
   virtual void obey(const guard::Message& message) = 0;
-  virtual void happened(std::uint64_t tag) = 0;  // with a program, or whatever else was watched
+  virtual void happened(std::uint64_t tag) = 0;  // to a program, or to another watched descriptor
   virtual int wait_ms() const = 0;
   virtual void turn_over() = 0;
   virtual void end_programs() = 0;
-  virtual void programs_gone() = 0;  // with their guard
+  virtual void programs_gone() = 0;  // together with their guard
 
-  // What workers that died on this host have left, before a resident is started. Tasks come much more often than
-  // workers die: of those that come together one looks.
+  // Ends what dead workers on this host have left behind, before a resident is started. Tasks are much more frequent
+  // than deaths, so only one of several tasks at a time looks.
   void end_left_behind(JobKind kind);
-  bool guard_ready();  // starts another guard where the last one is gone
+  bool guard_ready();  // starts another guard if the last one is gone
   void drop_waiting(std::uint64_t session);
   void settle(const Hold& hold, std::uint64_t session, const Verdict& verdict);
-  Bytes why_refused(int error_number, guard::StartStep stage) const;
+  Bytes why_refused(int error_number, guard::StartStep step) const;
   void log(const Hold& hold, BytesView line) const;
-  // Of what a program wrote between two looks, which is at most some hundred kilobytes, so many lines are logged: one
-  // that writes nothing but line ends would keep the others waiting for as long as it takes to say all of them.
+  // The maximum of log lines from what a program wrote between two looks, which is at most some hundred kilobytes.
+  // Otherwise a program that writes only line ends would block the others while its lines are printed.
   static constexpr std::size_t kLogLinesMax = 1000;
   void log_left_out(const Hold& hold, std::size_t lines) const;
-  // The verdict on a program whose keeper or shield was killed, unless it was to end anyway.
+  // The verdict on a program whose keeper or shield was killed, unless it was about to end anyway.
   Verdict guard_killer(const Verdict& otherwise, Cause cause);
   // The worker cannot run the job at all. Where the job is a resident, and has never run, its key is free again.
   static Verdict not_begun(JobKind kind, Bytes error);
@@ -103,7 +103,7 @@ class GuardedHost : public Host {
   // Owned by the host's thread.
   Poller poller_;
   std::deque<HeldJob> waiting_;
-  std::uint64_t last_number_ = 0;  // of a program
+  std::uint64_t last_number_ = 0;  // of the last program
   bool guard_lost_ = false;
 
  private:
@@ -121,7 +121,7 @@ class GuardedHost : public Host {
   bool stopping_ = false;
   guard::GuardDeaths deaths_;
   Instant next_sweep_{};
-  std::optional<Instant> gone_due_;  // the programs are gone with their guard; told at this moment
+  std::optional<Instant> gone_due_;  // the programs are gone with their guard; report it at this moment
 
   const Descriptor wake_;
   std::mutex mutex_;

@@ -1,6 +1,6 @@
 #pragma once
 
-// How the hosts of programs share out what is left of a lease.
+// How the hosts of programs divide the rest of a lease.
 
 #include <algorithm>
 #include <chrono>
@@ -9,14 +9,14 @@
 
 namespace tenure::exec {
 
-// How much before the heart's own deadline the guard ends what runs: enough for the kernel to have done it.
+// How long before the heart's own deadline the guard ends programs: enough time for the kernel.
 inline Nanos guard_margin(Nanos lease) { return lease / 40; }
-// How long a guard that was told to end everything is waited for, before it is ended itself.
+// How long a guard may take to end everything, before it is killed itself.
 inline Nanos kill_patience(Nanos lease) { return std::max<Nanos>(lease / 40, std::chrono::milliseconds(20)); }
 constexpr Nanos kGonePatience = std::chrono::seconds(2);
-// How often, at most, it is looked before a task for what dead workers have left.
+// The minimum time between two looks, before tasks, for what dead workers have left.
 constexpr Nanos kSweepEvery = std::chrono::milliseconds(20);
-// For the kernel to end what was killed, before it is looked at again.
+// Time for the kernel to end killed processes, before the next look.
 constexpr Nanos kNetPatience = std::chrono::milliseconds(100);
 
 }  // namespace tenure::exec

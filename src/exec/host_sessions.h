@@ -1,7 +1,7 @@
 #pragma once
 
-// The sessions that a host runs programs for: how many jobs of each have not ended, and whether its lease still lets
-// them run.
+// The sessions that a host runs programs for: how many jobs of each have not ended, and whether its lease still allows
+// them to run.
 
 #include <condition_variable>
 #include <cstddef>
@@ -20,15 +20,15 @@ class HostSessions {
   // A job of the session was taken, or has ended.
   void begin(std::uint64_t session);
   void end(std::uint64_t session);
-  // False: something of it had not ended after `patience`.
+  // False if a job of it had not ended after `patience`.
   bool wait_ended(std::uint64_t session, Nanos patience);
 
-  // The guard ends what runs at this moment.
+  // The guard ends the session's programs at this moment.
   void lease_until(std::uint64_t session, Instant guarded);
   void lease_over(std::uint64_t session);
   void fence(std::uint64_t session);
   bool is_fenced(std::uint64_t session);
-  // Fenced, or the guard has ended what it runs because the lease was not renewed.
+  // True if it was fenced, or if the guard has ended its programs because the lease was not renewed.
   bool is_ending(std::uint64_t session);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the host's poller waits for. Programs are numbered from 1, and have a tag for each of their streams.
+// The tags of the descriptors in the host's poller. Programs are numbered from 1, and have a tag for each stream.
 
 #include <cstdint>
 

@@ -36,16 +36,16 @@ Status write_file(const std::string& path, BytesView bytes) {
   return {};
 }
 
-// So many are taken along; others are left to the workers that start later.
+// At most this many are removed; others are left to later workers.
 constexpr std::size_t kLeftBehindMax = 256;
 
-// Another user's, and one whose worker lives, is left alone.
+// Leaves alone folders of other users, and those whose worker is alive.
 std::optional<FolderLeftBehind> left_behind(const std::string& path) {
   struct stat found{};
   if (lstat(path.c_str(), &found) != 0 || !S_ISDIR(found.st_mode) || found.st_uid != geteuid()) return std::nullopt;
   Descriptor lock(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!lock || flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return std::nullopt;
-  // Between making its folder and locking it, a worker's is empty.
+  // Between the creation of a worker's folder and its lock, the folder is empty.
   std::error_code ignored;
   if (std::filesystem::is_empty(path, ignored)) return std::nullopt;
   return FolderLeftBehind{path, std::move(lock)};
@@ -82,7 +82,7 @@ Result<JobFolder> JobFolder::create(const std::string& work, std::uint64_t numbe
   Status written = write_file(folder.path_ + "/payload", job.payload);
   if (written && job.has_checkpoint) written = write_file(folder.path_ + "/checkpoint", job.checkpoint);
   if (!written) {
-    guard::remove_tree(folder.path_);  // which has two files at most
+    guard::remove_tree(folder.path_);  // it has at most two files
     return Failure(written.error());
   }
   folder.seen_ = folder.identity();
@@ -102,7 +102,7 @@ Result<std::optional<Bytes>> JobFolder::new_checkpoint() {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   struct stat found{};
   if (!file || fstat(file.get(), &found) != 0 || !S_ISREG(found.st_mode)) {
-    return fail(Errc::invalid, "read the checkpoint", "it is no plain file");
+    return fail(Errc::invalid, "read the checkpoint", "it is not a plain file");
   }
   seen_ = {found.st_ino, found.st_mtim.tv_sec * 1'000'000'000 + found.st_mtim.tv_nsec};
   if (found.st_size > static_cast<off_t>(kBlobBytesMax)) {

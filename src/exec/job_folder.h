@@ -1,6 +1,6 @@
 #pragma once
 
-// The private folders of programs (TENURE_DIR): one per tenure, all below one of the worker process.
+// The private folders of programs (TENURE_DIR): one per tenure, all below the folder of the worker process.
 
 #include <sys/types.h>
 
@@ -16,14 +16,14 @@
 
 namespace tenure::exec {
 
-// One that a dead worker has left. Its lock is ours, so that nobody else removes it too.
+// A folder that a dead worker has left. It is locked, so that nobody else removes it too.
 struct FolderLeftBehind {
   std::string path;
   Descriptor lock;
 };
 
-// The worker's own, below `parent` (empty: TMPDIR, or /tmp). A lock on it falls with the process: folders of workers
-// that died together with their guards are found by that, and are for the next worker that starts to remove.
+// The worker's own folder, below `parent` (empty: TMPDIR, or /tmp). A lock on it is released when the process ends.
+// From this the next worker finds and removes the folders of workers that died together with their guards.
 class WorkFolder {
  public:
   static Result<WorkFolder> create(std::string parent);
@@ -38,16 +38,15 @@ class WorkFolder {
   std::vector<FolderLeftBehind> left_behind_;
 };
 
-// One program's: `payload`, and `checkpoint` where the last holder left one. Whoever made it has it removed
-// (folder_remover.h). Its number is never used again by its worker, so that a folder which is still being removed is
-// not in the way of the next.
+// One program's folder: `payload`, and `checkpoint` if the last holder left one. The creator has it removed
+// (folder_remover.h). Its number is never reused by its worker, so a folder that is still being removed is not in the
+// way of the next.
 class JobFolder {
  public:
   static Result<JobFolder> create(const std::string& work, std::uint64_t number, const HeldJob& job);
 
   const std::string& path() const { return path_; }
-  // The checkpoint, if the program has put a new one in the place of the last that was seen here. Errc::full for one
-  // over the bound.
+  // The checkpoint, if the program has made a new one since the last call. Errc::full above the limit.
   Result<std::optional<Bytes>> new_checkpoint();
 
  private:

@@ -12,14 +12,14 @@ namespace {
 
 namespace json = boost::json;
 
-// What a line may take while it is read. A value of two bytes takes some fifty: a line of 8 MiB full of them would take
-// 200 MiB, and a second, of a thread that other programs wait for. What fits the bounds of results and checkpoints
-// needs far less.
+// The limit on the memory for parsing a line. A value of two bytes needs some fifty. A line of 8 MiB full of them would
+// need 200 MiB, and a second of a thread that other programs wait for. Lines within the limits of results and
+// checkpoints need far less.
 constexpr std::size_t kLineMemoryMax = 32U << 20;
 
 class BoundedMemory final : public json::memory_resource {
  private:
-  // Of any alignment that is asked for: the library does not name the same one when it gives something back.
+  // Ignores the alignment, because the library does not pass the same one when it frees.
   void* do_allocate(std::size_t bytes, std::size_t /*alignment*/) override {
     if (bytes > left_) throw std::bad_alloc();
     void* const memory = ::operator new(bytes);
@@ -60,7 +60,7 @@ json::object start_object(BytesView key, std::uint64_t epoch, BytesView payload,
   return object;
 }
 
-// A string is its bytes; any other value is its JSON text, so that a result may be an object.
+// The bytes of a string; for any other value its JSON text, so that a result may be an object.
 std::optional<Bytes> bytes_of(const json::object& object, const std::string& name) {
   if (const json::value* text = object.if_contains(name)) {
     if (const json::string* plain = text->if_string()) return Bytes(plain->data(), plain->size());

@@ -1,6 +1,6 @@
 #pragma once
 
-// The lines of the json protocol. The only file that knows the JSON library is json_lines.cc: it is slow to compile.
+// The lines of the json protocol. Only json_lines.cc includes the JSON library, because it is slow to compile.
 
 #include <cstdint>
 #include <optional>
@@ -9,29 +9,29 @@
 
 namespace tenure::exec {
 
-// To the program. Each ends with a line end. Bytes that are not UTF-8 come in a field NAME_base64 in place of NAME.
+// Lines for the program, with line ends. Bytes that are not UTF-8 are in a field NAME_base64 instead of NAME.
 Bytes json_start(BytesView key, std::uint64_t epoch, BytesView payload, const std::optional<Bytes>& checkpoint);
-// The same for a program that stays and is given one task after the other.
+// The same for a warm program, which gets one task after the other.
 Bytes json_task(BytesView key, std::uint64_t epoch, std::uint32_t attempt, BytesView payload,
                 const std::optional<Bytes>& checkpoint);
 Bytes json_notify(BytesView message);
 Bytes json_stop(std::int64_t deadline_ms);
 
-// From the program.
+// A line from the program.
 struct JsonLine {
   enum class Type : std::uint8_t {
     ready,
     checkpoint,
     result,
     fail,
-    other,    // of a type that is not known here: a newer program's, to be ignored
-    broken,   // of a type that is known, and not sound; `data` says what is wrong
-    nothing,  // no JSON object: somebody's print
+    other,    // an unknown type, of a newer program; ignored
+    broken,   // a known type with a wrong content; `data` explains it
+    nothing,  // not a JSON object: ordinary output
   };
   Type type = Type::nothing;
   Bytes data{};  // of checkpoint and result; the error of fail
   bool retry = true;
-  std::optional<std::uint64_t> epoch{};  // where the line names one
+  std::optional<std::uint64_t> epoch{};  // if the line has one
 };
 JsonLine read_json_line(BytesView line);
 

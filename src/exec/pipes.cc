@@ -10,7 +10,7 @@
 namespace tenure::exec {
 namespace {
 
-// For each look, so that a flood of one program does not keep the others waiting.
+// For each look, so that a flood from one program does not block the others.
 constexpr int kReadsMax = 4;
 constexpr std::size_t kReadBytes = 64U << 10;
 
@@ -54,7 +54,7 @@ void Pipes::write() {
 
 bool Pipes::read(Stream stream, const std::function<void(BytesView)>& take) {
   Descriptor& from = own_.at(stream);
-  // Of those threads alone that read (see guard/message.cc).
+  // Allocated by reading threads only (see guard/message.cc).
   static thread_local const auto buffer = std::make_unique_for_overwrite<char[]>(kReadBytes);
   for (int i = 0; i < kReadsMax && from; ++i) {
     const ssize_t size = ::read(from.get(), buffer.get(), kReadBytes);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a host's thread waits for: descriptors, each with a tag (host_tags.h).
+// Waits for descriptors for a host's thread, each with a tag (host_tags.h).
 
 #include <cstdint>
 #include <vector>
@@ -18,10 +18,10 @@ class Poller {
   void watch(int descriptor, std::uint64_t tag, std::uint32_t events) const;
   void unwatch(int descriptor) const;
   void watch_outputs(std::uint64_t program, const Pipes& pipes) const;
-  // It waits for room only while there is something to write.
+  // Waits for space in the pipe only while there is something to write.
   void watch_input(std::uint64_t program, Pipes& pipes) const;
 
-  // The tags of what is ready. They stay valid until the next call.
+  // Returns the tags of ready descriptors, valid until the next call.
   const std::vector<std::uint64_t>& wait(int wait_ms);
 
  private:

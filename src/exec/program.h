@@ -23,12 +23,12 @@ class Program {
  public:
   Program(std::uint64_t number, const HeldJob& job, Protocol protocol, JobFolder folder, int slot);
 
-  // What waits to be written is bounded by the machine: it sends no more than kMessagesBytesMax that are unhandled.
+  // The machine bounds these bytes: it sends no more than kMessagesBytesMax of unhandled messages.
   void notify(std::uint64_t message, BytesView text);
   void ask_stop(Nanos left);
-  // Writes what the pipe takes, and returns the messages that have left: the program has them, or wants none.
+  // Writes as much as the pipe takes. Returns the last message that was written completely or dropped.
   std::optional<std::uint64_t> write();
-  // Reads what is there, up to a bound: whether there may be more.
+  // Reads what is available, up to a limit. True if there may be more.
   bool read(Pipes::Stream stream, std::deque<Said>& said);
 
   const std::uint64_t number;
@@ -38,13 +38,13 @@ class Program {
   JobFolder folder;
   Pipes pipes;
   Cause cause = Cause::itself;
-  bool starting = true;             // the guard has not said whether it runs
-  bool started = false;             // has been reported
-  std::optional<Instant> patience;  // after the farewell: when it is to be stopped
+  bool starting = true;             // the guard has not answered yet
+  bool started = false;             // reported as started
+  std::optional<Instant> patience;  // after the farewell: when to stop it
 
  private:
   struct Pending {
-    std::uint64_t end;  // as Pipes counts
+    std::uint64_t end;  // see Pipes::sent()
     std::uint64_t message;
   };
   std::deque<Pending> pending_;

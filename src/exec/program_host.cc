@@ -1,4 +1,4 @@
-// What the node asks of the host, and what its thread waits for. The programs' side is in program_host_io.cc.
+// The calls of the node, and the host's thread. The programs' side is in program_host_io.cc.
 
 #include "exec/program_host.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Runs users' programs as handlers: one for each tenure of a resident job, and for each attempt of a task, as
-// docs/handlers.md describes it. The programs are started and ended by the guard; this host talks with them.
+// Runs users' programs as handlers: one for each tenure of a resident job, and one for each attempt of a task
+// (docs/handlers.md). The guard starts and ends the programs; this host communicates with them.
 
 #include <cstdint>
 #include <deque>
@@ -30,7 +30,7 @@ class ProgramHost final : public GuardedHost {
 
   ProgramHost(guard::Guard& guard, ProgramOptions options, WorkFolder work);
 
-  // The host's thread, from here on.
+  // On the host's thread:
   void begin(HeldJob job) override;
   bool stop_running(const Hold& hold, Instant deadline) override;
   void session_fenced(std::uint64_t session) override;
@@ -49,12 +49,12 @@ class ProgramHost final : public GuardedHost {
   void start_settled(Program& program);
   void stop_program(Program& program, Instant deadline);
 
-  void exchange(Program& program);  // reads and writes what can be, and tells the node
+  void exchange(Program& program);  // reads and writes as much as possible, and reports to the node
   void tell(Program& program, std::deque<Said>& said);
   void take_checkpoint(Program& program);
   void write_on(Program& program);
   void ended(Program& program, int status, bool guard_killed);
-  void refused(Program& program, int error_number, guard::StartStep stage);
+  void refused(Program& program, int error_number, guard::StartStep step);
   void conclude(Program& program, const Verdict& verdict);
 
   WorkFolder work_;

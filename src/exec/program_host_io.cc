@@ -1,4 +1,4 @@
-// The host's dealings with its programs and with the guard, all on the host's thread.
+// The host's communication with its programs and with the guard, on the host's thread.
 
 #include <cerrno>
 
@@ -9,13 +9,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long a program that has said `result` or `fail` may take to end by itself, and then, after a SIGTERM.
+// How long a program that has sent `result` or `fail` may take to exit, and then again after a SIGTERM.
 constexpr Nanos kFarewell = 5s;
-// A stop line of a fenced session says this: what is left is a part of the lease.
+// The time in a stop line of a fenced session: a part of the lease is left.
 Nanos fence_grace(Nanos lease) { return lease / 20; }
-// Starts that the guard has not answered. More would make a stop wait behind them in the socket.
+// The limit on starts that the guard has not answered. With more, a stop would wait behind them in the socket.
 constexpr std::size_t kStartingMax = 16;
-// A pipe holds no more than this many reads.
+// A pipe holds at most this many reads.
 constexpr int kDrainsMax = 64;
 
 bool has_zero(BytesView bytes) { return bytes.find('\0') != BytesView::npos; }
@@ -35,11 +35,9 @@ bool ProgramHost::may_launch(const HeldJob& job) const {
 void ProgramHost::launch(const HeldJob& job) {
   if (has_zero(job.hold.key) || has_zero(job.worker)) {
     return settle(job.hold, job.session,
-                  failed("a program cannot be given a key or a worker's name that has a zero byte in it",
-                         HoldReports::Next::bury));
+                  failed("a program cannot have a key or a worker's name with a zero byte", HoldReports::Next::bury));
   }
-  if (!guard_ready())
-    return settle(job.hold, job.session, not_begun(job.kind, "the guard, which starts programs, cannot be started"));
+  if (!guard_ready()) return settle(job.hold, job.session, not_begun(job.kind, "the guard cannot be started"));
   end_left_behind(job.kind);
   const int slot = guard_.leases().acquire(job.session);
   if (slot < 0) return settle(job.hold, job.session, {});  // its lease is over
@@ -92,7 +90,7 @@ std::vector<std::string> ProgramHost::environment_of(const HeldJob& job, const s
   };
 }
 
-// In order, but a task that waits for other tasks does not hold up what is behind it.
+// In order, but a task that waits for other tasks does not delay the jobs behind it.
 void ProgramHost::launch_waiting() {
   std::deque<HeldJob> left;
   for (HeldJob& job : std::exchange(waiting_, {})) {
@@ -203,15 +201,15 @@ void ProgramHost::ended(Program& program, int status, bool guard_killed) {
   for (Said& one : program.dialogue.output_end()) said.push_back(std::move(one));
   tell(program, said);
   take_checkpoint(program);
-  // Heart and guard end programs without asking this thread, which may hear of the end first.
+  // Heart and guard end programs without this thread, which may learn of the program's end first.
   if (program.cause == Cause::itself && sessions_.is_ending(program.job.session)) program.cause = Cause::stop;
   const Verdict verdict = program.dialogue.verdict(status, program.cause);
   conclude(program, guard_killed ? guard_killer(verdict, program.cause) : verdict);
 }
 
-void ProgramHost::refused(Program& program, int error_number, guard::StartStep stage) {
-  if (stage == guard::StartStep::lease) return conclude(program, {});
-  conclude(program, not_begun(program.job.kind, why_refused(error_number, stage)));
+void ProgramHost::refused(Program& program, int error_number, guard::StartStep step) {
+  if (step == guard::StartStep::lease) return conclude(program, {});
+  conclude(program, not_begun(program.job.kind, why_refused(error_number, step)));
 }
 
 void ProgramHost::conclude(Program& program, const Verdict& verdict) {
@@ -224,7 +222,7 @@ void ProgramHost::conclude(Program& program, const Verdict& verdict) {
   start_settled(*done);
   if (done->job.kind == JobKind::task) --tasks_;
   settle(done->job.hold, done->job.session, verdict);
-  remover_.remove(done->folder.path());  // or the guard does, in the end
+  remover_.remove(done->folder.path());  // if it cannot, the guard does at the end
   if (!waiting_.empty()) post([this] { launch_waiting(); });
 }
 

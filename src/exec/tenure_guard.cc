@@ -1,4 +1,4 @@
-// The program that a worker starts beside itself; see guard_main.h.
+// The guard program, which a worker starts; see guard_main.h.
 
 #include "exec/append_ends.h"
 #include "guard/guard_main.h"

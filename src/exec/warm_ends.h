@@ -1,8 +1,8 @@
 #pragma once
 
-// The ends of tasks that wait to be told together. A log round costs more than a short task, so while other tasks wait
-// for a program anyway, the ends of some go into the log at once. The programs never wait for it: each gets its next
-// task when it has answered.
+// The ends of tasks that are reported together. A round through the log costs more than a short task. So while other
+// tasks wait for a program anyway, several ends go into the log at once. Programs never wait for that: each gets its
+// next task when it has answered.
 
 #include <algorithm>
 #include <chrono>
@@ -16,7 +16,7 @@
 namespace tenure::exec {
 
 constexpr std::size_t kWarmEndsMax = 64;
-// How long an end may wait at most. A task that has others waiting behind it has most likely waited longer itself.
+// The longest wait of an end. A task with others waiting behind it has usually waited longer itself.
 constexpr Nanos kWarmEndWait = std::chrono::milliseconds(1);
 
 // Belongs to the host's thread.
@@ -31,8 +31,8 @@ class WarmEnds {
     if (ends_.empty()) due_ = now + kWarmEndWait;
     ends_.push_back({std::move(job), std::move(verdict)});
   }
-  // `waiting` tasks have no program yet. Once as many ends are gathered, to wait for more could leave programs idle:
-  // the next tasks of these keys are granted when the ends are in the log.
+  // `waiting` tasks have no program yet. If that many ends are gathered, waiting longer could leave programs idle,
+  // because the next tasks of these keys are granted only when the ends are in the log.
   bool ripe(std::size_t waiting, Instant now) const {
     return !ends_.empty() && (ends_.size() >= std::min(waiting, kWarmEndsMax) || now >= due_);
   }

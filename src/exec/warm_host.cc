@@ -1,4 +1,4 @@
-// What the node asks of the host, and what its thread waits for. The tasks are in warm_host_tasks.cc.
+// The calls of the node, and the host's thread. The tasks are in warm_host_tasks.cc.
 
 #include "exec/warm_host.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Short tasks are told done, and nothing else. One that is found running at two looks is told started.
+// Short tasks only report their end. A task that is found running in two looks is reported as started.
 constexpr Nanos kWarmLook = 50ms;
 constexpr Nanos kForEver = Nanos::max();
 
@@ -52,7 +52,7 @@ void WarmHost::session_over(std::uint64_t session) {
   }
 }
 
-// The session's programs are given nothing more.
+// The session's programs get no more tasks.
 void WarmHost::dismiss(std::uint64_t session) {
   for (const auto& [number, program] : programs_) {
     if (program->session != session) continue;

@@ -1,11 +1,11 @@
 #pragma once
 
-// Runs tasks through programs that stay, instead of starting one for each (`tenure work --warm N`). A task is a line of
-// the json protocol to a program that is free, and a line back; docs/handlers.md has the words.
+// Runs tasks through warm programs, instead of starting a program for each (`tenure work --warm N`). A task is a line
+// of the json protocol to a free program, and a line back; docs/handlers.md describes the lines.
 //
 // Programs belong to the session under which they were started, and get tasks of that session only. So the guard's
-// promise is what it is for programs that run once: when the session's lease runs out, unrenewed, the guard ends them,
-// whatever has become of this process. A task that is to stop is stopped with its program; the next one gets another.
+// promise is the same as for programs that run once: if the session's lease is not renewed, the guard ends them in
+// time, whatever happened to this process. To stop a task, its program is stopped; the next task gets another.
 //
 // Threads as in GuardedHost.
 
@@ -24,13 +24,13 @@ namespace tenure::exec {
 
 class WarmHost final : public GuardedHost {
  public:
-  // Of the options `protocol`, `work_parent` and `tasks_max` mean nothing here: programs are given no folder, and
-  // there are up to `programs` of them, each with one task at a time.
+  // The options `protocol`, `work_parent` and `tasks_max` have no effect: programs get no folder, and there are up to
+  // `programs` of them, each with one task at a time.
   static Result<std::unique_ptr<WarmHost>> create(guard::Guard& guard, ProgramOptions options, std::size_t programs,
                                                   const guard::WearLimits& limits = {});
   ~WarmHost() override;
 
-  // Messages are for residents, of which there are none here.
+  // Messages are for residents, and this host has none.
   void message(const Hold& /*hold*/, std::uint64_t /*number*/, BytesView /*text*/) override {}
 
  private:
@@ -38,7 +38,7 @@ class WarmHost final : public GuardedHost {
 
   WarmHost(guard::Guard& guard, ProgramOptions options, std::size_t programs, const guard::WearLimits& limits);
 
-  // The host's thread, from here on. warm_host.cc:
+  // On the host's thread. warm_host.cc:
   bool stop_running(const Hold& hold, Instant deadline) override;
   void session_fenced(std::uint64_t session) override;
   void session_over(std::uint64_t session) override;
@@ -69,7 +69,7 @@ class WarmHost final : public GuardedHost {
   void tell_started();
   void stop_one(WarmProgram& program, Instant deadline);
   void ended(WarmProgram& program, int status, bool guard_killed);
-  void refused(WarmProgram& program, int error_number, guard::StartStep stage);
+  void refused(WarmProgram& program, int error_number, guard::StartStep step);
   void forget(WarmProgram& program);
   void conclude(WarmProgram& program, Verdict verdict);
   void tell_ends();
@@ -77,9 +77,9 @@ class WarmHost final : public GuardedHost {
   const std::size_t programs_max_;
   const guard::WearLimits limits_;
   // Owned by the host's thread.
-  Programs programs_;                               // by number; each counts as live, beside its task
+  Programs programs_;                               // by number; each counts as live, like a task
   std::vector<WarmProgram*> free_;                  // the last to come is the first to go: it is the warmest
-  std::map<std::uint64_t, std::uint64_t> numbers_;  // epoch -> number of the program that is at it
+  std::map<std::uint64_t, std::uint64_t> numbers_;  // epoch -> number of the program that runs it
   WarmEnds ends_;
   Instant next_look_{};
   Instant next_care_{};

@@ -1,4 +1,4 @@
-// Replaces programs that have served long enough, and kills those that exceed what they may.
+// Replaces programs that have served long enough, and kills those that exceed their limits.
 
 #include <algorithm>
 
@@ -10,14 +10,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// From SIGTERM to SIGKILL, of a program that is worn out. It is at nothing.
+// From SIGTERM to SIGKILL, for a worn-out program without a task.
 constexpr Nanos kWornOutPatience = 2s;
 constexpr Nanos kCareSeldom = 1h;
 
 }  // namespace
 
-// Looks at all of them, and says when to look again. A task that is given meanwhile is due after a whole job_time, and
-// so not before that.
+// Checks all programs, and returns when to check again. A task that is given meanwhile is due after a whole job_time,
+// and so not earlier.
 void WarmHost::care(Instant now) {
   next_care_ = now + kCareSeldom;
   const bool weigh = limits_.weighs() && now >= next_weighing_;
@@ -37,7 +37,7 @@ void WarmHost::care(Instant now) {
   }
 }
 
-// Whether the program, which is free, may be given another task; it is retired if not.
+// True if the free program may get another task. Otherwise it is retired.
 bool WarmHost::stays(WarmProgram& program, Instant now) {
   if (guard::judge(program.limits, program.worn, now, "task").what == guard::Judgement::What::fit) return true;
   retire(program);
@@ -52,7 +52,7 @@ void WarmHost::retire(WarmProgram& program) {
   guard_.stop_program(program.number, BootClock().now() + kWornOutPatience);
 }
 
-// Its task, if it has one, fails with the reason once all of the program is gone.
+// If it has a task, the task fails with the reason once the whole program is gone.
 void WarmHost::kill_one(WarmProgram& program, const std::string& why) {
   program.killed_for = why;
   program.ending = true;

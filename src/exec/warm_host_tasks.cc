@@ -1,4 +1,4 @@
-// Tasks on their way through warm programs, all on the host's thread.
+// Tasks on their way through warm programs, on the host's thread.
 
 #include <algorithm>
 #include <cerrno>
@@ -13,22 +13,21 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How long a program that has said what it should not may take to end.
+// How long a program that broke the protocol may take to exit.
 constexpr Nanos kBrokenPatience = 1s;
-// A pipe holds no more than this many reads.
+// A pipe holds at most this many reads.
 constexpr int kWarmDrainsMax = 64;
 
 }  // namespace
 
 void WarmHost::begin(HeldJob job) {
   if (job.kind != JobKind::task) {
-    return settle(
-        job.hold, job.session,
-        failed("this worker's programs are for tasks (--warm); a resident needs one without", HoldReports::Next::bury));
+    return settle(job.hold, job.session,
+                  failed("this worker has warm programs (--warm), which run tasks only", HoldReports::Next::bury));
   }
   if (sessions_.is_fenced(job.session)) return settle(job.hold, job.session, {});
   end_left_behind(job.kind);
-  // In order: what waits came first. Those of another session, that is, another shard, are not in its way.
+  // In order of arrival. Tasks of another session, that is, another shard, do not count.
   const bool waits =
       std::any_of(waiting_.begin(), waiting_.end(), [&](const HeldJob& other) { return other.session == job.session; });
   if (waits || !place(job)) waiting_.push_back(std::move(job));
@@ -53,8 +52,8 @@ bool WarmHost::place(const HeldJob& job) {
   return true;
 }
 
-// A free program makes room if its session is over, or has more of them than its share: each shard has a session, and a
-// program serves one alone.
+// A free program makes room if its session is over, or has more than its share of programs: each shard has a session,
+// and a program serves only one.
 void WarmHost::make_room(std::uint64_t session) {
   std::map<std::uint64_t, std::size_t> programs;
   for (const auto& [number, program] : programs_) programs[program->session] += program->ending ? 0 : 1;
@@ -67,10 +66,10 @@ void WarmHost::make_room(std::uint64_t session) {
   free_.erase(spare);
 }
 
-// A program is started for a task: if it cannot be, the task hears of it.
+// Starts a program for a task. If that fails, the task fails.
 void WarmHost::launch(const HeldJob& job) {
   if (!guard_ready()) {
-    return settle(job.hold, job.session, failed("the guard, which starts programs, cannot be started"));
+    return settle(job.hold, job.session, failed("the guard cannot be started"));
   }
   const int slot = guard_.leases().acquire(job.session);
   if (slot < 0) return settle(job.hold, job.session, {});  // its lease is over
@@ -192,7 +191,7 @@ void WarmHost::ended(WarmProgram& program, int status, bool guard_killed) {
   }
   program.ending = true;
   tell(program);
-  // Heart and guard end programs without asking this thread, which may hear of the end first.
+  // Heart and guard end programs without this thread, which may learn of the program's end first.
   if (program.cause == Cause::itself && sessions_.is_ending(program.session)) program.cause = Cause::stop;
   if (program.job()) {
     const Verdict verdict = program.verdict_at_end(status);
@@ -201,9 +200,9 @@ void WarmHost::ended(WarmProgram& program, int status, bool guard_killed) {
   forget(program);
 }
 
-void WarmHost::refused(WarmProgram& program, int error_number, guard::StartStep stage) {
+void WarmHost::refused(WarmProgram& program, int error_number, guard::StartStep step) {
   if (program.job()) {
-    conclude(program, stage == guard::StartStep::lease ? Verdict{} : failed(why_refused(error_number, stage)));
+    conclude(program, step == guard::StartStep::lease ? Verdict{} : failed(why_refused(error_number, step)));
   }
   forget(program);
 }

@@ -62,7 +62,7 @@ bool WarmProgram::read(Pipes::Stream stream) {
     if (error_tail_.size() > kWarmTailBytes) error_tail_.erase(0, error_tail_.size() - kWarmTailBytes);
     error_lines_.feed(bytes, [this](BytesView line, bool) { said_.emplace_back(line); });
   });
-  // A program that can say nothing more is of no use. Most likely it is about to end, and its exit code says more.
+  // A program that has closed its output is useless. Usually it is about to exit, and its exit code says more.
   if (stream == Pipes::output && was_open && !pipes.is_open(stream)) ending = silent = true;
   return more;
 }
@@ -71,9 +71,9 @@ void WarmProgram::hear(BytesView line, bool whole) {
   if (!whole) return break_off("the program wrote a line of more than " + std::to_string(kWarmLineBytesMax) + " bytes");
   JsonLine read = read_json_line(line);
   const bool answers = read.type == JsonLine::Type::result || read.type == JsonLine::Type::fail;
-  if (answers && (!job_ || answer_)) return break_off("the program answered what it was not asked");
+  if (answers && (!job_ || answer_)) return break_off("the program answered without a task");
   if (read.epoch && job_ && *read.epoch != job_->hold.epoch) {
-    return break_off("the program answered for epoch " + std::to_string(*read.epoch) + ", which it was not given");
+    return break_off("the program answered for epoch " + std::to_string(*read.epoch) + ", which is not its task");
   }
   if (read.type == JsonLine::Type::result && read.data.size() > kResultBytesMax) {
     return break_off("its \"data\" has " + std::to_string(read.data.size()) + " bytes");
@@ -91,7 +91,7 @@ void WarmProgram::hear(BytesView line, bool whole) {
     case JsonLine::Type::checkpoint:
       if (job_ && read.data.size() <= kBlobBytesMax) checkpoints.push_back(std::move(read.data));
       return;
-    case JsonLine::Type::broken: return break_off("the program wrote a line that is not sound: " + read.data);
+    case JsonLine::Type::broken: return break_off("the program wrote an invalid line: " + read.data);
     case JsonLine::Type::nothing: said_.emplace_back(line.substr(0, kWarmLogBytesMax)); return;
     case JsonLine::Type::ready:
     case JsonLine::Type::other: return;

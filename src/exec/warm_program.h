@@ -1,7 +1,7 @@
 #pragma once
 
-// A program that stays: it is given one task after the other, as lines of the json protocol. This is the worker's side
-// of one of them: its pipes, the task it is at, and what its answers and its end mean.
+// A warm program: it gets one task after the other, as lines of the json protocol. This is the worker's side of one of
+// them: its pipes, its current task, and the meaning of its answers and its end.
 
 #include <algorithm>
 #include <cstdint>
@@ -30,14 +30,14 @@ class WarmProgram {
   HeldJob take_job(Instant now);
   void ask_stop(Nanos left) { pipes.send(json_stop(std::max<std::int64_t>(to_ms(left), 0))); }
 
-  // What has come, up to a bound: whether there may be more.
+  // Reads what is available, up to a limit. True if there may be more.
   bool read(Pipes::Stream stream);
 
-  // The task's verdict, if the program has given one. A sound answer leaves it fit for the next task.
+  // The task's verdict, if the program has answered. After a valid answer it can take the next task.
   std::optional<Verdict> answer();
-  // What it said besides; for the log.
+  // Its other output, for the log.
   std::deque<Bytes> said() { return std::exchange(said_, {}); }
-  // Its last task's verdict, if it ended without an answer; `status` is as from waitpid.
+  // Its last task's verdict, if it ended without an answer. `status` is as from waitpid.
   Verdict verdict_at_end(int status) const;
 
   const std::uint64_t number;
@@ -47,13 +47,13 @@ class WarmProgram {
   guard::Worn worn;
   pid_t process = -1;  // once it runs
   Pipes pipes;
-  bool starting = true;  // the guard has not said whether it runs
-  bool ending = false;   // is given nothing more
+  bool starting = true;  // the guard has not answered yet
+  bool ending = false;   // gets no more tasks
   Cause cause = Cause::itself;
   std::string killed_for;     // why this host has killed it
-  bool broken = false;        // it said what it should not: to be ended
-  bool silent = false;        // it has closed its output: likewise
-  bool seen_running = false;  // its task, at a look
+  bool broken = false;        // it broke the protocol, so it must end
+  bool silent = false;        // it has closed its output, so it must end
+  bool seen_running = false;  // its task, at the last look
   bool started_told = false;  // of its task
   std::deque<Bytes> checkpoints;
 

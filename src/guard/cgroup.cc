@@ -19,7 +19,7 @@ namespace tenure::guard {
 namespace {
 
 constexpr std::string_view kGroupPrefix = "tenure-";
-// For the kernel to end what was killed.
+// Time for the kernel to end killed processes.
 constexpr int kPassesMax = 200;
 constexpr int kPassMs = 1;
 constexpr int kTriesMax = 5;
@@ -45,7 +45,7 @@ bool kill_group(const std::string& group) {
   return is_empty(group);
 }
 
-// Programs may have made groups of their own in it.
+// Programs may have created groups inside it.
 void remove_group(const std::string& group, int depth = 0) {
   if (DIR* open = depth < 8 ? opendir(group.c_str()) : nullptr; open != nullptr) {
     while (const dirent* entry = readdir(open)) {
@@ -69,7 +69,7 @@ bool end_group(const std::string& group) {
   return false;
 }
 
-// Where this process is, in the hierarchy of version 2; empty where there is none.
+// This process's group in the hierarchy of version 2. Empty if there is none.
 std::string own_group() {
   std::ifstream mounts("/proc/self/mounts");
   std::string mounted;
@@ -95,7 +95,7 @@ Failure no_group(const std::string& what) {
 
 Result<std::unique_ptr<Cgroup>> Cgroup::create(std::string parent) {
   if (parent.empty()) parent = own_group();
-  if (parent.empty()) return fail(Errc::unavailable, "make a control group", "there is no hierarchy of version 2");
+  if (parent.empty()) return fail(Errc::unavailable, "make a control group", "this host has no hierarchy of version 2");
   Status made;
   for (int i = 0; i < kTriesMax; ++i) {
     const std::string path = parent + "/" + std::string(kGroupPrefix) + std::to_string(getpid()) + "-" +
@@ -110,7 +110,7 @@ Result<std::unique_ptr<Cgroup>> Cgroup::create(std::string parent) {
     }
     made = no_group(path + "/cgroup.kill");
     rmdir(path.c_str());
-    if (locked) break;  // else another worker took it for one that was left behind
+    if (locked) break;  // otherwise another worker took it for an abandoned one
   }
   return Failure(made.error());
 }

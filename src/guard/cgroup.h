@@ -1,13 +1,13 @@
 #pragma once
 
-// A control group (v2) for a worker's guard and all that it starts. A process cannot leave it by forking, by a new
-// session or by killing its ancestors, and `cgroup.kill` ends all of it at once.
+// A control group (v2) for a worker's guard and everything that it starts. A process cannot leave it by a fork, by a
+// new session or by killing its ancestors, and `cgroup.kill` ends all of it at once.
 //
 //   PARENT/tenure-PID-RANDOM     guard, keepers, programs
 //
-// The worker makes the group and holds a lock on its directory; its guard shares the lock. A group whose lock is free
-// is what dead processes have left behind: the next worker in the same PARENT ends what runs there, and removes it,
-// before it starts a program of its own.
+// The worker creates the group and holds a lock on its directory. Its guard shares the lock. A group with a free lock
+// was left by dead processes: before the next worker in the same PARENT starts a program, it ends everything in that
+// group and removes it.
 
 #include <memory>
 #include <optional>
@@ -22,7 +22,7 @@ namespace tenure::guard {
 // Thread-safe.
 class Cgroup {
  public:
-  // Below `parent`; where that is empty, below the group that this process is in.
+  // Creates a group below `parent`. If that is empty, below the group of this process.
   static Result<std::unique_ptr<Cgroup>> create(std::string parent);
   ~Cgroup();
   Cgroup(const Cgroup&) = delete;
@@ -31,9 +31,9 @@ class Cgroup {
   const std::string& path() const { return path_; }
   int lock() const { return lock_.get(); }
   Status admit(pid_t process) const;
-  // True once nobody is left in it.
+  // True once the group is empty.
   bool kill() const;
-  // Ends and removes what dead workers have left in the same parent. False if something of it is still there.
+  // Ends and removes groups that dead workers have left in the same parent. False if something is still there.
   bool end_left_behind() const;
 
  private:
@@ -45,9 +45,9 @@ class Cgroup {
   const Descriptor lock_;
 };
 
-// Whether this process is the only one in the group, and there are no groups in it.
+// True if this process is the only one in the group, and there are no groups in it.
 bool alone_in_cgroup(const std::string& path);
-// For the guard, in the end: it leaves the group, ends whatever is left there, and removes it.
+// For the end of the guard: leaves the group, ends everything that is left in it, and removes it.
 void leave_cgroup(const std::string& path);
 
 }  // namespace tenure::guard

@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 
 constexpr off_t kLockBase = 1L << 40;
 constexpr std::uint64_t kProbes = 64;
-// The worker is gone, and its guard is still ending programs; or there is no process to wait for.
+// The worker is gone, and its guard is still ending programs. Or there is no process to wait for.
 constexpr Nanos kFirstLook = 1ms;
 constexpr Nanos kLastLook = 50ms;
 constexpr std::uint64_t kPostedTag = 0;  // no session has this number
@@ -36,7 +36,7 @@ std::uint64_t own_namespace() {
   return stat("/proc/self/ns/pid", &found) == 0 ? found.st_ino : 0;
 }
 
-// Open to those who may write the database, whatever the umask. Without the result: a member of the database's group
+// Only users who may write the database get access, under any umask. Ignores failures: a member of the database's group
 // who does not own the file cannot change it, and need not.
 void share_as(const std::string& database, int file) {
   mode_t mode = 0600;
@@ -90,14 +90,14 @@ DeathWatch::~DeathWatch() {
 }
 
 void DeathWatch::hold(std::uint64_t session) {
-  share_as(database_, file_.get());  // by now there is a database
+  share_as(database_, file_.get());  // the database exists by now
   const std::lock_guard lock(mutex_);
   for (std::uint64_t probe = 0; probe < kProbes; ++probe) {
     const std::uint64_t slot = (session + probe) % kAliveSlots;
     const bool ours = std::any_of(own_.begin(), own_.end(), [&](const auto& entry) { return entry.second == slot; });
     if (ours || !this->lock(slot, true)) continue;
     if (!write(slot, {session, static_cast<std::uint64_t>(getpid()), namespace_, file_id_})) {
-      this->lock(slot, false);  // no room on the disk: this session is known by its lease alone
+      this->lock(slot, false);  // the disk is full: only the lease tells about this session
       return;
     }
     own_[session] = slot;
@@ -109,7 +109,7 @@ void DeathWatch::let_go(std::uint64_t session) {
   const std::lock_guard lock(mutex_);
   const auto own = own_.find(session);
   if (own == own_.end()) return;
-  // A slot that could not be wiped must stay locked: unlocked, it would say that this process died.
+  // A slot that could not be cleared must stay locked: unlocked, it would report the death of this process.
   if (write(own->second, {})) this->lock(own->second, false);
   own_.erase(own);
 }
@@ -136,7 +136,7 @@ bool DeathWatch::lock(std::uint64_t slot, bool take) const {
   return fcntl(file_.get(), F_OFD_SETLK, &range) == 0;
 }
 
-// An error counts as locked: it proves nothing.
+// An error counts as locked, because it proves nothing.
 bool DeathWatch::is_locked(std::uint64_t slot) const {
   struct flock range{};
   range.l_type = F_WRLCK;
@@ -193,7 +193,7 @@ void DeathWatch::run_posted() {
   for (const auto& work : posted) work();
 }
 
-// The slot was written before anybody could hear of the session. If there is none, nothing can be known.
+// The slot was written before anybody could know the session. Without a slot its death cannot be detected.
 void DeathWatch::begin(std::uint64_t session) {
   if (watched_.contains(session)) return;
   for (std::uint64_t probe = 0; probe < kProbes; ++probe) {
@@ -213,13 +213,13 @@ void DeathWatch::begin(std::uint64_t session) {
   }
 }
 
-// The process is gone, or cannot be seen.
+// The process is gone, or cannot be observed.
 void DeathWatch::look_at(std::uint64_t session) {
   const auto found = watched_.find(session);
   if (found == watched_.end()) return;
   Watched& watched = found->second;
   watched.process.close();
-  // In this order: who lives and leaves wipes the slot first.
+  // In this order: a process that leaves alive clears its slot first.
   if (!is_locked(watched.slot)) {
     const bool dead = read(watched.slot).session == session;
     watched_.erase(found);

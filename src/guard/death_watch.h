@@ -1,23 +1,23 @@
 #pragma once
 
-// Knows, among processes of one host that share an embedded log, which of them have died. Beside the database lies a
-// file with a slot for each session, and on each slot in use a lock:
+// Detects which processes of one host that share an embedded log have died. A file beside the database has a slot for
+// each session, and each slot in use is locked:
 //
 //   file   := slot*kAliveSlots
 //   slot   := session:u64  process:u64  namespace:u64  file:u64        in the host's byte order; session 0: free
 //   lock   := an open file description's write lock on byte kLockBase + number of the slot
 //
-// A process takes the lock before it writes the slot, and wipes the slot before it gives the lock up. So a slot that
-// names a session and is not locked is the trace of a process that died. The lock belongs to the open file, which the
-// worker shares with its guard and its keepers: it falls when all of them are gone, and not before.
+// A process takes the lock before it writes the slot, and clears the slot before it releases the lock. So a slot with a
+// session and without a lock belongs to a process that died. The lock belongs to the open file, which the worker shares
+// with its guard and its keepers: it is released when all of them are gone, and not before.
 //
-// The process id serves only to be told of the moment: it may be another's by now, or of another namespace. What is
-// believed is the lock. Where either is missing (another host, a node that does not take part) nothing is known, and
+// The process id only tells when to check: it may belong to another process by now, or to another namespace. The lock
+// decides. If one of the two is missing (another host, a node that does not take part), deaths are not detected, and
 // the lease decides. The file stays when the pool is removed.
 //
-// A copy of the file has the slots of the living, and nobody's locks. So a slot names the file that it was written to,
-// and counts nowhere else. Who can write the file can declare anybody dead, and who can read it can hold locks: it is
-// open to those who may write the database, and to nobody else.
+// A copy of the file has the slots of living processes, but not their locks. So a slot names the file that it was
+// written to, and counts in no other. A user who can write the file can declare any process dead, and a user who can
+// read it can hold locks. So only users who may write the database can access it.
 
 #include <cstdint>
 #include <functional>
@@ -39,7 +39,7 @@ constexpr std::uint64_t kAliveSlots = 4096;
 
 class DeathWatch final : public KnownDeath {
  public:
-  // `database` is what log_file() says of the engine's URL.
+  // `database` is the result of log_file() for the engine's URL.
   static Result<std::unique_ptr<DeathWatch>> open(const std::string& database);
   ~DeathWatch() override;
 
@@ -61,10 +61,10 @@ class DeathWatch final : public KnownDeath {
   };
   struct Watched {
     std::uint64_t slot = 0;
-    Descriptor process;  // a pidfd; none if the process cannot be watched, and the lock has to be looked at
+    Descriptor process;  // a pidfd; none if the process cannot be observed, and the lock has to be polled
     Nanos wait{};        // until the next look at the lock
     Instant next;
-    bool looking = false;  // the lock is looked at
+    bool looking = false;  // the lock is being checked
   };
 
   DeathWatch(std::string database, Descriptor file, std::uint64_t file_id);
@@ -84,7 +84,7 @@ class DeathWatch final : public KnownDeath {
 
   const std::string database_;
   const Descriptor file_;
-  const std::uint64_t file_id_;  // of the file that is open, never zero
+  const std::uint64_t file_id_;  // of the open file, never zero
   const std::uint64_t namespace_;
   Descriptor poll_;
   Descriptor wake_;
@@ -95,7 +95,7 @@ class DeathWatch final : public KnownDeath {
   std::map<std::uint64_t, std::uint64_t> own_;  // session -> slot; guarded by mutex_
   std::vector<std::function<void()>> posted_;   // guarded by mutex_
   bool stopping_ = false;                       // guarded by mutex_
-  // Held while `gone_` is called, so that tell(null) waits for it. The callee only posts.
+  // Held during calls of `gone_`, so that tell(null) waits for them. The callee only posts.
   std::mutex telling_;
   std::function<void(std::uint64_t)> gone_;  // guarded by telling_
 

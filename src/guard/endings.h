@@ -1,7 +1,7 @@
 #pragma once
 
 // The sessions of a worker that is gone, and how the guard reports their ends. A pool without a log has no such
-// sessions, so the guard knows nothing of logs: whoever links its main function brings the reporter
+// sessions, so the guard does not depend on logs: the program that links its main function passes the reporter
 // (exec/append_ends.h).
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Ending {
   std::uint64_t session = 0;
 };
 
-// Nothing of the sessions runs any more. Tries again until `patience` is used up. True if all ends were reported.
+// Nothing of the sessions runs any more. Retries for up to `patience`. True if all ends were reported.
 using ReportEndings = bool (*)(const std::vector<Ending>& endings, Nanos patience);
 
 }  // namespace tenure::guard

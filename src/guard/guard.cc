@@ -22,8 +22,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A socket is hardly ever full, since starts are bounded by those who ask for them. A guard that does not read for so
-// long is stopped, or as good as dead.
+// A socket is almost never full, because its users bound their starts. A guard that does not read for this long is
+// stopped or dead.
 constexpr int kSendPatienceMs = 5'000;
 constexpr Nanos kEndPatience = 5s;
 constexpr Nanos kNetPass = 1ms;
@@ -32,10 +32,10 @@ int timeout_ms(Nanos span) {
   return static_cast<int>(std::min<std::int64_t>(std::max<std::int64_t>(to_ms(span), 0), INT_MAX));
 }
 
-// Above the numbers that the guard expects its descriptors at, so that none is overwritten while they are put there.
+// Above the numbers that the guard expects its descriptors at, so that none is overwritten while they are placed.
 Descriptor raised(int number) { return Descriptor(fcntl(number, F_DUPFD_CLOEXEC, 64)); }
 
-// The heart may be using the number at this moment: it stays, and what is behind it changes at once.
+// The heart may be using the descriptor's number at this moment. The number stays, and refers to the new file at once.
 void replace(Descriptor& old, Descriptor with) {
   if (old) {
     dup3(with.get(), old.get(), O_CLOEXEC);
@@ -67,7 +67,7 @@ class SpawnPlan {
   SpawnPlan& operator=(const SpawnPlan&) = delete;
 
   void put(int from, int to) { posix_spawn_file_actions_adddup2(&actions_, from, to); }
-  // A session of its own: a Ctrl-C at the worker's terminal is not for the guard, nor for the programs.
+  // A separate session: a Ctrl-C at the worker's terminal does not reach the guard or the programs.
   void finish() {
     posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
@@ -140,7 +140,7 @@ Status Guard::begin() {
     const std::lock_guard lock(net_mutex_);
     ++starts_;
     if (Status spawned = spawn(theirs.get(), worker.get(), their_life.get()); !spawned) return spawned;
-    // Before it is told anything, and so before it starts anything.
+    // Before it gets any message, and so before it starts anything.
     if (group_) {
       if (Status admitted = group_->admit(process_); !admitted) {
         if (options_.group == GuardOptions::Group::required) return admitted;
@@ -205,7 +205,7 @@ void Guard::fence(std::uint64_t session) {
   (void)send_message(socket_.get(), {.kind = MessageKind::stop_all, .session = session});
 }
 
-// If this cannot be said, the guard goes, and what it runs with it.
+// If this message cannot be sent, the guard is killed, and everything it runs with it.
 void Guard::end_all(std::uint64_t session) {
   if (send_message(socket_.get(), {.kind = MessageKind::end_all, .session = session}) == EAGAIN) destroy();
 }
@@ -255,7 +255,7 @@ bool Guard::wait_gone(Nanos patience) {
       const std::lock_guard lock(net_mutex_);
       if (starts.value_or(starts_) != starts_) return true;  // another thread found it gone
       starts = starts_;
-      swept = net_->sweep(process_);  // what was born during a pass is met by the next
+      swept = net_->sweep(process_);  // the next pass finds processes that were born during this one
       if (group_) swept = group_->kill() && swept;
     }
     const Nanos left = deadline - BootClock().now();

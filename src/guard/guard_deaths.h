@@ -1,11 +1,12 @@
 #pragma once
 
-// What a host concludes from the deaths of its guard. SIGKILL does not say who sent it, so the guilty program is found
-// in three steps:
+// The conclusions of a host from the deaths of its guard. SIGKILL has no sender, so the guilty program is found in
+// three steps:
 //
 //   1. After the first death all programs come back behind shields (shield.h).
 //   2. A program that kills the guard above it then kills its own shield. Its job fails, and nobody else is restarted.
-//   3. A program may look for the guard itself, past its shield. Each death of a guard ends the session as a crash, and
+//   3. A program may search for the guard itself, past its shield. Each death of a guard ends the session as a crash,
+//   and
 //      the pool finds such a job by its rule for jobs that kill their holders (Machine::blame).
 //
 // Each further death makes the host wait longer before it starts the next guard.
@@ -38,7 +39,7 @@ class GuardDeaths {
   Instant next_start() const { return next_start_; }
 
  private:
-  int count_ = 0;  // within memory
+  int count_ = 0;  // within kMemory
   Instant shield_until_{};
   Instant next_start_{};
 };

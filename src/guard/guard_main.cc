@@ -20,8 +20,8 @@ bool started_by_a_worker() {
   return fstat(kGuardSocket, &socket) == 0 && S_ISSOCK(socket.st_mode);
 }
 
-// A signal to end (from a service manager, or Ctrl-C) means the worker. The guard stays until the worker is done. With
-// all signals blocked only SIGKILL and SIGSTOP from outside have an effect.
+// A signal to end (from a service manager, or Ctrl-C) is meant for the worker. The guard stays until the worker is
+// done. All signals are blocked, so only SIGKILL and SIGSTOP from outside have an effect.
 void quiet_signals() {
   ::signal(SIGPIPE, SIG_IGN);
   sigset_t all;
@@ -33,7 +33,7 @@ void quiet_signals() {
 
 int guard_main(ReportEndings report) {
   if (!started_by_a_worker()) {
-    warn_line("tenure-guard: is started by a worker, not by hand");
+    warn_line("tenure-guard: only a worker starts this program");
     return 2;
   }
   prctl(PR_SET_NAME, "tenure-guard");

@@ -1,16 +1,16 @@
 #pragma once
 
-// The guard's process: starts a worker's programs, and ends them in time. It is small and single-threaded, so that a
-// start is cheap, and waits for nothing but its descriptors, so that no program, log or disk can hold it up.
+// The guard process: starts a worker's programs, and ends them in time. It is small and single-threaded, so that a
+// start is cheap. It waits for its descriptors only, so that no program, log or disk can delay it.
 //
 //   worker lives, lease renewed    programs run
-//   lease passes unrenewed         the session's programs are ended; nothing is said: the worker is not gone, and may
-//                                  be frozen or cut off
-//   socket closes                  all programs are ended; if the worker process is gone too, the guard says its
-//                                  sessions' ends in the log; then it removes the worker's folder and ends
+//   lease passes unrenewed         the session's programs are ended; nothing is reported: the worker is not gone, and
+//                                  may be frozen or cut off
+//   socket closes                  all programs are ended; if the worker process is gone too, the guard writes its
+//                                  sessions' ends to the log; then it removes the worker's folder and ends
 //   guard dies                     its keepers end their programs (keeper.h); the worker sees the socket close
 //
-// It is started by Guard (guard.h) with four descriptors. No secret is on its command line: URLs come by messages.
+// Guard (guard.h) starts it with four descriptors. Its command line has no secrets: URLs come in messages.
 
 #include "guard/endings.h"
 

@@ -22,7 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int kStrayPassMs = 2;
-// From the moment the socket closes until the kernel reports the process as gone.
+// How long the kernel may take, after the socket closed, to report the process as gone.
 constexpr int kWorkerGoneMs = 5'000;
 constexpr Nanos kReportPatience = 10s;
 
@@ -48,9 +48,9 @@ int GuardProcess::run() {
   while (kill_descendants() != 0) wait_for_child();
   if (!cgroup_.empty() && !alone_in_cgroup(cgroup_)) leave_cgroup(cgroup_);
   wait_for_worker();
-  alive_.clear();  // worker and programs are gone: who watches on this host may know it now
+  alive_.clear();  // worker and programs are gone: release what others on this host watch
   report_endings();
-  if (!cgroup_.empty()) leave_cgroup(cgroup_);  // takes some milliseconds, for which nobody waits here
+  if (!cgroup_.empty()) leave_cgroup(cgroup_);  // takes some milliseconds; nobody waits for it
   for (const std::string& folder : folders_) remove_tree(folder);
   return 0;
 }
@@ -107,7 +107,7 @@ void GuardProcess::obey(Received received) {
       return;
     case MessageKind::shield: return keepers_.shield_until(message.value);
     case MessageKind::farewell: farewell_ = true; return;
-    default: return;  // what only a guard says
+    default: return;  // only a guard sends these
   }
 }
 
@@ -119,7 +119,7 @@ std::vector<int> GuardProcess::held_by_keepers() const {
   return held;
 }
 
-// The worker is gone, or done with us, or talks nonsense.
+// The worker is gone, or done, or sends nonsense.
 void GuardProcess::end_everything() {
   if (std::exchange(worker_left_, true)) return;
   epoll_ctl(poll_.get(), EPOLL_CTL_DEL, kGuardSocket, nullptr);
@@ -132,12 +132,12 @@ void GuardProcess::tell_worker(Message message) {
   if (!worker_left_) unsent_.push_back(std::move(message));
 }
 
-// A worker that is frozen reads nothing: what it is to hear waits here.
+// A frozen worker reads nothing. Its messages wait here.
 void GuardProcess::flush() {
   while (!unsent_.empty()) {
     const int error_number = send_message(kGuardSocket, unsent_.front());
     if (error_number == EAGAIN) break;
-    if (error_number != 0) {  // it is closed; what the worker said last is still to be read
+    if (error_number != 0) {  // it is closed; the worker's last messages can still be read
       hear_worker();
       return end_everything();
     }
@@ -149,7 +149,7 @@ void GuardProcess::flush() {
   epoll_ctl(poll_.get(), EPOLL_CTL_MOD, kGuardSocket, &event);
 }
 
-// A pass that has killed somebody is repeated when a child ends, or soon.
+// A pass that has killed a process is repeated when a child ends, or soon.
 void GuardProcess::wait_for_child() {
   pollfd waited{.fd = signals_.get(), .events = POLLIN, .revents = 0};
   poll(&waited, 1, kStrayPassMs);
@@ -163,7 +163,7 @@ void GuardProcess::wait_for_worker() {
   pollfd waited{.fd = kGuardWorker, .events = POLLIN, .revents = 0};
   while (poll(&waited, 1, kWorkerGoneMs) < 0 && errno == EINTR) {
   }
-  if (waited.revents == 0) farewell_ = true;  // it lives on without us: its lease is its own to keep
+  if (waited.revents == 0) farewell_ = true;  // it lives on without this guard; its lease is its own responsibility
 }
 
 void GuardProcess::report_endings() {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the guard knows and does; guard_main.h says what for.
+// The state and the work of the guard process; see guard_main.h.
 
 #include <cstdint>
 #include <deque>
@@ -22,7 +22,7 @@ class GuardProcess {
  public:
   GuardProcess(LeasePage page, ReportEndings report);
 
-  // Until the worker is gone, or done, and its programs with it.
+  // Runs until the worker is gone or done, and its programs with it.
   int run();
 
  private:

@@ -54,7 +54,7 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   if (!task.folder.empty() && chdir(task.folder.c_str()) != 0) give_up(trouble, StartStep::folder);
   std::vector<char*> arguments = pointers(task.arguments);
   std::vector<char*> environment = pointers(task.environment);
-  // On a machine that stands still now and then, the forks up to here may have taken longer than the lease.
+  // If the machine stood still for a while, the forks up to here may have taken longer than the lease.
   if (!task.may_run()) {
     errno = ECANCELED;
     give_up(trouble, StartStep::lease);
@@ -68,7 +68,7 @@ class Keeper {
   Keeper(std::uint64_t number, pid_t guard, int reports) : number_(number), guard_(guard), reports_(reports) {}
 
   [[noreturn]] void run(KeeperTask task) {
-    // A stop that meets the program before it has been executed waits until then, in place of being ignored.
+    // A stop that arrives before the program is executed stays pending until then, instead of being ignored.
     sigset_t all;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, nullptr);
@@ -94,7 +94,7 @@ class Keeper {
     program_ = fork();
     if (program_ < 0) return refuse({errno, StartStep::fork});
     if (program_ == 0) become_program(task, keeper, theirs.get());
-    setpgid(program_, program_);  // both sides do it, so that a stop finds the group whoever runs first
+    setpgid(program_, program_);  // both sides do it, so that a stop finds the group whichever runs first
     return true;
   }
 
@@ -103,7 +103,7 @@ class Keeper {
     return false;
   }
 
-  // Waits for something to happen. While the tree is being ended it does not wait long: a pass may have missed one.
+  // Waits for an event. While the tree is being ended it does not wait long, because a pass may have missed a process.
   void look() {
     std::array<pollfd, 2> waited{{{.fd = signals_.get(), .events = POLLIN, .revents = 0},
                                   {.fd = trouble_.get(), .events = POLLIN, .revents = 0}}};
@@ -123,7 +123,8 @@ class Keeper {
     pass_ms_ = std::min(pass_ms_ * 2, 64);
   }
 
-  // The worker moves the moment without a word. The timer fires at the last one that was read here: once a lease.
+  // The worker moves the deadline without a message. The timer fires at the last deadline that was read here: once a
+  // lease.
   void check_lease() {
     if (ending_ || !runs_until_) return;
     const std::int64_t until = runs_until_();
@@ -134,7 +135,7 @@ class Keeper {
     }
   }
 
-  // The pipe closes when the program has been executed; whatever comes through it says that it could not be.
+  // The pipe closes when the program has been executed. Any bytes in it mean that it could not be.
   void hear_of_start() {
     Trouble trouble{};
     const bool failed = ::read(trouble_.get(), &trouble, sizeof trouble) == static_cast<ssize_t>(sizeof trouble);
@@ -158,7 +159,7 @@ class Keeper {
       if (child != program_) continue;
       reaped_ = true;
       status_ = status;
-      // The tenure ends with the program: what it left running ends too.
+      // The tenure ends with the program, so processes that it left running end too.
       ending_ = true;
       if (trouble_) hear_of_start();
     }
@@ -181,7 +182,7 @@ class Keeper {
   int pass_ms_ = 1;
   bool reaped_ = false;
   bool ending_ = false;
-  bool over_ = false;  // nobody is left
+  bool over_ = false;  // no process is left
 };
 
 }  // namespace

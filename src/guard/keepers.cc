@@ -21,12 +21,12 @@ namespace tenure::guard {
 namespace {
 
 // A keeper that was told to end may be stopped or traced by its program. It is killed after this time. The guard ends
-// programs earlier than the lease requires (host_margins.h), and this is less.
+// programs earlier than the lease requires (host_margins.h), by more than this.
 constexpr std::int64_t kKeeperPatienceNs = 10'000'000;
 
 std::int64_t now_ns() { return BootClock().now().since_boot.count(); }
 
-// The guard's own environment, which is the worker's, with what the message adds.
+// The guard's own environment, which is the worker's, plus the variables of the message.
 std::vector<std::string> environment_with(std::vector<std::string> added) {
   std::vector<std::string> all = std::move(added);
   const std::size_t own = all.size();
@@ -47,7 +47,7 @@ Keepers::Keepers(LeasePage page, std::function<void(Message)> tell) : page_(std:
   ASSERT(pipe2(ends.data(), O_CLOEXEC) == 0);
   reports_ = Descriptor(ends[0]);
   reports_in_ = Descriptor(ends[1]);
-  fcntl(reports_.get(), F_SETFL, O_NONBLOCK);  // the keepers' end waits: a report must not be lost
+  fcntl(reports_.get(), F_SETFL, O_NONBLOCK);  // writing keepers block, because a report must not be lost
 }
 
 void Keepers::start(Received received, std::vector<int> kept) {
@@ -68,7 +68,7 @@ void Keepers::start(Received received, std::vector<int> kept) {
   task.arguments.assign(message.words.begin() + 1, split);
   task.environment = environment_with({split, message.words.end()});
   task.standard = std::move(received.descriptors);
-  task.may_run = may_run;  // by the page, which keepers share
+  task.may_run = may_run;  // reads the page, which keepers share
   task.runs_until = [this, session = message.session, slot] {
     return page_[slot].session == session ? page_[slot].end_at.load() : 0;
   };
@@ -143,15 +143,15 @@ void Keepers::reap() {
     int status = 0;
     const pid_t child = waitpid(-1, &status, WNOHANG | WUNTRACED);
     if (child <= 0) return;
-    if (WIFSTOPPED(status)) {  // by its program, most likely. Nobody else has a reason
+    if (WIFSTOPPED(status)) {  // most likely by its program
       ::kill(child, SIGCONT);
       continue;
     }
-    hear();  // what it said last came before its end
+    hear();  // its last report came before its end
     const auto kept =
         std::find_if(kept_.begin(), kept_.end(), [&](const auto& entry) { return entry.second.keeper == child; });
     if (kept == kept_.end()) continue;
-    // What a keeper says whose shield was killed is not all there is to say.
+    // If a keeper's shield was killed, the keeper's report is not everything.
     const bool murdered = WIFSIGNALED(status) && !kept->second.killed;
     if (kept->second.last && !murdered) {
       tell_(*kept->second.last);
@@ -167,8 +167,8 @@ void Keepers::lose(std::uint64_t number, const Kept& kept) {
   strays_ = true;
 }
 
-// Somebody has killed a keeper. The program dies with it, by the kernel's hand; what the program had started hangs
-// below the guard now, and is all that hangs here besides keepers.
+// Somebody has killed a keeper. The kernel kills the program with it. Processes that the program had started are
+// children of the guard now, and it has no other children besides keepers.
 void Keepers::end_strays() {
   std::set<pid_t> keepers;
   strays_ = false;
@@ -185,15 +185,15 @@ bool Keepers::lease_holds(std::uint64_t session, std::size_t slot, std::int64_t 
   return page_[slot].session == session && page_[slot].end_at > now;
 }
 
-// The worker moves its moments in the page without a word. The timer fires at the earliest one known, and if that
-// has moved on meanwhile, is set again: once a lease, and not once a beat.
+// The worker moves its deadlines in the page without a message. The timer fires at the earliest known deadline. If that
+// has moved on meanwhile, the timer is set again: once a lease, and not once a beat.
 std::int64_t Keepers::check_deadlines() {
   const std::int64_t now = now_ns();
   std::int64_t next = INT64_MAX;
   for (auto& [number, kept] : kept_) {
     if (kept.ending && kept.kill_at <= now && !kept.killed) {
       kept.killed = true;
-      strays_ = true;  // at once: of a keeper that is traced, its tracer hears first
+      strays_ = true;  // at once: if a keeper is traced, the tracer is notified first
       ::kill(kept.keeper, SIGKILL);
     }
     if (kept.ending) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// The keepers of a guard: one process for each program (keeper.h). It starts them, stops them, ends them when their
-// lease passes, and knows how each program ended. What is left of a program whose keeper was killed is ended here, too.
+// The keepers of a guard: one process for each program (keeper.h). Starts them, stops them, ends them when their lease
+// passes, and records how each program ended. Also ends what is left of a program whose keeper was killed.
 
 #include <cstdint>
 #include <functional>
@@ -20,10 +20,10 @@ namespace tenure::guard {
 // One thread.
 class Keepers {
  public:
-  // `tell` gets what the worker is to hear of its programs: started, refused, ended.
+  // `tell` gets the messages to the worker about its programs: started, refused, ended.
   Keepers(LeasePage page, std::function<void(Message)> tell);
 
-  // A message of the kind `start`. `kept`: descriptors that the keeper holds open.
+  // Handles a message of kind `start`. `kept`: descriptors that the keeper holds open.
   void start(Received received, std::vector<int> kept);
   void stop(std::uint64_t number, std::int64_t end_at);
   void end(std::uint64_t number);
@@ -33,16 +33,16 @@ class Keepers {
   // Programs that are started before this moment get a shield (CLOCK_BOOTTIME, ns).
   void shield_until(std::int64_t moment) { shield_until_ = moment; }
 
-  // To be polled for reading: the keepers' reports, which hear() takes.
+  // Poll it for reading: the keepers' reports, which hear() reads.
   int reports() const { return reports_.get(); }
   void hear();
-  // After the death or the stop of a child.
+  // Call it after the death or the stop of a child.
   void reap();
-  // Ends what the lease or a stop has given no more time. Gives the moment when there is something to end next.
+  // Ends programs whose lease or stop has run out. Returns when something must be ended next.
   std::int64_t check_deadlines();
 
   bool empty() const { return kept_.empty() && !strays_; }
-  // Processes that have lost their keeper may be about: end_strays() is to be called, soon again while this is true.
+  // True if processes may have lost their keeper. Then call end_strays(), and again soon while this is true.
   bool strays() const { return strays_; }
   void end_strays();
   const LeasePage& page() const { return page_; }
@@ -52,12 +52,12 @@ class Keepers {
     pid_t keeper = -1;
     std::uint64_t session = 0;
     std::size_t slot = 0;
-    std::int64_t end_at = INT64_MAX;  // by a stop; the lease may come first
-    bool asked = false;               // SIGTERM is sent once, however often a stop is asked for
+    std::int64_t end_at = INT64_MAX;  // set by a stop; the lease may come first
+    bool asked = false;               // SIGTERM is sent once, however often a stop is requested
     bool ending = false;
     std::int64_t kill_at = INT64_MAX;  // when a keeper that was told to end is killed
     bool killed = false;               // by this guard
-    std::optional<Message> last{};     // how it went, as its keeper said; told once the keeper is gone too
+    std::optional<Message> last{};     // the keeper's report; passed on once the keeper is gone
   };
 
   void refuse(std::uint64_t number, int error_number, StartStep step);
@@ -71,7 +71,7 @@ class Keepers {
   Descriptor reports_;
   Descriptor reports_in_;
   std::map<std::uint64_t, Kept> kept_;  // by number
-  std::vector<Message> lost_;           // their keepers were killed: told once no strays are left
+  std::vector<Message> lost_;           // their keepers were killed: reported once no strays are left
   bool strays_ = false;
   std::int64_t shield_until_ = 0;
 };

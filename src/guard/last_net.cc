@@ -14,7 +14,7 @@ std::set<pid_t> own_children() {
   return {found.begin(), found.end()};
 }
 
-// It is reaped by its owner.
+// Its owner reaps it.
 bool is_zombie(pid_t child) {
   siginfo_t found{};
   return waitid(P_PID, static_cast<id_t>(child), &found, WEXITED | WNOHANG | WNOWAIT) == 0 && found.si_pid == child;
@@ -29,8 +29,8 @@ bool LastNet::sweep(pid_t guard) const {
   bool empty = true;
   for (const pid_t child : children_of(getpid())) {
     if (spared_.contains(child)) continue;
-    // Whoever was below a child is below this process as soon as the child is a zombie, and may be missing in this
-    // list: only a list without children counts.
+    // When a child is a zombie, its descendants are already below this process, and may be missing in this list. Only a
+    // list without children counts.
     if (child != guard) {
       waitpid(child, nullptr, WNOHANG);
       empty = false;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a program leaves behind when it kills its keeper and its guard hangs below the worker then, if the worker is a
-// subreaper. The worker ends it before it takes its tenures for released.
+// If a program kills its keeper and its guard, the processes that it leaves behind become children of the worker, if
+// the worker is a subreaper. The worker ends them before it reports its tenures as released.
 //
 // For processes whose only children are guards: everything else that appears below them is killed.
 
@@ -14,11 +14,11 @@ namespace tenure::guard {
 // Thread-safe.
 class LastNet {
  public:
-  // Makes this process a subreaper. Children that it has already are left alone.
+  // Makes this process a subreaper. Existing children are left alone.
   LastNet();
 
-  // Kills what hangs below this process, and reaps all but `guard`. True once nobody is left. For when the guard is
-  // dead: until then it is the guard's to do.
+  // Kills everything below this process, and reaps everything but `guard`. True once nothing is left. For use when the
+  // guard is dead; until then the guard does it.
   bool sweep(pid_t guard) const;
 
  private:

@@ -12,7 +12,7 @@ namespace tenure::guard {
 namespace {
 
 constexpr std::size_t kPageBytes = sizeof(LeaseSlot) * kLeaseSlots;
-// In place of a session, while a slot is being filled in.
+// Replaces the session while a slot is being filled in.
 constexpr std::uint64_t kTaken = UINT64_MAX;
 
 }  // namespace
@@ -49,7 +49,7 @@ bool Leases::renew(std::uint64_t session, Instant end_at, std::uint32_t log) {
   LeaseSlot& taken = page_[static_cast<std::size_t>(slot)];
   taken.log = log;
   taken.fenced = 0;
-  taken.end_at = end_at.since_boot.count();  // before the session: who finds one whose time is over takes it away
+  taken.end_at = end_at.since_boot.count();  // before the session: others may take a slot whose time is over
   taken.session = session;
   return true;
 }
@@ -70,7 +70,7 @@ int Leases::acquire(std::uint64_t session) {
   if (slot < 0) return -1;
   users_.at(static_cast<std::size_t>(slot)).fetch_add(1);
   if (page_[static_cast<std::size_t>(slot)].session == session) return slot;
-  release(slot);  // it was just taken back
+  release(slot);  // another thread has just taken it
   return -1;
 }
 
@@ -81,7 +81,7 @@ int Leases::find(std::uint64_t session) const {
   return -1;
 }
 
-// One that was left behind counts as free once its time is over. Hearts may want the same one.
+// An abandoned slot counts as free once its time is over. Several hearts may want the same one.
 int Leases::take_free(Instant now) {
   for (std::size_t i = 0; i < kLeaseSlots; ++i) {
     std::uint64_t seen = page_[i].session;

@@ -1,11 +1,11 @@
 #pragma once
 
-// Until when each session of a worker process may run programs: a page that the worker writes and its guard reads.
-// It is shared memory, and not a message, since a worker that is frozen or stuck sends none: what the guard reads is
-// the last word in any case.
+// How long each session of a worker process may run programs: a page that the worker writes and its guard reads. It is
+// shared memory and not a message, because a frozen or stuck worker sends none. The guard always reads the latest
+// value.
 //
-// A slot is given to a session when its lease is first known and taken back only when no program of the session is
-// left, so that the guard never reads one session's moment as another's.
+// A slot is given to a session when its lease is first known, and taken back only when no program of the session is
+// left. So the guard never reads one session's time as another's.
 
 #include <array>
 #include <atomic>
@@ -23,8 +23,8 @@ constexpr std::uint32_t kNoLog = UINT32_MAX;
 struct LeaseSlot {
   std::atomic<std::uint64_t> session;  // zero: free
   std::atomic<std::int64_t> end_at;    // CLOCK_BOOTTIME, ns: nothing of the session may run from then on
-  std::atomic<std::uint32_t> log;      // where the session's end is to be said; kNoLog: nowhere
-  std::atomic<std::uint32_t> fenced;   // nothing new of the session is to be started
+  std::atomic<std::uint32_t> log;      // where to report the session's end; kNoLog: nowhere
+  std::atomic<std::uint32_t> fenced;   // start nothing more for the session
   std::array<std::uint32_t, 2> unused;
 };
 static_assert(std::atomic<std::int64_t>::is_always_lock_free && sizeof(LeaseSlot) == 32);
@@ -35,7 +35,7 @@ static_assert(kLeaseSlots >= std::size_t{2} * kShardsMax);
 class LeasePage {
  public:
   static Result<LeasePage> create();
-  // Maps the page behind a descriptor that was inherited.
+  // Maps the page of an inherited descriptor.
   static Result<LeasePage> adopt(Descriptor memory);
   LeasePage(LeasePage&& other) noexcept;
   LeasePage& operator=(LeasePage&&) = delete;
@@ -56,12 +56,12 @@ class Leases {
  public:
   explicit Leases(LeasePage page) : page_(std::move(page)) {}
 
-  // The session's heart; a process has one for each shard. False if there are kLeaseSlots sessions already.
+  // For the session's heart; a process has one for each shard. False if there are kLeaseSlots sessions already.
   bool renew(std::uint64_t session, Instant end_at, std::uint32_t log);
   void fence(std::uint64_t session);
   void over(std::uint64_t session);
 
-  // For a program of the session: its slot, which stays until released; or none.
+  // The session's slot for one of its programs, held until it is released. None if there is none.
   int acquire(std::uint64_t session);
   void release(int slot) { users_.at(static_cast<std::size_t>(slot)).fetch_sub(1); }
   int descriptor() const { return page_.descriptor(); }

@@ -55,6 +55,13 @@ std::vector<Descriptor> take_descriptors(msghdr& header) {
 
 }  // namespace
 
+std::string describe_refusal(const std::string& program, const std::string& folder, int error_number, StartStep step) {
+  const std::string why = std::strerror(error_number);
+  if (step == StartStep::folder) return "cannot run programs in '" + folder + "': " + why;
+  if (step == StartStep::program) return "cannot run '" + program + "': " + why;
+  return "cannot start a process for '" + program + "': " + why;
+}
+
 Bytes encode(const Message& message) {
   Bytes bytes;
   put(bytes, static_cast<std::uint8_t>(message.kind));
@@ -117,7 +124,7 @@ int send_message(int socket, const Message& message, const std::vector<int>& des
 }
 
 Received receive_message(int socket) {
-  // Of those threads alone that receive: what is a thread's outright is cleared, and so takes memory, for every thread.
+  // Allocated by receiving threads only. A thread-local array would be cleared, and so use memory, in every thread.
   static thread_local const auto buffer = std::make_unique_for_overwrite<char[]>(kMessageBytesMax);
   Received received;
   iovec part{.iov_base = buffer.get(), .iov_len = kMessageBytesMax};
@@ -130,7 +137,8 @@ Received receive_message(int socket) {
   ssize_t size = -1;
   do {
     size = recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-    // A peer that closed without having read everything is reported before what it had sent: that is still there.
+    // If a peer closed without having read everything, this error comes before its last messages, which can still be
+    // read.
   } while (size < 0 && (errno == EINTR || errno == ECONNRESET));
   if (size < 0) {
     const bool none = errno == EAGAIN || errno == EWOULDBLOCK;

@@ -48,7 +48,7 @@ std::vector<pid_t> numbers_in(const std::string& folder) {
 pid_t parent_of(pid_t process) {
   std::string stat;
   if (!read_all("/proc/" + std::to_string(process) + "/stat", stat)) return 0;
-  // "pid (name) state ppid …"; the name may hold anything, also a parenthesis.
+  // "pid (name) state ppid …"; the name may contain anything, even parentheses.
   const std::size_t name_end = stat.rfind(") ");
   if (name_end == std::string::npos || name_end + 4 >= stat.size()) return 0;
   pid_t parent = 0;
@@ -56,7 +56,7 @@ pid_t parent_of(pid_t process) {
   return parent;
 }
 
-// For kernels without /proc/…/children: everybody's parent is asked for.
+// For kernels without /proc/…/children: reads everybody's parent.
 std::vector<pid_t> children_by_parent(pid_t parent) {
   std::vector<pid_t> found;
   for (const pid_t process : numbers_in("/proc")) {
@@ -70,8 +70,8 @@ struct Met {
   pid_t parent;
 };
 
-// A descendant that is not our child may be gone by now, and its number another's. The descriptor holds on to one
-// process, whose parent is asked for afterwards; if the parent was killed just before, that is the caller.
+// A descendant that is not our child may be gone by now, and its number reused. The descriptor refers to one process,
+// whose parent is checked afterwards. If the parent was just killed, the caller is the parent.
 void kill_one(const Met& met) {
   if (met.parent == ::getpid()) {
     ::kill(met.process, SIGKILL);
@@ -135,7 +135,7 @@ std::size_t kill_descendants(const std::set<pid_t>& spared) {
     const Met met = open.back();
     open.pop_back();
     ++count;
-    // Its children are read first: once it is dead they are the caller's, and the next pass meets them.
+    // Its children are read first: once it is dead they belong to the caller, and the next pass finds them.
     for (const pid_t child : children_of(met.process)) open.push_back({child, met.process});
     kill_one(met);
   }

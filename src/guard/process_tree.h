@@ -1,6 +1,6 @@
 #pragma once
 
-// What descends from a process: who it is, what it uses, and its end.
+// The descendants of a process: finds them, measures their memory, and ends them.
 
 #include <sys/types.h>
 
@@ -10,16 +10,16 @@
 
 namespace tenure::guard {
 
-// The children of a process, of all its threads. What is born or dies meanwhile may be missed.
+// The children of a process, of all its threads. May miss children that are born or die meanwhile.
 std::vector<pid_t> children_of(pid_t process);
 
-// Resident, of a process and all below it, in bytes; zero if it is gone.
+// Resident memory of a process and its descendants, in bytes. Zero if it is gone.
 std::uint64_t tree_memory(pid_t process);
 
-// SIGKILL to every descendant of the calling process; `spared` children, and what is below them, are left alone.
-// The caller must be a subreaper: whatever leaves its parent, its process group or its session then still hangs below
-// the caller, and cannot hide. Returns how many were met. What is born meanwhile may escape one pass; a killed process
-// has no further children, so that passes until nobody is met come to an end.
+// Sends SIGKILL to every descendant of the calling process, except `spared` children and their descendants. The caller
+// must be a subreaper: then processes that leave their parent, group or session stay below the caller and cannot hide.
+// Returns how many it found. A process that is born meanwhile may escape one pass. Killed processes have no further
+// children, so repeated passes end when none is found.
 std::size_t kill_descendants(const std::set<pid_t>& spared = {});
 
 }  // namespace tenure::guard

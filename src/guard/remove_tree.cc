@@ -17,9 +17,9 @@
 namespace tenure::guard {
 namespace {
 
-// A folder that may be read and changed from now on; nothing where it is none, or where something is mounted: what lies
-// below that is not ours. A name that changes its meaning meanwhile is never followed: what was opened by O_PATH stays
-// the same thing.
+// Opens a folder so that it can be read and changed. Nothing if it is not a folder, or if something is mounted there: a
+// mounted file system is not ours. A name whose meaning changes meanwhile is never followed: a file opened with O_PATH
+// stays the same.
 Descriptor open_folder(int parent, const char* name) {
   const Descriptor handle(::openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct statx facts{};
@@ -36,9 +36,9 @@ class Removal {
   Removal(int top, const std::atomic<bool>& stop)
       : top_(top), stop_(stop), prefix_(to_hex(SystemEntropy().id()) + "-") {}
 
-  // Empties it, unless something in it cannot be removed.
+  // Empties the folder, unless something in it cannot be removed.
   void run() {
-    // What is moved up while the entries are read may come up in this pass or in the next.
+    // Folders that are moved up while the entries are read may appear in this pass or in the next.
     for (bool progress = true; progress && !stop_;) {
       progress = false;
       each_entry(top_, [&](const char* name) { progress = remove_one(name) || progress; });
@@ -46,7 +46,7 @@ class Removal {
   }
 
  private:
-  // Whether something was changed by it.
+  // True if it changed something.
   bool remove_one(const char* name) {
     if (::unlinkat(top_, name, 0) == 0 || ::unlinkat(top_, name, AT_REMOVEDIR) == 0) return true;
     if (errno != ENOTEMPTY && errno != EEXIST && errno != EACCES && errno != EPERM) return false;
@@ -60,7 +60,7 @@ class Removal {
     return ::unlinkat(top_, name, AT_REMOVEDIR) == 0 || progress;
   }
 
-  // A folder with something in it. To be moved it must be writable itself. What is mounted cannot be moved.
+  // Moves a folder that is not empty. It must be writable itself. Mounted folders cannot be moved.
   bool move_up(int from, const char* name) {
     if (errno != ENOTEMPTY && errno != EEXIST && errno != EACCES && errno != EPERM) return false;
     const std::string new_name = prefix_ + std::to_string(++moved_);
@@ -81,7 +81,7 @@ class Removal {
 
   const int top_;
   const std::atomic<bool>& stop_;
-  const std::string prefix_;  // of what was moved up; a program cannot have guessed it
+  const std::string prefix_;  // of moved folders; a program cannot guess it
   std::uint64_t moved_ = 0;
 };
 

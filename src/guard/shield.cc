@@ -64,7 +64,7 @@ void shield(KeeperTask task, pid_t guard, int reports, const std::vector<int>& k
     if (signal.ssi_signo == static_cast<std::uint32_t>(kEndSignal) || getppid() != guard) end_keeper(keeper);
     found = reap(keeper);
   }
-  // A keeper that was killed leaves its tree here.
+  // The tree of a killed keeper is below this process.
   while (kill_descendants() != 0) {
     poll(nullptr, 0, 1);
     reap(keeper);

@@ -28,7 +28,7 @@ std::uint64_t lowered(std::uint64_t limit, double share, Entropy& entropy) {
 Judgement judge(const WearLimits& limits, const Worn& worn, Instant now, std::string_view job) {
   using What = Judgement::What;
   Judgement found;
-  // Whether the span is over; otherwise when it will be counts.
+  // True if the span is over. Otherwise its end counts for `left`.
   const auto over = [&](Nanos limit, Instant since) {
     if (limit <= Nanos(0)) return false;
     const Nanos left = since + limit - now;

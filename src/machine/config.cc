@@ -39,7 +39,7 @@ void apply_config(const v1::Configure& record, PoolConfig& config) {
     case v1::Configure::RENDEZVOUS: config.assignment = Assignment::rendezvous; break;
     case v1::Configure::JUMP: config.assignment = Assignment::jump; break;
     case v1::Configure::CHOSEN: config.assignment = Assignment::chosen; break;
-    default: break;  // unset, or newer than this version
+    default: break;  // unset, or of a newer version
   }
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The pool's options, as the log has them: the same on every node.
+// The pool's options as the log has them, the same on every node.
 
 #include <cstdint>
 #include <tenure/defaults.hpp>
@@ -21,17 +21,17 @@ struct PoolConfig {
   std::int64_t worker_shutdown_ttl_ms = kWorkerShutdownTtlMsDefault;
   std::int64_t backoff_base_ms = kRetryBackoffMsDefault;
   std::int64_t backoff_cap_ms = kRetryBackoffMsMaxDefault;
-  std::uint32_t quarantine_after = kQuarantineAfterDefault;  // deaths of holders; zero: never
+  std::uint32_t quarantine_after = kQuarantineAfterDefault;  // deaths of holders; zero: no limit
   Assignment assignment = Assignment::rendezvous;
-  Shard shard{};  // which part of the pool this machine is
+  Shard shard{};  // the part of the pool that this machine is
 
   friend bool operator==(const PoolConfig&, const PoolConfig&) = default;
 };
 
 void encode_config(const PoolConfig& config, v1::Configure& into);
-// Takes over what the record sets. A field that is zero, or of no meaning to this version, keeps its value.
+// Applies the fields that the record sets. A field that is zero, or unknown to this version, keeps its value.
 void apply_config(const v1::Configure& record, PoolConfig& config);
-// Reads back what encode_config() wrote. False if it is damaged.
+// Reads the output of encode_config(). False if it is damaged.
 bool load_config(const v1::Configure& from, PoolConfig& config);
 
 }  // namespace tenure

@@ -14,11 +14,10 @@ std::uint64_t Context::engine_us() const {
 
 void Context::raise_epoch(std::uint64_t floor) { frame_.epoch = std::max(frame_.epoch, floor); }
 
-// Epochs only grow, and no two grants of a pool share one: those of a shard leave its number when they are divided by
-// the number of shards. They start from the engine's time, so that they go on above all earlier ones when the log
-// itself lost its tail, or was removed and made anew. The engine counts in milliseconds; the rest of the microseconds
-// comes from the holder's session, so that two logs, of which one has replaced the other, hardly ever give the same
-// epoch.
+// Epochs only grow, and no two grants of a pool have the same: the epochs of a shard, modulo the number of shards, are
+// the shard's index. They start from the engine's time, so they stay above all earlier ones even if the log lost its
+// tail, or was removed and created again. The engine counts milliseconds. The microseconds come from the holder's
+// session, so two logs, one of which replaced the other, almost never give the same epoch.
 std::uint64_t Context::next_epoch(std::uint64_t session) {
   const std::uint64_t floor = MUTANT(epoch_from_position) ? frame_.position : engine_us() + hash_mix(session, 0) % 1000;
   const Shard& shard = frame_.config.shard;

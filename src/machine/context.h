@@ -1,8 +1,8 @@
 #pragma once
 
-// What a part of the machine may reach while an entry is applied: the entry's place and times, the pool's options,
-// numbers that only grow, timers, the digest, the effects, who is in the pool, and the answers to dispatchers. Parts
-// reach each other through this alone.
+// Everything that a part of the machine can reach while an entry is applied: the entry's position and times, the pool's
+// options, counters, timers, the digest, the effects, the sessions, and the answers to dispatchers. Parts reach each
+// other only through it.
 
 #include <cstdint>
 
@@ -29,15 +29,15 @@ class Context {
   std::int64_t engine_ms() const { return frame_.engine_ms; }
   std::int64_t log_time_ms() const { return frame_.log_time_ms; }
   At at() const { return {frame_.position, frame_.engine_ms}; }
-  // The engine's time in microseconds, bounded so that epochs which begin with it leave room.
+  // The engine's time in microseconds, bounded so that epochs that start with it can still grow.
   std::uint64_t engine_us() const;
 
   const PoolConfig& config() const { return frame_.config; }
   bool shutting_down() const { return frame_.shutting_down; }
-  // Whether the pool has switched to a version that has the rule.
+  // True if the pool has switched to a version that has the rule.
   bool rule(Rule rule) const { return (MUTANT(rule_ahead_of_version) ? speaks_ : frame_.version) >= version_of(rule); }
 
-  // Epochs and stamps never come again.
+  // Epochs and stamps are never repeated.
   std::uint64_t epoch_last() const { return frame_.epoch; }
   void raise_epoch(std::uint64_t floor);
   std::uint64_t next_epoch(std::uint64_t session);
@@ -49,7 +49,7 @@ class Context {
 
   // Mixes a decision into the digest.
   void note(std::uint64_t word) { frame_.digest = hash_mix(frame_.digest, word); }
-  // The state does not allow the record: it changes nothing.
+  // The state does not allow the record, so it changes nothing.
   void refuse_record() { ++stats.records_refused; }
   Effects& effects() { return *effects_; }
 

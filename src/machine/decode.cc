@@ -9,8 +9,8 @@
 namespace tenure {
 namespace {
 
-constexpr std::size_t kFirstBlockBytes = 1U << 20;  // for an entry of 256 KiB; what is not used is never touched
-constexpr std::size_t kBlockBytes = 64U << 10;      // of what does not fit
+constexpr std::size_t kFirstBlockBytes = 1U << 20;  // for an entry of 256 KiB; unused memory is not touched
+constexpr std::size_t kBlockBytes = 64U << 10;      // for entries that need more
 
 }  // namespace
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// From the bytes of a log entry to a batch. The memory is used again.
+// Decodes the bytes of a log entry into a batch. Reuses its memory.
 
 #include <memory>
 
@@ -23,10 +23,10 @@ class Decoder {
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
 
-  // Null if every reader must skip the entry: it does not parse, names no sender, or has a format that is not
-  // known. The batch lives until the next call.
+  // Null if every reader must skip the entry: it does not parse, has no sender, or has an unknown format. The batch is
+  // valid until the next call.
   const v1::Batch* decode(BytesView data);
-  // The same, of one more entry of a run: those that were decoded before live on.
+  // The same for the next entry of a run. Earlier batches of the run stay valid.
   const v1::Batch* decode_next(BytesView data);
 
  private:

@@ -1,8 +1,7 @@
 #pragma once
 
-// What follows from an entry, for those who apply it. Every node's machine reports the same effects at the same
-// position. A node acts on those of its own session, `tenure explain` writes history from them, the simulator compares
-// them.
+// The effects of an entry. Every node's machine reports the same effects at the same position. A node acts on those of
+// its own session, `tenure explain` builds the history from them, and the simulator compares them.
 
 #include <cstdint>
 #include <tenure/kinds.hpp>
@@ -22,10 +21,10 @@ enum class TenureEnd : std::uint8_t {
   stopped,  // released because a user stopped the job, or the pool shut down
   done,     // the task is done, or the resident job finished by itself
   failed,   // the handler said so
-  left,     // the worker's session ended in good order while it still held the key
+  left,     // the worker's session ended normally while it still held the key
   fenced,   // the worker ended its own session after its lease had run out
-  crashed,  // somebody saw the worker's process die
-  expired,  // the worker was not heard of for a lease
+  crashed,  // another process saw the worker's process die
+  expired,  // no beat for a whole lease
 };
 
 struct TenureRef {
@@ -38,8 +37,8 @@ struct TenureRef {
 struct Grant {
   TenureRef tenure;
   JobKind kind;
-  bool first;          // the job has never been held before
-  bool answer_in_log;  // the holder's records are to name the ticket
+  bool first;          // the job was never held before
+  bool answer_in_log;  // the holder's records must name the ticket
   bool has_checkpoint;
   std::uint32_t attempt;  // from 1
   std::uint64_t ticket;
@@ -47,7 +46,7 @@ struct Grant {
   BytesView checkpoint;
 };
 
-// What became of a ticket: accepted or refused first, then the steps of the job it stands for.
+// The new state of a ticket: accepted or refused first, then the steps of its job.
 struct Settlement {
   std::uint64_t ticket;
   TicketState state;
@@ -57,26 +56,25 @@ struct Settlement {
   BytesView text;  // the result if done, the error if failed
 };
 
-// A beat that counts: the session lives on.
+// A beat that extends its session.
 struct SeenBeat {
   std::uint64_t session;
   std::uint64_t number;
-  std::uint64_t digest_position;  // zero if it gives no digest
+  std::uint64_t digest_position;  // zero if the beat has no digest
   std::uint64_t digest;
   std::uint64_t read;  // the sender has applied the log up to here
 };
 
 enum class SessionEnd : std::uint8_t { left, fenced, crashed, expired };
 
-// The entry that an effect comes from.
+// The position and time of the entry that caused an effect.
 struct At {
   std::uint64_t position = 0;
   std::int64_t engine_ms = 0;
 };
 
-// Effects come in groups, one for each part of the machine, so that a listener hears no more than it needs. They are
-// called while an entry is being applied: a listener must not call back into the machine, and the views die with the
-// call.
+// Effects are grouped by part of the machine, so that a listener gets only those it needs. They are called while an
+// entry is applied: a listener must not call back into the machine, and the views are valid during the call only.
 
 class SessionEffects {
  public:
@@ -92,7 +90,7 @@ class TicketEffects {
   virtual ~TicketEffects() = default;
 
   virtual void settled(const At&, const Settlement&) {}
-  // The eldest node has to write this answer to the log, for a dispatcher that keeps no state.
+  // The eldest node must write this answer to the log, for a dispatcher that keeps no state.
   virtual void answer_due(const At&, const Settlement&) {}
 };
 
@@ -118,7 +116,7 @@ class KeyEffects {
   // The job has no holder, and gets none until somebody retries or drops it.
   virtual void buried(const At&, BytesView /*key*/, std::uint64_t /*dead_id*/, bool /*quarantined*/) {}
 
-  // Under chosen assignment: this key waits for a choice; or the workers changed, so that every choice is due again.
+  // Under chosen assignment: this key needs a choice; or the workers changed, so all keys need new choices.
   virtual void choice_due(const At&, BytesView /*key*/) {}
   virtual void choices_due(const At&) {}
 };
@@ -128,11 +126,11 @@ class PoolEffects {
   virtual ~PoolEffects() = default;
 
   virtual void saved(const At&, std::uint64_t /*position*/) {}
-  // Somebody who has not loaded the state asks for a listing. The eldest node has to answer.
+  // A client without the state requests a listing. The eldest node must answer.
   virtual void asked(const At&, const v1::Ask&) {}
 
   virtual void shutdown_began(const At&) {}
-  // Nothing is left to do in a pool that is shutting down: members have to leave. Called once.
+  // A pool that is shutting down has nothing left to do, so members must leave. Called once.
   virtual void shutdown_drained(const At&) {}
   virtual void pool_gone(const At&) {}
 };

@@ -5,7 +5,7 @@
 namespace tenure {
 namespace {
 
-// Length-delimited, as the wire format has it: a tag (all fields here are below 16), a varint, and the bytes.
+// The length-delimited wire format: a tag (all fields here are below 16), a varint, and the bytes.
 void append_head(int field, std::size_t size, Bytes& into) {
   constexpr int kLengthDelimited = 2;
   into.push_back(static_cast<char>((field << 3) | kLengthDelimited));

@@ -1,6 +1,6 @@
 #pragma once
 
-// Messages that are put together from elements which were encoded before, so that nothing is encoded twice.
+// Builds messages from elements that are already encoded, so that nothing is encoded twice.
 
 #include "base/bytes.h"
 
@@ -10,7 +10,7 @@ namespace v1 {
 class Record;
 }  // namespace v1
 
-// Appends `element` to an encoded message, as one more of its repeated (or single) field of messages or bytes.
+// Appends `element` to an encoded message, as an element of its repeated (or singular) field of messages or bytes.
 void append_element(int field, BytesView element, Bytes& into);
 
 // Appends the record as an element of Batch.records.

@@ -1,7 +1,6 @@
 #pragma once
 
-// What the parts share in reading a snapshot. A snapshot comes from a disk or a server and is believed only after it
-// was checked.
+// Helpers of all parts for reading a snapshot. A snapshot comes from a disk or a server, so everything is checked.
 
 #include <cstdint>
 
@@ -9,14 +8,14 @@
 
 namespace tenure {
 
-// Counters and times of a sound state leave room to go on.
+// Counters and times of a valid state can still grow.
 constexpr std::uint64_t kCountMax = 1ULL << 62;
 constexpr std::int64_t kTimeMsMax = 1LL << 60;
 
 inline bool is_time(std::int64_t ms) { return ms >= 0 && ms <= kTimeMsMax; }
 inline bool is_span(std::int64_t ms) { return ms > 0 && ms <= static_cast<std::int64_t>(kDelayMsMax); }
 
-// Numbers are stored one higher, so that zero is none.
+// Numbers are stored plus one, so that zero means none.
 constexpr std::uint32_t to_stored(std::uint32_t id) { return id + 1; }
 constexpr std::uint32_t from_stored(std::uint32_t stored) { return stored - 1; }
 

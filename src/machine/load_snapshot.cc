@@ -1,5 +1,5 @@
-// A snapshot comes from a disk or a server and is believed only after it was checked: numbers that point nowhere, lists
-// that loop, or a sum that differs make it refused, never a crash.
+// A snapshot comes from a disk or a server, so everything is checked. Numbers that point nowhere, lists that loop, or a
+// wrong sum make it fail, but never crash.
 
 #include <algorithm>
 #include <map>
@@ -18,7 +18,7 @@ namespace {
 
 Failure broken(const char* what) { return fail(Errc::corrupt, "restore snapshot", what); }
 
-// The chunks, whose items are whole.
+// The chunks. Their items stay encoded.
 struct Parsed {
   std::vector<v1::SnapshotChunk> chunks;
   v1::GlobalState global;
@@ -99,7 +99,7 @@ Result<MachineState> load_snapshot(const std::vector<Bytes>& chunks, std::uint32
   if (global.frame().version() == 0) return broken("its version is missing");
   if (global.frame().version() > version_max) {
     return fail(Errc::version, "restore snapshot",
-                "it speaks machine version " + std::to_string(global.frame().version()) + ", this program speaks " +
+                "it has machine version " + std::to_string(global.frame().version()) + ", this program supports " +
                     std::to_string(version_max) + ": use a newer one");
   }
   MachineState state;
@@ -117,7 +117,7 @@ Result<MachineState> load_snapshot(const std::vector<Bytes>& chunks, std::uint32
   }
   if (keys != state.keys.table.slots.live() || parsed.items - keys != state.keys.table.jobs.live() ||
       !is_sound(state)) {
-    return broken("its items do not fit together");
+    return broken("its items are inconsistent");
   }
   return state;
 }

@@ -58,7 +58,7 @@ void Machine::apply_record(const v1::Record& record) {
 void Machine::advance_time(std::int64_t engine_ms) {
   FrameState& frame = state_.frame;
   if (engine_ms <= frame.engine_ms) return;
-  // The first entry sets the origin: the span before it was nobody's.
+  // The first entry sets the origin. The time before it does not count.
   if (frame.engine_ms != 0) frame.log_time_ms += std::min(engine_ms - frame.engine_ms, kLogTimeStepMsMax);
   frame.engine_ms = engine_ms;
 }
@@ -83,7 +83,7 @@ void Machine::settle() {
 void Machine::join(const v1::Join& record) {
   if (!sessions_.on(record, gone(), version())) return;
   if (!configured()) configure(record.configure());
-  if (state_.sessions.all.size() == 1) answers_.repeat();  // there was nobody to write them so far
+  if (state_.sessions.all.size() == 1) answers_.repeat();  // until now no node could write them
 }
 
 void Machine::end_session(const std::optional<EndedSession>& ended) {
@@ -92,7 +92,7 @@ void Machine::end_session(const std::optional<EndedSession>& ended) {
   context_.note(ended->id);
   keys_.session_ended(ended->id, ended->how);
   sessions_.end(*ended);
-  // The next eldest has to write what the last one had still to write.
+  // The next eldest node writes the answers that the last one did not.
   if (was_eldest) answers_.repeat();
 }
 
@@ -111,7 +111,7 @@ void Machine::switch_version(const v1::SwitchVersion& record) {
   context_.note(record.to());
 }
 
-// Members leave when nothing is left to do, and the last one's leaving ends the pool.
+// Members leave when nothing is left to do. When the last one leaves, the pool ends.
 void Machine::begin_shutdown() {
   if (shutting_down()) return context_.refuse_record();
   state_.frame.shutting_down = true;
@@ -139,7 +139,7 @@ std::unique_ptr<SnapshotSource> Machine::begin_snapshot() {
   return std::make_unique<SnapshotSource>(state_, keys_.slots(), snapshot_under_way_);
 }
 
-// What is about this process only stays.
+// Keeps what belongs to this process only.
 Status Machine::restore(const std::vector<Bytes>& chunks) {
   ASSERT(!snapshot_under_way_);
   Result<MachineState> loaded = load_snapshot(chunks, speaks_);

@@ -1,14 +1,14 @@
 #pragma once
 
-// The keyed pool as a deterministic state machine: apply(entry) takes the state at one position of the log to the
-// state at the next, and reports through Effects what follows. It is pure: no clock, no I/O, no threads, no randomness.
-// Nodes that have applied the same entries have the same state and the same digest, and reported the same effects.
+// The keyed pool as a deterministic state machine. apply(entry) changes the state at one position of the log to the
+// state at the next, and reports the effects. It is pure: no clock, no I/O, no threads, no randomness. Nodes that have
+// applied the same entries have the same state and digest, and have reported the same effects.
 //
 // The machine is a frame around parts:
 //
 //   machine    an entry: log time, timers, repeated batches, records in order; options, versions, the end of the pool
 //   sessions/  nodes that join, beat and end
-//   answers/   what dispatchers are told
+//   answers/   the answers that dispatchers get
 //   keys/      workers, jobs, and who holds what
 //
 // Parts reach the frame and each other through a Context. state.h has the whole state, snapshot.h its bytes.
@@ -44,7 +44,7 @@ class SwitchVersion;
 
 struct EntryView {
   std::uint64_t position;
-  std::int64_t time_ms;  // the engine's
+  std::int64_t time_ms;  // the engine's time
   BytesView data;
 };
 
@@ -57,18 +57,18 @@ class Machine {
   Machine& operator=(const Machine&) = delete;
 
   void apply(const EntryView& entry, Effects& effects) { apply(entry, decoder_.decode(entry.data), effects); }
-  // The same, where a Decoder has read the entry's bytes already, possibly on another thread.
+  // The same if a Decoder has already read the entry's bytes, possibly on another thread.
   void apply(const EntryView& entry, const v1::Batch* batch, Effects& effects);
 
-  // A chain over every decision made so far: equal on all nodes at equal positions. Constant time.
+  // A chain over every decision so far: equal on all nodes at the same position. Constant time.
   std::uint64_t digest() const { return state_.frame.digest; }
-  // A digest of the state itself, from scratch. For tests and for judging a restored snapshot.
+  // A digest of the whole state, computed from scratch. For tests, and to check a restored snapshot.
   std::uint64_t state_digest() const { return digest_of(state_); }
 
-  // The state as of now, in chunks. The machine may go on applying while the chunks are taken, and every chunk
-  // costs little; at most one snapshot is under way.
+  // The current state in chunks. The machine may apply entries while the chunks are taken, and every chunk is cheap. At
+  // most one snapshot at a time.
   std::unique_ptr<SnapshotSource> begin_snapshot();
-  // Replaces the state. On an error the old one stays.
+  // Replaces the state. After an error the old state stays.
   Status restore(const std::vector<Bytes>& chunks);
 
   // Reading the frame.
@@ -76,7 +76,7 @@ class Machine {
   std::uint32_t version() const { return state_.frame.version; }
   std::uint32_t speaks() const { return speaks_; }
   std::int64_t log_time_ms() const { return state_.frame.log_time_ms; }
-  std::int64_t engine_ms() const { return state_.frame.engine_ms; }  // of the last entry, for people
+  std::int64_t engine_ms() const { return state_.frame.engine_ms; }  // time of the last entry, for people
   std::uint64_t epoch_last() const { return state_.frame.epoch; }
   const PoolConfig& config() const { return state_.frame.config; }
   bool configured() const { return state_.frame.configured; }
@@ -86,7 +86,7 @@ class Machine {
   std::uint64_t last_sequence(std::uint64_t sender) const { return state_.frame.senders.last(sender); }
   std::optional<std::int64_t> next_due_ms() const;
   const MachineStats& stats() const { return context_.stats; }
-  std::uint64_t state_bytes() const { return keys_.bytes(); }  // what a snapshot would weigh, roughly
+  std::uint64_t state_bytes() const { return keys_.bytes(); }  // the approximate size of a snapshot
 
   // Reading the parts.
   const SessionTable& sessions() const { return state_.sessions; }
@@ -99,7 +99,7 @@ class Machine {
   std::uint32_t queued() const { return state_.keys.queued; }
   std::uint32_t keys() const { return state_.keys.table.slots.live(); }
   std::optional<JobInfo> find(BytesView key) const { return keys_.find(key); }
-  // Calls `visit` for slots from `from` on until it returns false; returns where to go on, or kNone at the end.
+  // Calls `visit` for slots from `from` on until it returns false. Returns where to continue, or kNone at the end.
   SlotId each_job(SlotId from, const std::function<bool(const JobInfo&)>& visit) const {
     return keys_.each_job(from, visit);
   }
@@ -107,7 +107,7 @@ class Machine {
   void each_message(BytesView key, const std::function<void(std::uint64_t, BytesView)>& visit) const {
     keys_.each_message(key, visit);
   }
-  // The tickets of all jobs, waiting, held and dead, and of those who wait for one to stop.
+  // The tickets of all jobs (waiting, held and dead) and of callers that wait for a job to stop.
   void each_ticket(const std::function<void(const TicketView&)>& visit) const { keys_.each_ticket(visit); }
 
  private:

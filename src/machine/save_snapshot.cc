@@ -101,7 +101,7 @@ std::optional<Bytes> SnapshotSource::next() {
   return chunk;
 }
 
-// As an element of SnapshotChunk.items.
+// Appends an element of SnapshotChunk.items.
 void SnapshotSource::add(const Bytes& item) {
   ++items_;
   sum_ += hash_bytes(item);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Objects under small stable numbers, in blocks: growing never moves what is there, so that a million keys arrive
-// without a stall. Numbers are reused last-in-first-out, which is part of the state: restoring keeps them.
+// Objects with small stable numbers, in blocks. Growing never moves an object, so a million keys arrive without a
+// stall. Numbers are reused last-in-first-out. That order is part of the state, and restoring keeps it.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +29,7 @@ class Slab {
     return end_++;
   }
 
-  // The object goes back to its default, so that nothing of it outlives the removal.
+  // Resets the object, so that nothing of it outlives the removal.
   void remove(std::uint32_t id) {
     (*this)[id] = T{};
     free_.push_back(id);
@@ -45,17 +45,17 @@ class Slab {
     return blocks_[id / kBlock][id % kBlock];
   }
 
-  // For a pass over many: the object is fetched from memory while earlier ones are worked on.
+  // For a pass over many objects: fetches the object from memory while earlier ones are processed.
   void prefetch(std::uint32_t id) const {
     ASSERT(id < end_);
     fetch_ahead(&blocks_[id / kBlock][id % kBlock], sizeof(T));
   }
 
-  std::uint32_t end() const { return end_; }  // one past the largest number ever given
+  std::uint32_t end() const { return end_; }  // one past the largest number ever used
   std::uint32_t live() const { return live_; }
   const std::vector<std::uint32_t>& free_list() const { return free_; }
 
-  // For restoring: room for numbers below `end`, of which those in `free` are not in use.
+  // For restoring: makes room for numbers below `end`, of which those in `free` are unused.
   void reset(std::uint32_t end, std::vector<std::uint32_t> free) {
     blocks_.clear();
     for (std::uint32_t i = 0; i < end; i += kBlock) blocks_.push_back(std::make_unique<T[]>(kBlock));

@@ -1,7 +1,7 @@
 #pragma once
 
-// All that a machine knows, part by part. Two machines that have applied the same entries have equal states; a snapshot
-// holds all of it.
+// The complete state of a machine, part by part. Machines that have applied the same entries have equal states. A
+// snapshot contains all of it.
 
 #include "machine/answers/answers.h"
 #include "machine/frame_state.h"

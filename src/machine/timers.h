@@ -1,7 +1,7 @@
 #pragma once
 
-// What is to happen at a moment of log time. Ordered by (due, stamp): a total order that every node shares, and
-// that a restored node has again.
+// Events at a moment of log time, ordered by (due, stamp). This total order is the same on every node, and on a node
+// that was restored.
 
 #include <cstdint>
 #include <set>
@@ -11,8 +11,8 @@ namespace tenure {
 
 enum class TimerKind : std::uint8_t {
   start_timeout,  // a job has been starting for too long
-  retry,          // a waiting job wants a holder again
-  delay,          // a delayed task joins its key's list
+  retry,          // a waiting job can get a holder again
+  delay,          // a delayed task becomes due
   solo,           // a job on its last chance has run long enough to count as harmless
   fitness,        // a worker's starts have settled, or an unfit worker is to be tried
 };

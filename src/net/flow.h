@@ -148,7 +148,7 @@ using TcpFlow = Flow<asio::ip::tcp::socket>;
 using TlsFlow = Flow<asio::ssl::stream<asio::ip::tcp::socket>>;
 using UnixFlow = Flow<asio::local::stream_protocol::socket>;
 
-// Used in place of Asio's open(), so that handlers' programs do not inherit the socket.
+// Used instead of Asio's open(), so that handlers' programs do not inherit the socket.
 template <class Socket, class Protocol>
 error_code open_socket(Socket& socket, const Protocol& protocol) {
   const int descriptor = ::socket(protocol.family(), SOCK_STREAM | SOCK_CLOEXEC, 0);

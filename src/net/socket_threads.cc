@@ -25,7 +25,7 @@ constexpr Nanos kShort = std::chrono::microseconds(100);
 // How often standby threads check for long errands. A long errand can delay the sockets once by this time. It is longer
 // than the kernel's tick, since a timer that is not the next to expire costs nothing to set.
 constexpr Nanos kPatrol = std::chrono::milliseconds(5);
-// After a long errand, so many further errands do not reserve the seat.
+// After a long errand, this many further errands do not reserve the seat.
 constexpr int kWaryFor = 64;
 
 }  // namespace

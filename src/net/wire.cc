@@ -8,12 +8,6 @@
 
 namespace tenure::net {
 
-Time after(std::chrono::nanoseconds span) {
-  const Time now = std::chrono::steady_clock::now();
-  if (span <= std::chrono::nanoseconds(0)) return now;
-  return span < Time::max() - now ? now + span : Time::max();
-}
-
 ssize_t SocketWire::send_some(BytesView bytes) {
   for (;;) {
     const ssize_t size = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "base/bytes.h"
+#include "base/deadline.h"
 
 namespace tenure::net {
 
@@ -35,8 +36,7 @@ class Wire {
   virtual int descriptor() const = 0;
 };
 
-// The time `span` from now. Any span is allowed.
-Time after(std::chrono::nanoseconds span);
+using tenure::after;
 
 // A stream socket, which it does not own.
 class SocketWire : public Wire {

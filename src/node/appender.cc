@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 
 constexpr Nanos kResendBase = milliseconds(5);
 constexpr Nanos kResendCap = milliseconds(500);
-constexpr std::size_t kUnmetMax = 1U << 16;  // of a reader that is further behind, the oldest are not looked for
+constexpr std::size_t kUnmetMax = 1U << 16;  // if a reader is further behind, the oldest are not checked
 
 }  // namespace
 
@@ -58,7 +58,7 @@ Appender::Gathered& Appender::gathering(Queue& queue) {
   if (!queue.empty() && queue.back().records.size() < kBatchBytes) return queue.back();
   const bool flood = !queue.empty();
   queue.push_back({std::exchange(spare_, {}), {}});
-  // Behind a batch that is full already this one will be too: to grow step by step would copy and touch twice as much.
+  // After a full batch, the next one will be full too. Growing step by step would copy and touch twice as much.
   if (flood) queue.back().records.reserve(kBatchBytes + kLastRecordRoom);
   return queue.back();
 }
@@ -75,16 +75,15 @@ bool Appender::has_room() {
   return room;
 }
 
-// In a turn of its own: whoever hears of it offers more, which must not happen in the middle of sending, or of an
-// entry.
+// In a separate turn of the loop: the listener will offer more, which must not happen during a send or an entry.
 void Appender::tell_room() {
   if (!room_wanted_ || waiting_bytes_ >= kUnsentBytesMax) return;
   room_wanted_ = false;
   loop_.post(token_.guard([this] { events_.append_has_room(); }));
 }
 
-// The log may lose what was appended before anybody has read it. Batches are sent one after another and lie in the log
-// in that order: one that is met before an older one, or whose place was passed, shows that the older one is gone.
+// The log may lose appended batches before anybody has read them. Batches are sent one after another and are in the log
+// in that order. If a later batch is met first, or the position of an older one was passed, the older one is gone.
 bool Appender::all_met(Position at, std::uint64_t sequence) {
   bool missing = false;
   if (sequence > met_) {
@@ -102,7 +101,7 @@ void Appender::reader_reloaded() {
   met_ = 0;
 }
 
-// Everything that is offered in one turn of the loop goes together.
+// Everything that is offered in one turn of the loop is sent together.
 void Appender::schedule() {
   if (under_way_ || scheduled_) return;
   scheduled_ = true;
@@ -127,7 +126,7 @@ void Appender::send_next() {
   transmit();
 }
 
-// Into the batch that is about to be sent.
+// Moves records into the batch that is about to be sent.
 void Appender::take_first(Queue& queue) {
   if (queue.empty()) return;
   Gathered& first = queue.front();
@@ -160,14 +159,14 @@ std::optional<Result<Position>> Appender::Answer::take() {
   return std::exchange(came, std::nullopt);
 }
 
-// Where send_meanwhile() has taken the answer, it may have sent nothing. What was offered while the batch was under way
-// has been left to this turn, and nobody may ever offer anything again.
+// send_meanwhile() may have taken the answer without sending. Records that were offered while the batch was in flight
+// waited for this turn, and maybe nobody will ever offer more.
 void Appender::look_for_answer() {
   if (std::optional<Result<Position>> answer = answer_->take()) return answered(*std::move(answer));
   send_next();
 }
 
-// Whatever might be told of a batch may ask for what must not be done in the midst of an entry: then it waits.
+// A listener could request something that is not allowed during an entry, so the calls wait.
 void Appender::send_meanwhile() {
   if (under_way_ && milestones_.empty()) {
     std::lock_guard lock(answer_->mutex);
@@ -197,7 +196,7 @@ void Appender::answered(Result<Position> answer) {
     return send_next();
   }
   const Errc code = answer.error().code;
-  // After lost history the engine takes appends again once the replica has reloaded.
+  // After lost history the engine accepts appends again once the replica has reloaded.
   const bool passing =
       code == Errc::unknown || code == Errc::unavailable || code == Errc::full || code == Errc::lost_history;
   if (!passing) return events_.append_refused(answer.error());

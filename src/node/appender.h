@@ -1,12 +1,12 @@
 #pragma once
 
-// Sends a node's records as few batches: while one batch is under way the next one gathers. One at a time is what keeps
-// the order when an answer is lost and the batch must be sent again; under load a batch carries hundreds of records, so
-// that the log is asked seldom.
+// Sends a node's records in few batches: while one batch is in flight, the next one gathers. Only one is in flight,
+// which keeps the order when an answer is lost and the batch must be sent again. Under load a batch has hundreds of
+// records, so the log gets few appends.
 //
-// There are two lanes, and each keeps its order. The protocol's own records lie before the users' requests of the same
-// batch: what a holder has to say of its keys, be it that it lets go of one, does not wait behind megabytes of jobs
-// that somebody has dispatched here. A batch takes some of each, so that neither lane waits for the other to run dry.
+// There are two lanes, and each keeps its order. Within a batch, the protocol's own records come before the users'
+// requests. So a holder's reports about its keys do not wait behind megabytes of jobs that were dispatched here. A
+// batch takes records of both lanes, so neither lane starves.
 
 #include <cstdint>
 #include <deque>
@@ -30,27 +30,26 @@ class Record;
 }  // namespace v1
 
 constexpr std::size_t kUnsentBytesMax = 16U << 20;
-constexpr std::size_t kBatchBytes = 256U << 10;    // of each lane; a batch is cut after the record that reaches this
-constexpr std::size_t kLastRecordRoom = 4U << 10;  // for what goes beyond, if it is not a large one
+constexpr std::size_t kBatchBytes = 256U << 10;    // of each lane; a batch is cut after the record that reaches it
+constexpr std::size_t kLastRecordRoom = 4U << 10;  // room for the record beyond that, unless it is large
 
 class AppenderEvents {
  public:
   virtual ~AppenderEvents() = default;
-  // A batch was given up after kResendMsMax of lost answers: it may or may not be in the log.
+  // A batch was given up after kResendMsMax of lost answers. It may or may not be in the log.
   virtual void append_gave_up() = 0;
-  // The engine will take no more; what was not yet acknowledged may or may not be in the log.
+  // The engine accepts no more appends. What was not acknowledged may or may not be in the log.
   virtual void append_refused(const Error& error) = 0;
-  // The engine takes nothing now, and nothing of what is under way is in the log: it will be tried again. Said once.
+  // The engine accepts nothing now, and nothing in flight is in the log. It is tried again. Called once.
   virtual void append_delayed(const Error&) {}
-  // It takes records again.
+  // The engine accepts appends again.
   virtual void append_resumed() {}
-  // Less than kUnsentBytesMax waits to be sent again, after has_room() was false.
+  // Less than kUnsentBytesMax waits again, after has_room() was false.
   virtual void append_has_room() {}
 };
 
-// Called on the loop, with the record's batch: at the moment it is handed to the log for the first time, and once
-// it is known to lie in the log, and where. What was offered to the same lane earlier has then been sent, or is in the
-// log, too.
+// Called on the loop, with the record's batch: when it is passed to the log for the first time, and when its position
+// in the log is known. Earlier records of the same lane have then been sent, or are in the log, too.
 struct Milestones {
   std::function<void(Instant)> sent;
   std::function<void(Position)> appended;
@@ -61,30 +60,29 @@ class Appender {
  public:
   Appender(Log& log, Loop& loop, const Clock& clock, Entropy& entropy, AppenderEvents& events);
 
-  // The protocol's own records: always taken, since they are bounded by what the node holds.
+  // The protocol's own records. Always accepted, because they are bounded by what the node holds.
   void offer(const v1::Record& record, Milestones milestones = {});
-  // The same, for a record that must not overtake the users' requests which were offered before it.
+  // The same for a record that must not overtake the users' requests before it.
   void offer_behind_requests(const v1::Record& record, Milestones milestones = {});
   // A user's request, encoded by append_record().
   void offer_request(BytesView encoded, Milestones milestones = {});
-  // Several of them, one behind the other. Where they are about a batch, their memory is taken.
+  // Several requests, one after the other. If they are about a batch in size, takes their memory.
   void offer_requests(Bytes& encoded);
-  // The node's reader is at this position, and has met this sender's batches up to `sequence` on its way. False: a
-  // batch that was acknowledged is not there. To be called after every entry.
+  // The node's reader is at this position, and has met this sender's batches up to `sequence`. False if an acknowledged
+  // batch is missing there. Call it after every entry.
   bool all_met(Position at, std::uint64_t sequence);
-  // The reader begins anew, and what was acknowledged before is not looked for any more.
+  // The reader starts over. Batches that were acknowledged before are not expected any more.
   void reader_reloaded();
   std::uint64_t sender() const { return sender_; }
-  // While milestones are being called: the batch was sent more than once, and may lie further ahead as well.
+  // For milestones: the batch was sent more than once, and a copy may follow later in the log.
   bool resent() const { return in_doubt_; }
 
-  // For one who has been at an entry for long and is not done with it, while the log may have nothing to do: sends what
-  // was offered. Not before the log has rested for as long as it needs for a batch, so that where it is slow, more is
-  // gathered instead.
+  // For long work on one entry while the log may be idle: sends what was offered. Waits until the log has rested for as
+  // long as it needs for a batch, so that a slow log gathers more instead.
   void send_meanwhile();
 
-  // To be asked before offering users' records: false while kUnsentBytesMax wait to be sent. Then append_has_room()
-  // says when there is room.
+  // Ask before offering users' records: false while kUnsentBytesMax wait to be sent. Then append_has_room() tells when
+  // there is room.
   bool has_room();
 
  private:
@@ -94,7 +92,7 @@ class Appender {
   };
   using Queue = std::deque<Gathered>;
 
-  // The answer to what is under way, from the engine's thread to whoever looks first.
+  // The answer to the batch in flight, from the engine's thread to the thread that looks first.
   struct Answer {
     std::mutex mutex;
     std::optional<Result<Position>> came;  // guarded by mutex
@@ -127,25 +125,25 @@ class Appender {
     std::uint64_t sequence;
     Position position;
   };
-  std::deque<Acknowledged> unmet_;  // and not yet met by the reader
+  std::deque<Acknowledged> unmet_;  // not met by the reader yet
   std::uint64_t met_ = 0;           // the last sequence that the reader has met
 
   Queue own_;
   Queue requests_;
-  std::size_t waiting_bytes_ = 0;  // in both
-  bool room_wanted_ = false;       // has_room() was false
-  Bytes spare_;                    // memory of what has been sent, to gather in again
+  std::size_t waiting_bytes_ = 0;  // in both lanes
+  bool room_wanted_ = false;       // has_room() returned false
+  Bytes spare_;                    // memory of sent records, for reuse
   bool scheduled_ = false;
 
   bool under_way_ = false;
-  Bytes batch_;  // what is under way, for sending it again
+  Bytes batch_;  // the batch in flight, to send it again
   Instant first_sent_;
   const std::shared_ptr<Answer> answer_ = std::make_shared<Answer>();
-  Nanos took_{0};                       // the last batch that was acknowledged, from when it was first sent
-  Instant rests_from_;                  // since when nothing is under way
-  std::vector<Milestones> milestones_;  // of what is under way
-  bool in_doubt_ = false;               // some answer to it was lost
-  bool delayed_ = false;                // said so
+  Nanos took_{0};                       // how long the last acknowledged batch took, from its first send
+  Instant rests_from_;                  // since when nothing is in flight
+  std::vector<Milestones> milestones_;  // of the batch in flight
+  bool in_doubt_ = false;               // an answer to it was lost
+  bool delayed_ = false;                // append_delayed() was called
   Timer retry_;
   Token token_;
 };

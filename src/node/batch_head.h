@@ -1,6 +1,6 @@
 #pragma once
 
-// How every entry of a pool's log begins, whoever appends it.
+// The start of every entry of a pool's log.
 
 #include <cstdint>
 
@@ -9,7 +9,7 @@
 
 namespace tenure {
 
-// A batch without records. The machine takes each (sender, sequence) once: a batch that is sent again keeps its own.
+// A batch without records. The machine accepts each (sender, sequence) once. A batch that is sent again keeps its own.
 inline v1::Batch empty_batch(std::uint64_t sender, std::uint64_t sequence, std::int64_t wall_ms) {
   v1::Batch batch;
   batch.set_format(kBatchFormat);

@@ -65,7 +65,8 @@ void Heart::beat() {
   sent_.push_back({number_, loop_.now()});
   if (sent_.size() > kUnconfirmedMax) sent_.pop_front();
   beat_timer_.arm(loop_.now() + times_.beat, [this] { beat(); });
-  // A beat is not sent again: the next one says more. Only where it is sure to be lost does it come sooner.
+  // A beat is not sent again, because the next one replaces it. Only if it is certainly lost, the next one comes
+  // sooner.
   auto failed = token_.guard([this, session = session_] {
     const Instant soon = loop_.now() + times_.beat / 4;
     if (session == session_ && beat_timer_.armed() && beat_timer_.when() > soon) {
@@ -84,7 +85,7 @@ void Heart::confirmed(std::uint64_t session, std::uint64_t number) {
   const Instant from = MUTANT(deadline_from_confirm) ? loop_.now() : sent_.front().at;
   sent_.pop_front();
   const Instant until = from + times_.lease - times_.margin;
-  // A process that was frozen may read of its beats before its watchdog has run: what is over is over.
+  // A process that was frozen may read its beats before its watchdog has run. A lease that has run out stays so.
   const Instant fenced_from = (until_ == 0 ? until : Instant{Nanos(until_)}) - times_.grace;
   if (loop_.now() >= fenced_from && !MUTANT(watchdog_off)) return fence();
   if (until.since_boot.count() <= until_.load(std::memory_order_relaxed)) return;
@@ -104,8 +105,8 @@ void Heart::arm() {
   watchdog_.arm(until - times_.grace, [this] { fence(); });
 }
 
-// Nothing of this session can be renewed any more from here on: a beat that still comes back is ignored, since the
-// handlers have been told to stop.
+// From now on the session cannot be renewed. Beats that still come back are ignored, because the handlers were told to
+// stop.
 void Heart::fence() {
   if (MUTANT(watchdog_off)) return;
   fenced_ = true;

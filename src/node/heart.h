@@ -1,15 +1,15 @@
 #pragma once
 
-// Keeps a session alive, and ends it in time. The heart beats by appending, in a lane of its own, and counts the
-// lease from the moment at which the last confirmed beat was first sent. When no newer beat is confirmed in time it
-// fences: first the handlers' stop tokens, then, at the deadline, whatever still runs.
+// Keeps a session alive, and ends it in time. The heart appends beats, in a separate lane, and counts the lease from
+// the moment at which the last confirmed beat was first sent. If no newer beat is confirmed in time, it fences: first
+// the handlers' stop tokens, then, at the deadline, everything that still runs.
 //
 //     sent(b)                                soft             until             sent(b) + lease
 //       ├──────────── lease is sure ───────────┼── stop tokens ──┼──── margin ────┤
 //                                              fence()           kill()           others may hold the keys
 //
-// The margin covers the drift of two monotonic clocks over one lease. In production the heart has a loop, and so a
-// thread, of its own: a stuck node or handler cannot hold it up.
+// The margin covers the drift between two monotonic clocks over one lease. In production the heart has its own loop and
+// thread, so that a stuck node or handler cannot delay it.
 
 #include <atomic>
 #include <cstdint>
@@ -28,9 +28,9 @@ namespace tenure {
 
 struct LeaseTimes {
   Nanos lease{};
-  Nanos beat{};    // a fifth of the lease: a single lost beat is not death
+  Nanos beat{};    // a fifth of the lease, so that one lost beat is not death
   Nanos margin{};  // a twentieth, at least kMarginMin
-  Nanos grace{};   // from stop tokens to killing: a tenth
+  Nanos grace{};   // from the stop tokens to the kill: a tenth
 
   static LeaseTimes of(Nanos lease);
 };
@@ -38,9 +38,9 @@ struct LeaseTimes {
 class HeartEvents {
  public:
   virtual ~HeartEvents() = default;
-  // On the heart's loop. The own deadline has moved.
+  // On the heart's loop. The deadline has moved.
   virtual void lease_until(std::uint64_t /*session*/, Instant /*until*/) {}
-  // On the heart's loop. The lease is about to run out unconfirmed; its holder has been fenced.
+  // On the heart's loop. The lease is about to run out. Its holder has been fenced.
   virtual void lease_lost(std::uint64_t session) = 0;
 };
 
@@ -49,21 +49,21 @@ class Heart {
  public:
   Heart(Log& log, Loop& loop, const Clock& clock, Entropy& entropy, LeaseHolder* holder, HeartEvents& events);
 
-  // The session's join was first sent at `sent`: it counts as the first beat once it is confirmed.
+  // The session's join was first sent at `sent`. It counts as the first beat when it is confirmed.
   void begin(std::uint64_t session, Nanos lease, Instant sent, std::uint32_t speaks = kMachineVersion);
-  // This beat of the session has come back through the log. The join is number zero.
+  // This beat of the session has come back through the log. The join has number zero.
   void confirmed(std::uint64_t session, std::uint64_t number);
   // A deliberate bug, for the simulator.
   void confirm_newest(std::uint64_t session) { confirmed(session, number_); }
   void note_digest(Position position, std::uint64_t digest);
-  // The node has applied the log up to here; beats say so. Any thread.
+  // The node has applied the log up to here. Beats report it. Any thread.
   void note_read(Position position) { read_.store(position, std::memory_order_relaxed); }
-  // Beats now, for a node that must know whether it is in touch.
+  // Beats now, for a node that must know whether it is in touch with the log.
   void beat_now();
-  // The session is over: no more beats, no more fencing.
+  // The session is over: no more beats and no fencing.
   void end(std::uint64_t session);
 
-  // The moment up to which the lease is sure, as nanoseconds since boot; zero if there is none. Any thread.
+  // The lease is valid until this moment, in nanoseconds since boot. Zero if there is none. Any thread.
   std::int64_t until() const { return until_.load(std::memory_order_acquire); }
 
  private:
@@ -80,16 +80,16 @@ class Heart {
   Loop& loop_;
   const Clock& clock_;
   Entropy& entropy_;
-  LeaseHolder* holder_;  // null: nothing runs under the lease
+  LeaseHolder* holder_;  // null: no handlers
   HeartEvents& events_;
 
   std::uint64_t session_ = 0;
-  std::uint32_t speaks_ = 0;  // the newest machine version that the node applies
+  std::uint32_t speaks_ = 0;  // the newest machine version that the node supports
   std::uint64_t sender_ = 0;
   std::uint64_t sequence_ = 0;
   LeaseTimes times_;
   std::uint64_t number_ = 0;
-  std::deque<Sent> sent_;  // not yet confirmed, oldest first; bounded
+  std::deque<Sent> sent_;  // not confirmed, oldest first; bounded
   Position digest_position_ = 0;
   std::uint64_t digest_ = 0;
   std::atomic<Position> read_ = 0;

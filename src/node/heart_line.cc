@@ -4,7 +4,7 @@
 
 namespace tenure {
 
-// Lives on the heart's loop.
+// Belongs to the heart's loop.
 class HeartLine::HeartSide final : private HeartEvents {
  public:
   HeartSide(const Parts& parts, NodeSide node)

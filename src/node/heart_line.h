@@ -1,7 +1,7 @@
 #pragma once
 
-// The node's line to its heart, which lives on a loop of its own. What the node says is posted to the heart's loop;
-// what the heart says to the node is posted to the node's.
+// Connects the node with its heart, which has its own loop. Calls of the node are posted to the heart's loop, calls of
+// the heart to the node's.
 
 #include <cstdint>
 #include <functional>
@@ -22,11 +22,11 @@ class HeartLine {
     const Clock& clock;
     Entropy& entropy;
     LeaseHolder* holder;
-    NodeEvents& events;  // hears of the lease on the heart's loop
+    NodeEvents& events;  // gets lease_until() on the heart's loop
   };
-  // Called on the node's loop. They must be safe to call once the node is gone (Token::guard).
+  // Called on the node's loop. Must be safe to call after the node is gone (Token::guard).
   struct NodeSide {
-    std::function<void(std::uint64_t)> armed;  // the heart watches over this session's lease from here on
+    std::function<void(std::uint64_t)> armed;  // the heart now watches this session's lease
     std::function<void(std::uint64_t)> lost;   // the session's lease is about to run out
   };
 
@@ -38,7 +38,7 @@ class HeartLine {
 
   void post(std::function<void(Heart&)> work);
   void note_read(Position position);
-  // Nanoseconds since boot up to which the lease is sure. Any thread.
+  // The lease is valid until then, in nanoseconds since boot. Any thread.
   std::int64_t until() const;
 
  private:

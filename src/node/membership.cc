@@ -11,7 +11,7 @@ namespace tenure {
 namespace {
 
 constexpr int kJoinsMissedMax = 5;
-constexpr std::size_t kFormerMax = 16;  // sessions; one that is older is left to its lease
+constexpr std::size_t kFormerMax = 16;  // sessions; older ones end with their lease
 constexpr std::uint64_t kBeatsPerDigest = 5;
 constexpr std::uint64_t kBytesPerBeat = 8U << 20;
 
@@ -85,15 +85,15 @@ void Membership::join_sent(std::uint64_t session, Instant sent) {
   });
 }
 
-// Some entry has to follow, so that a join that was lost or refused is noticed.
+// Another entry must follow, so that a join that was lost or refused is noticed.
 void Membership::join_appended(std::uint64_t session, Position position) {
   if (session != session_) return;
   join_position_ = position;
   appender_.offer(tick_record());
 }
 
-// A join that was acknowledged and is not in the state. The log may have lost it. If that seems to happen again and
-// again, the machine does not take it: the pool has rules that this program does not speak, or is full.
+// A join that was acknowledged and is not in the state. The log may have lost it. If that happens repeatedly, the
+// machine refuses it: the pool has rules that this program does not support, or is full.
 bool Membership::check_join() {
   if (!joining() || seen_join_ || !join_position_ || replica_.position() < *join_position_) return true;
   if (!machine().gone() && ++joins_missed_ < kJoinsMissedMax) {
@@ -104,7 +104,7 @@ bool Membership::check_join() {
   return false;
 }
 
-// The join came back, and the heart watches over the lease: from here on keys may be held.
+// The join came back, and the heart watches the lease: from now on keys may be held.
 void Membership::lease_armed(std::uint64_t session) {
   if (session != session_ || !joining()) return;
   phase_ = Phase::member;
@@ -114,7 +114,7 @@ void Membership::lease_armed(std::uint64_t session) {
   check_leaving();
 }
 
-// Everything this session holds is stopped before anything else is done.
+// Everything that this session holds is stopped before anything else.
 void Membership::fence(FenceReason reason) {
   if (!alive()) return;
   phase_ = Phase::fenced;
@@ -140,12 +140,12 @@ void Membership::check_leaving() {
   if (keys_->hand_over() && keys_->closing()) leave();
 }
 
-// Nothing is held, and nothing will be: a grant that is still under way is ignored, and the end of the session, which
-// lies behind it in the log, lets the next one have the key.
+// The node holds nothing and will not: a grant in flight is ignored. The end of the session follows it in the log and
+// lets the next worker have the key.
 void Membership::leave() {
   phase_ = Phase::leaving;
   keys_->leave();
-  appender_.offer_behind_requests(end_record(session_, v1::End::LEFT));  // requests that came before it go first
+  appender_.offer_behind_requests(end_record(session_, v1::End::LEFT));  // after requests that were made before
 }
 
 void Membership::write_end(std::uint64_t session, v1::End::Reason reason) {
@@ -159,8 +159,8 @@ void Membership::reloaded() {
   epoch_seen_ = std::max(epoch_seen_, machine().epoch_last());
 }
 
-// The history that is left may still have sessions that this node gave up: the last one, and those before it whose ends
-// were lost. Until they are over nobody gets what they held.
+// The current history may still have sessions that this node gave up: the last one, and earlier ones whose ends were
+// lost. Until they are over, nobody gets their keys.
 void Membership::reached_end() {
   for (const std::uint64_t former : former_) {
     if (machine().sessions().find(former) != nullptr) write_end(former, v1::End::FENCED);
@@ -171,7 +171,7 @@ void Membership::reached_end() {
   }
 }
 
-// Under a heavy load the others could trim much between two beats: then a beat is sent at once.
+// Under heavy load the others could trim much between two beats. Then send a beat at once.
 void Membership::note_read() {
   heart_.note_read(replica_.position());
   epoch_seen_ = std::max(epoch_seen_, machine().epoch_last());

@@ -1,7 +1,7 @@
 #pragma once
 
-// A node's membership in its pool: it joins under a session, keeps the session alive, judges the sessions of others,
-// and leaves, or is fenced and joins again under another session.
+// A node's membership in its pool: it joins under a session, keeps the session alive, watches the sessions of others,
+// and leaves; or it is fenced and joins again under another session.
 //
 //   outside ─▶ joining ─▶ member ─▶ leaving ─▶ outside
 //                 └─────────┴──────────┴─▶ fenced ─▶ outside, once nothing of the session runs
@@ -30,19 +30,19 @@ namespace tenure {
 class MembershipEvents {
  public:
   virtual ~MembershipEvents() = default;
-  // The session is being fenced: what was said under it may have been lost.
+  // The session is being fenced. Records that were sent under it may be lost.
   virtual void fencing() = 0;
   // Nothing of the session runs any more, after a fence.
   virtual void stopped(std::uint64_t session, FenceReason reason) = 0;
-  // The session has ended in good order, as this node wanted.
+  // The session has ended normally, as this node wanted.
   virtual void left() = 0;
-  // The join was acknowledged, and the pool does not take this node, or is gone.
+  // The join was acknowledged, but the pool refuses this node, or is gone.
   virtual void not_taken() = 0;
 };
 
 class Membership final : public SessionEffects, private ObserverEvents {
  public:
-  // `keys` is null on a node without a host, which never joins.
+  // `keys` is null for a node without a host, which never joins.
   Membership(const NodeWorld& world, const NodeOptions& options, Appender& appender, Replica& replica, KeysPart* keys,
              NodeEvents& listener, MembershipEvents& events);
   ~Membership() override;
@@ -53,38 +53,38 @@ class Membership final : public SessionEffects, private ObserverEvents {
   bool joining() const { return phase_ == Phase::joining; }
   bool member() const { return phase_ == Phase::member; }
   bool fenced() const { return phase_ == Phase::fenced; }
-  // Whether the node has a session that it did not give up.
+  // True if the node has a session that it did not give up.
   bool alive() const { return joining() || member() || phase_ == Phase::leaving; }
-  std::uint64_t session() const { return session_; }  // the present one, or the last
+  std::uint64_t session() const { return session_; }  // the current one, or the last
   std::int64_t lease_until() const { return heart_.until(); }
   const Observer& observer() const { return observer_; }
-  // How many members are elder, as of the last entry; nothing if this node is no member.
+  // How many members are older, as of the last entry. Nothing if this node is not a member.
   std::optional<std::size_t> rank() const { return member() ? rank_ : std::nullopt; }
 
   void join();
-  // Nothing where there is no session to be fenced.
+  // Does nothing if there is no session to fence.
   void fence(FenceReason reason);
-  // Writes to the log that nothing of the session runs any more, so that others need not wait for its lease.
+  // Writes to the log that nothing of the session runs any more, so that the others need not wait for its lease.
   void write_end(std::uint64_t session, v1::End::Reason reason);
-  // The node is finished: its session has ended, or is left to its lease.
+  // The node is finished: its session has ended, or its lease will run out.
   void stop();
-  // After a fence, or a join that was not taken: another session may be begun.
+  // After a fence or a refused join: another session may begin.
   void give_up_session() { phase_ = Phase::outside; }
 
   // The state was replaced.
   void reloaded();
-  // The log is being read to its end: deaths of sessions that came and went meanwhile are of no interest.
+  // The log is being read to its end. Ignore the deaths of sessions that came and went meanwhile.
   void loading() { caught_up_ = false; }
-  // The state is as of the log's end: ends this node's former sessions that are still there, and watches over others.
+  // The state is at the log's end. Ends former sessions of this node that are still there, and watches the others.
   void reached_end();
-  // After each entry, in this order. Beats say how far this node has read.
+  // Call these after each entry, in this order. Beats report how far this node has read.
   void note_read();
-  // Where the state turned out to differ from that of the others, once; zero if it did not.
+  // The position at which the state differs from the others' state, once. Zero if it does not.
   Position take_divergence() { return std::exchange(diverged_, 0); }
   void note_applied();
-  // False if the join was lost or not taken; the owner was told.
+  // False if the join was lost or refused. The owner has been told.
   bool check_join();
-  // Where the node is closing, or removes workers: hands over, and leaves, step by step.
+  // If the node is closing, or removes workers: hands over and leaves, step by step.
   void check_leaving();
 
   void joined(const At& at, std::uint64_t session) override;
@@ -94,7 +94,7 @@ class Membership final : public SessionEffects, private ObserverEvents {
  private:
   enum class Phase : std::uint8_t { outside, joining, member, leaving, fenced };
 
-  // Whether this is the session that the node lives under. One that it gave up comes again when the log is replayed.
+  // True if the node lives under this session. When the log is replayed, sessions that it gave up appear again.
   bool living(std::uint64_t session) const { return session == session_ && alive(); }
   const Machine& machine() const { return replica_.machine(); }
   HeartLine::NodeSide heart_callbacks();
@@ -110,7 +110,7 @@ class Membership final : public SessionEffects, private ObserverEvents {
   void gone(std::uint64_t session) override;
   void touch_wanted() override;
 
-  Token token_;  // first: the others' callbacks are guarded by it
+  Token token_;  // first: it guards the callbacks of the others
   const NodeWorld& world_;
   const NodeOptions& options_;
   Appender& appender_;
@@ -125,18 +125,18 @@ class Membership final : public SessionEffects, private ObserverEvents {
 
   Phase phase_ = Phase::outside;
   std::uint64_t session_ = 0;
-  std::deque<std::uint64_t> former_;       // sessions of this node, the present one last
+  std::deque<std::uint64_t> former_;       // sessions of this node, the current one last
   bool seen_join_ = false;                 // the session's join was applied
-  std::optional<Position> join_position_;  // where it lies, once that is known
+  std::optional<Position> join_position_;  // its position, once known
   int joins_missed_ = 0;                   // in a row
   bool caught_up_ = false;
   bool roster_changed_ = true;
   std::optional<std::size_t> rank_;
-  Position diverged_ = 0;  // where another's digest made this node's state look wrong
+  Position diverged_ = 0;  // where this node's state differs from another's digest
   bool digest_due_ = false;
   std::uint64_t epoch_seen_ = 0;
   std::uint64_t own_beats_ = 0;
-  std::uint64_t bytes_said_ = 0;  // applied when a beat was last asked for
+  std::uint64_t bytes_said_ = 0;  // bytes applied when the last beat was requested
 };
 
 }  // namespace tenure

@@ -39,7 +39,7 @@ void Node::listen(PoolWatcher& watcher) {
   watchers_.push_back(&watcher);
 }
 
-// The node's own parts listen last: others hear of an effect before the node acts on it.
+// The node's own parts come last: other listeners get an effect before the node acts on it.
 void Node::start() {
   effects_.add_tickets(tickets_);
   if (keys_) keys_->listen_to(effects_);
@@ -83,7 +83,7 @@ Status Node::send(SealedRequests& requests) {
   if (phase_ == Phase::over || failure_) return fail(Errc::closed, "append", "the node has stopped");
   if (!appender_.has_room()) return busy();
   appender_.offer_requests(requests.records);
-  // Nobody asks a node since when its eldest ticket waits, and to read the clock for each would be a tenth of this.
+  // Nobody needs the age of a node's oldest ticket, and reading the clock for each would be a tenth of the cost here.
   tickets_.add(requests.asked, Instant{});
   return {};
 }
@@ -112,7 +112,7 @@ void Node::append_gave_up() { tickets_.append_gave_up(); }
 
 void Node::append_refused(const Error& error) { break_down(error); }
 
-// Whichever way it shows first that the log is away: it is said once, and taken back once all is well.
+// Whichever part notices first that the log is away: it is reported once, and once when all is well again.
 void Node::delayed(bool& what, const Error& error) {
   if (!appends_delayed_ && !reads_delayed_) events_.log_delayed(error);
   what = true;
@@ -125,7 +125,7 @@ void Node::resumed(bool& what) {
 
 void Node::applied() {
   membership_.note_read();
-  // What the node said, and was told is kept, never happened.
+  // Records that the node sent, and that were acknowledged, are lost.
   const bool met = appender_.all_met(replica_.position(), machine().last_sequence(appender_.sender()));
   if (!met && !MUTANT(lost_records_ignored)) return replica_.abandon();
   tickets_.applied(machine());
@@ -139,7 +139,7 @@ void Node::applied() {
   membership_.check_leaving();
 }
 
-// It may be a digest of a history that is gone. A state that differs again after a reload is another matter.
+// The digest may be from a lost history. But a state that differs again after a reload is an error.
 bool Node::handled_divergence() {
   const Position where = membership_.take_divergence();
   if (where == 0) return false;
@@ -174,7 +174,7 @@ void Node::shutdown_drained(const At& /*at*/) {
   keys_->close();
 }
 
-// The member that left last removes the data. A node that merely looks on tells its owner.
+// The member that left last removes the data. A node that only reads tells its owner.
 void Node::pool_gone(const At& /*at*/) {
   if (keys_ && session() != 0) {
     ended_pool_ = machine().sessions().all.empty() && phase_ == Phase::over;

@@ -1,16 +1,16 @@
 #pragma once
 
-// A process's part in a pool: it follows the log, and, if it has workers, is a member of the pool and holds keys.
-// It is driven through its loops, clock, log and host alone, so that the simulator can run it unchanged.
+// A process's part in a pool. It follows the log. If it has workers, it is a member of the pool and holds keys. It is
+// driven only through its loops, clock, log and host, so that the simulator can run it unchanged.
 //
 //   loading ─▶ following ─▶ over
 //      ▲           │  membership.h: outside, joining, member, leaving, fenced
 //      └───────────┘  history was lost
 //
-// A node without workers stays outside the roster: it reads, dispatches and waits.
+// A node without workers is not a member: it reads, dispatches and waits.
 //
 // The node puts its parts together: the replica and the appender (the log), the tickets, the membership, the keys of
-// its workers, and the steward. What the machine says reaches each of them through an EffectsTee.
+// its workers, and the steward. The machine's effects reach each of them through an EffectsTee.
 //
 // Everything belongs to the node's loop, except NodeEvents::lease_until().
 
@@ -39,56 +39,56 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Member
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  // Before start(). The listener hears everything that the machine says, before the node acts on it.
+  // Call it before start(). The listener gets all effects of the machine, before the node acts on them.
   void listen(Effects& listener) { effects_.add(listener); }
-  // The same for one who also wants to read the state after each entry.
+  // The same for a listener that also wants to read the state after each entry.
   void listen(PoolWatcher& watcher);
   void start();
 
-  // Workers are added again under a new session after a fence. Removing hands over what the worker holds.
+  // After a fence, workers are added again under a new session. Removing a worker hands over its keys.
   void add_worker(NodeWorker worker);
   void remove_worker(BytesView id);
   void serve(BytesView worker, std::vector<Bytes> add, std::vector<Bytes> remove);
 
-  // Gives a ticket, whose fate NodeEvents::settled tells. Refused at once: what is over a bound (Errc::invalid), and
-  // what finds the way to the log full (Errc::busy).
+  // Returns a ticket; NodeEvents::settled reports its outcome. Fails at once if a bound is exceeded (Errc::invalid), or
+  // if too much is waiting to be sent (Errc::busy).
   Result<std::uint64_t> ask(const Request& request);
-  // The same for a request that comes sealed: `ticket` is told, too.
+  // The same for an encoded request. Its outcome is also reported to `ticket`.
   Status send(const SealedRequest& request, std::shared_ptr<OpenTicket> ticket);
-  // The same for several: all of them are taken, or none.
+  // The same for several requests. Takes all of them or none.
   Status send(SealedRequests& requests);
-  // False: what is sent now is refused as busy, and NodeEvents::room_for_requests() says when there is room.
+  // False: requests are refused as busy now. NodeEvents::room_for_requests() tells when there is room.
   bool has_room() { return appender_.has_room(); }
-  // How many of all tickets have been answered, or were given up.
+  // How many of all tickets were answered or given up.
   std::uint64_t answered() const { return tickets_.answered(); }
-  // Nobody will wait any longer.
+  // Answers all tickets with the error, because nobody will wait.
   void give_up_tickets(const Error& error) { tickets_.give_up_all(error); }
 
   void drain(BytesView worker);
   // Ends the whole pool.
   void shut_down();
-  // The pool is about to be ended, perhaps by others: a log that is gone is its end, though the order to end was not
-  // read.
+  // The pool is about to end, perhaps by others. If the log is gone, that is its end, even if the record of the end was
+  // not read.
   void expect_end() { expects_end_ = true; }
-  // From here on the node leaves a pool that has been shut down, when everything is done.
+  // From now on the node leaves a pool that was shut down, when everything is done.
   void leave_at_shutdown();
-  // What ran this node's handlers has died, and they with it: the session is ended, and another one begun.
+  // The process of this node's handlers has died, and they with it. Ends the session and begins another one.
   void host_lost() { membership_.fence(FenceReason::host_lost); }
-  // For the end of a pool that has no member to do it. Nothing where it is for another to do; `done` is called on the
+  // For the end of a pool without members. Does nothing if another process removes the log. `done` is called on the
   // loop.
   void remove_log(std::function<void()> done);
-  // After finds_out_the_end(): the pool is still there.
+  // After finds_out_the_end(): the pool still exists.
   void reload();
-  // Hands over what this node holds, leaves, and says closed(). The jobs have the pool's worker_shutdown_ttl for it.
+  // Hands over the node's keys, leaves, and calls closed(). Jobs have the pool's worker_shutdown_ttl.
   void close();
 
   HoldReports& reports() { return keys_->reports(); }  // only with a host
   const Machine& machine() const { return replica_.machine(); }
-  // Who is heard of, and when.
+  // Which sessions were heard of, and when.
   const Observer& observer() const { return membership_.observer(); }
   bool member() const { return membership_.member(); }
   std::uint64_t session() const { return membership_.session(); }
-  // Nanoseconds since boot up to which the lease is sure. Any thread.
+  // The lease is valid until then, in nanoseconds since boot. Any thread.
   std::int64_t lease_until() const { return membership_.lease_until(); }
 
  private:
@@ -135,7 +135,7 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Member
   void delayed(bool& what, const Error& error);
   void resumed(bool& what);
 
-  Token token_;  // first: the others' callbacks are guarded by it
+  Token token_;  // first: it guards the callbacks of the others
   NodeWorld world_;
   NodeOptions options_;
   NodeEvents& events_;
@@ -149,14 +149,14 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Member
   Steward steward_;
 
   Phase phase_ = Phase::loading;
-  std::optional<Position> end_position_;  // where the log's end was when it was last sought
-  std::optional<Error> failure_;          // why the node is stopping for good
+  std::optional<Position> end_position_;  // the log's end when it was last looked up
+  std::optional<Error> failure_;          // why the node stops for good
   int divergences_ = 0;
   bool reload_due_ = false;  // history was lost while the session was being fenced
   bool expects_end_ = false;
-  bool finding_out_ = false;  // whether the pool has ended; nothing is read meanwhile
+  bool finding_out_ = false;  // finding out whether the pool has ended; nothing is read meanwhile
   bool closing_ = false;
-  bool ended_pool_ = false;  // this node's leaving was the pool's end
+  bool ended_pool_ = false;  // the pool ended when this node left
   bool appends_delayed_ = false;
   bool reads_delayed_ = false;
   std::uint64_t histories_ = 0;  // how often history was lost

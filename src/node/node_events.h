@@ -1,6 +1,6 @@
 #pragma once
 
-// What a node, or a client, says of itself to those who own it, and what the log does to the pool to those who watch.
+// The events of a node or a client for its owner, and the pool's effects for watchers.
 
 #include <cstdint>
 #include <string_view>
@@ -15,30 +15,30 @@ namespace tenure {
 enum class FenceReason : std::uint8_t {
   lease_lost,    // no beat was confirmed in time
   expired,       // others declared this session dead
-  history_lost,  // the log lost what had been applied, or this node fell too far behind to tell
+  history_lost,  // the log lost entries that were applied, or this node is too far behind to tell
   diverged,      // the others' state differs from this node's
-  broken,        // the log cannot be followed any more
-  host_lost,     // what the handlers ran in is gone
+  broken,        // the log cannot be read any more
+  host_lost,     // the process that ran the handlers is gone
 };
 
 // For people.
 std::string_view to_string(FenceReason reason);
 
-// What node and client have in common.
+// The events that nodes and clients share.
 class ClientEvents : public TicketEvents {
  public:
-  // The log takes nothing now, or gives nothing; and it does again.
+  // The log accepts nothing now, or returns nothing; and it works again.
   virtual void log_delayed(const Error&) {}
   virtual void log_resumed() {}
-  // The way to the log was full when requests were to be sent, and is not any more.
+  // Requests had been refused because too much was waiting to be sent. There is room again.
   virtual void room_for_requests() {}
-  // The node or client has stopped for good; nothing of it runs any more.
+  // The node or client has stopped for good. Nothing of it runs any more.
   virtual void broken(const Error&) {}
 };
 
 class NodeEvents : public ClientEvents {
  public:
-  // The log has been read up to where it stood when the node was started.
+  // The log has been read up to its end at the time of the node's start.
   virtual void caught_up() {}
   virtual void joined(std::uint64_t /*session*/) {}
   virtual void worker_added(BytesView /*worker*/) {}
@@ -53,22 +53,22 @@ class NodeEvents : public ClientEvents {
   // On the heart's loop.
   virtual void lease_until(std::uint64_t /*session*/, Instant /*until*/) {}
   virtual void closed() {}
-  // Nothing fails yet, but people should know. On a thread of the engine's.
+  // A warning of the engine: nothing fails yet. On a thread of the engine.
   virtual void log_warned(const Error&) {}
   virtual void pool_gone() {}
-  // History was lost while the pool was ending, to a node that only looks on: it may be the end. True: the listener
-  // finds out, and calls close() or reload(). Otherwise the node reloads, and so makes a log that is gone anew.
+  // For a node that only reads: history was lost while the pool was ending, so this may be the end. Return true to find
+  // out, and then call close() or reload(). Otherwise the node reloads, and if the log is gone, creates a new one.
   virtual bool finds_out_the_end() { return false; }
 };
 
-// Watches a pool through a node: hears everything that the machine says, before the node acts on it, and may read the
-// state after each entry.
+// Watches a pool through a node: gets all effects of the machine, before the node acts on them, and may read the state
+// after each entry.
 class PoolWatcher : public Effects {
  public:
   virtual void applied(const Machine&) {}
 };
 
-// Tells several listeners, in the order in which they were added. They must outlive it.
+// Passes events to several listeners, in the order in which they were added. The listeners must outlive it.
 class NodeEventsTee final : public NodeEvents {
  public:
   void add(NodeEvents& listener) { listeners_.push_back(&listener); }
@@ -92,7 +92,7 @@ class NodeEventsTee final : public NodeEvents {
   void closed() override { each(&NodeEvents::closed); }
   void log_warned(const Error& error) override { each(&NodeEvents::log_warned, error); }
   void pool_gone() override { each(&NodeEvents::pool_gone); }
-  // The first who finds out does it for all.
+  // The first listener that returns true does it for all.
   bool finds_out_the_end() override {
     for (NodeEvents* listener : listeners_) {
       if (listener->finds_out_the_end()) return true;

@@ -13,10 +13,10 @@ std::string_view to_string(FenceReason reason) {
   switch (reason) {
     case FenceReason::lease_lost: return "no beat was confirmed in time";
     case FenceReason::expired: return "the others declared it dead";
-    case FenceReason::history_lost: return "the log lost what had been read";
+    case FenceReason::history_lost: return "the log lost entries that had been read";
     case FenceReason::diverged: return "its state differs from the others'";
-    case FenceReason::host_lost: return "what ran the handlers is gone";
-    case FenceReason::broken: return "the log cannot be followed any more";
+    case FenceReason::host_lost: return "the process of the handlers is gone";
+    case FenceReason::broken: return "the log cannot be read any more";
   }
   return "unknown";
 }
@@ -29,7 +29,7 @@ void Node::load() {
   seek_end();
 }
 
-// An own record marks where the log's end is now: once it has been applied, everything before it has been.
+// Writes a record that marks the log's end. Once it is applied, everything before it has been applied, too.
 void Node::seek_end() {
   end_position_.reset();
   const auto appended = [this, histories = histories_](Position end) {
@@ -56,14 +56,14 @@ void Node::join_or_finish() {
   if (has_workers()) membership_.join();
 }
 
-// The pool was shut down, and whoever should have removed its data did not get to it. Where that is not for this node
-// to do, it waits for it to be done: its history is lost then, and it begins anew.
+// The pool was shut down, but the process that should have removed its data did not. If that is not this node's task,
+// it waits: its history is lost then, and it starts over.
 void Node::start_over() {
   phase_ = Phase::loading;
   membership_.loading();
   if (!options_.removes_log) return;
   remove_log(token_.guard([this, histories = histories_] {
-    if (histories != histories_) return;  // the reader has noticed, and begun anew
+    if (histories != histories_) return;  // the reader has noticed, and started over
     ++histories_;
     load();
   }));
@@ -85,8 +85,8 @@ void Node::not_taken() {
   }
   break_down({Errc::refused, "join",
               machine().version() > machine().speaks()
-                  ? "the pool speaks machine version " + std::to_string(machine().version()) + ": use a newer program"
-                  : "the pool did not take this node (lease out of range, or too many members)"});
+                  ? "the pool has machine version " + std::to_string(machine().version()) + ": use a newer program"
+                  : "the pool refused this node (lease out of range, or too many members)"});
 }
 
 void Node::history_lost() {
@@ -121,7 +121,7 @@ void Node::stopped(std::uint64_t session, FenceReason reason) {
   join_or_finish();
 }
 
-// Later, and not in the middle of an entry: the owner may destroy the node when it hears of it.
+// Later, and not during an entry, because the owner may destroy the node in this call.
 void Node::finish() {
   if (phase_ == Phase::over) return;
   phase_ = Phase::over;
@@ -133,7 +133,7 @@ void Node::finish() {
       events_.closed();
     });
     if (!ended_pool_) return tell();
-    // Whether or not it could be removed: the state says that the pool is gone, and the next opener tries again.
+    // Even if it could not be removed: the state says that the pool has ended, and the next opener tries again.
     remove_log(std::move(tell));
   }));
 }

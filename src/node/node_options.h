@@ -1,6 +1,6 @@
 #pragma once
 
-// What a node is given: its name, its lease, the pool's options, and the world that it runs in.
+// The inputs of a node: its name, its lease, the pool's options, and its environment.
 
 #include <cstdint>
 #include <functional>
@@ -23,17 +23,17 @@ struct NodeOptions {
   Bytes host;
   std::uint32_t pid = 0;
   Nanos lease = std::chrono::milliseconds(kWorkerTtlMsDefault);
-  PoolConfig config;    // of a pool that this node creates
+  PoolConfig config;    // if this node creates the pool
   ChooseWorker choose;  // for chosen assignment
-  // For a pool of several logs, of which the first one has to end last.
-  bool leaves_at_shutdown = true;  // or once leave_at_shutdown() was called
-  bool removes_log = true;         // when the pool has ended; otherwise somebody else does
+  // For a pool of several logs. The first log has to end last.
+  bool leaves_at_shutdown = true;  // otherwise only after leave_at_shutdown()
+  bool removes_log = true;         // when the pool has ended; otherwise another node does
   std::function<void(std::function<void()> then)> before_removal{};  // it calls `then`, from any thread
   ReplicaOptions replica;
-  std::uint32_t look_every = 64;  // see Runtime; fewer where it is to be tested
+  std::uint32_t look_every = 64;  // see Runtime; smaller in tests
 };
 
-// Where everything a node touches comes from. All must outlive it.
+// The environment of a node. Everything must outlive it.
 struct NodeWorld {
   Log& log;
   Loop& loop;
@@ -41,7 +41,7 @@ struct NodeWorld {
   const Clock& clock;
   Entropy& entropy;
   Host* host;                         // null: the node has no workers
-  KnownDeath* known_death = nullptr;  // null: only leases tell who is dead
+  KnownDeath* known_death = nullptr;  // null: only leases detect deaths
 };
 
 }  // namespace tenure

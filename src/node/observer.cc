@@ -8,7 +8,7 @@
 namespace tenure {
 namespace {
 
-// One append and its way back, with room to spare: the elder ones have then been heard.
+// Enough for an append to come back through the log, so that the claims of older members have arrived.
 constexpr Nanos kTurnToSpeak = std::chrono::milliseconds(20);
 
 }  // namespace
@@ -42,7 +42,7 @@ void Observer::heard(std::uint64_t session, Position at) {
   if (!timer_.armed()) arm();
 }
 
-// Between two own beats that came back close to one another, the node was in touch all the while.
+// Between two own beats that came back close to one another, the node was in touch all the time.
 void Observer::in_touch() {
   const Instant now = loop_.now();
   const Nanos since = now - last_touch_;
@@ -59,7 +59,7 @@ void Observer::reset() {
   for (const auto& [id, session] : sessions().all) heard(id, session.last_beat);
 }
 
-// What was heard in a span that does not count was put too far ahead on the touch clock. It is now at the latest.
+// Beats that arrived in a span that does not count have a time that is too late on the touch clock. Move them to now.
 void Observer::count_from_now() {
   for (auto& [session, heard] : heard_) heard.touch = std::min(heard.touch, touch_);
 }
@@ -72,7 +72,7 @@ Nanos Observer::silence(std::uint64_t session) const {
   return found == heard_.end() ? Nanos{} : touch_clock() - found->second.touch;
 }
 
-// A lease, and a little more for each session that is elder than this node's and not itself the one in question.
+// A lease, and a little more for each session that is older than this node's and not the suspect itself.
 Nanos Observer::patience(std::uint64_t session) const {
   const Session* other = sessions().find(session);
   const Session* own = sessions().find(own_);
@@ -82,14 +82,14 @@ Nanos Observer::patience(std::uint64_t session) const {
   return lease + lease / 20 * static_cast<std::int64_t>(std::min<std::size_t>(elders(session), 10));
 }
 
-// Those who speak before this node about that session.
+// The number of members that claim before this node.
 std::size_t Observer::elders(std::uint64_t session) const {
   const Session* other = sessions().find(session);
   const Session* own = sessions().find(own_);
   return sessions().rank(*own) - (other->age < own->age ? 1 : 0);
 }
 
-// What has been said is not said again: if it gets lost the lease will tell.
+// Reports are not repeated. If one gets lost, the lease will tell.
 void Observer::speak_of_dead() {
   dead_timer_.cancel();
   if (own_ == 0 || sessions().find(own_) == nullptr) return;
@@ -129,8 +129,8 @@ void Observer::arm() {
     if (!soonest || left < *soonest) soonest = left;
   }
   if (!soonest) return timer_.cancel();
-  // At that moment an own beat is sent; once it is back, judge() knows. While it is under way no other is asked for,
-  // except now and then.
+  // An own beat is sent then; judge() knows when it is back. While it is in flight no other is requested, except from
+  // time to time.
   const Instant again = asked_ + std::max<Nanos>(own_lease_ / 50, std::chrono::milliseconds(1));
   timer_.arm(std::max(loop_.now() + *soonest, again), [this] {
     asked_ = loop_.now();

@@ -1,12 +1,13 @@
 #pragma once
 
-// Judges whether other sessions are dead. A session may be declared expired only a whole lease after this node
-// received its last beat, by this node's own clock, and counting only time in which this node was itself in touch
-// with the log: its own beats came back. So an outage of the log, or a pause of this process, kills nobody.
+// Judges whether other sessions are dead. A session expires only a whole lease after this node received its last beat.
+// The time is measured by this node's own clock, and counts only while this node was itself in touch with the log: its
+// own beats came back. So an outage of the log, or a pause of this process, kills nobody.
 //
-// The eldest speaks first; each other waits a little longer. A claim that comes too late is void in the machine.
+// The eldest node claims first; each other node waits a little longer. A claim that comes too late has no effect in the
+// machine.
 //
-// Where a death is known rather than suspected (known_death.h), no lease is waited for; the order of speaking stays.
+// If a death is detected (known_death.h), nobody waits for the lease. The order of claims stays the same.
 
 #include <cstdint>
 #include <functional>
@@ -22,11 +23,11 @@ namespace tenure {
 class ObserverEvents {
  public:
   virtual ~ObserverEvents() = default;
-  // A lease has passed since the beat at that position: the session is to be declared expired.
+  // A lease has passed since the beat at that position: the session should be declared expired.
   virtual void suspect(std::uint64_t session, Position last_beat) = 0;
-  // The session's process is gone, and it is this node's turn to say so.
+  // The session's process is gone, and it is this node's turn to report it.
   virtual void gone(std::uint64_t session) = 0;
-  // A lease will have passed if this node is still in touch: a beat of its own would tell.
+  // A lease will have passed if this node is still in touch. A beat of its own would show it.
   virtual void touch_wanted() = 0;
 };
 
@@ -35,28 +36,28 @@ class Observer {
  public:
   Observer(Loop& loop, const Replica& replica, ObserverEvents& events);
 
-  // This node's own session, and its lease; zero while it has none, and then it judges nobody.
+  // This node's own session, and its lease. Zero while it has none; then it judges nobody.
   void set_own(std::uint64_t session, Nanos lease);
-  // A beat of this session, or its join, has been applied.
+  // A beat of this session, or its join, was applied.
   void heard(std::uint64_t session, Position at);
-  // A beat of the own session has come back.
+  // A beat of this node's own session has come back.
   void in_touch();
   void forget(std::uint64_t session);
-  // The session's process is known to be gone. Remembered while this node has no session of its own.
+  // The session's process is known to be gone. Remembered while this node has no session itself.
   void known_dead(std::uint64_t session);
-  // For how long nothing was heard of the session, be it this node's own, while this node was in touch.
+  // For how long nothing was heard of the session (which may be this node's own), while this node was in touch.
   Nanos silence(std::uint64_t session) const;
-  // After a reload: every session counts as heard now.
+  // After a reload: every session counts as heard of now.
   void reset();
 
  private:
   struct Heard {
     Position at = 0;
-    Nanos touch{};  // the touch clock when it was heard
+    Nanos touch{};  // the touch clock at the last beat
     bool claimed = false;
   };
 
-  Nanos touch_clock() const;  // as if the time since the last own beat will turn out to count
+  Nanos touch_clock() const;  // assumes that the time since the last own beat will count
   Nanos patience(std::uint64_t session) const;
   std::size_t elders(std::uint64_t session) const;
   void speak_of_dead();
@@ -73,9 +74,9 @@ class Observer {
   Nanos own_lease_{};
   Nanos touch_{};  // the time in touch, up to last_touch_
   Instant last_touch_;
-  Instant asked_;  // when a beat was last wanted
+  Instant asked_;  // when a beat was last requested
   std::map<std::uint64_t, Heard> heard_;
-  std::map<std::uint64_t, Instant> dead_;  // since when it is this node's to know
+  std::map<std::uint64_t, Instant> dead_;  // when this node learned of the death
   Timer timer_;
   Timer dead_timer_;
 };

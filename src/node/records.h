@@ -9,7 +9,7 @@
 
 namespace tenure {
 
-// A record without content: it moves log time, and its position marks where the log's end is.
+// A record without content. It moves log time, and its position marks the end of the log.
 inline v1::Record tick_record() {
   v1::Record record;
   record.mutable_tick();

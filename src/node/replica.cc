@@ -10,9 +10,9 @@ namespace {
 
 constexpr Nanos kRetryBase = std::chrono::milliseconds(5);
 constexpr Nanos kRetryCap = std::chrono::milliseconds(500);
-constexpr int kFailuresSaid = 2;  // one is a connection that is made anew
+constexpr int kFailuresSaid = 2;  // one is normal when a connection is made again
 constexpr std::size_t kDigestsMax = 4096;
-// So much may be applied by the engine's thread itself where the node is idle. More would keep it from its sockets.
+// The engine's thread itself may apply this much if the node is idle. More would delay its sockets.
 constexpr std::size_t kInPlaceBytesMax = 16U << 10;
 
 }  // namespace
@@ -44,8 +44,7 @@ void Replica::abandon() {
   events_.history_lost();
 }
 
-// What is read, and what is being saved or was to be, is of a state that was given up. It may have been wrong: nobody
-// is to load it.
+// Outstanding reads and snapshots are of a state that was given up. It may have been wrong, so nobody may load it.
 void Replica::outdate() {
   ++generation_;
   quiet_.cancel();
@@ -137,7 +136,7 @@ void Replica::came(std::uint64_t generation, const RunPtr& run) {
   if (generation == generation_) {
     take(*run);
   } else if (run->error && run->error->code == Errc::lost_history && (loading_ || read_due_)) {
-    // It was read on from what had been given up. The engine takes no appends now until it is loaded anew.
+    // The read continued from a state that was given up. The engine accepts no appends until the state is loaded again.
     load();
   } else if (std::exchange(read_due_, false)) {
     read_on();
@@ -159,7 +158,7 @@ void Replica::take(const Run& run) {
 void Replica::failed(const Error& error) {
   switch (error.code) {
     case Errc::unavailable: return retry(error, &Replica::read_on);
-    // A reader that fell behind a trim cannot prove any more that what it applied is still part of the history.
+    // A reader behind a trim cannot prove any more that what it applied is part of the history.
     case Errc::trimmed:
     case Errc::lost_history:
       if (MUTANT(lost_history_ignored)) return load();
@@ -182,7 +181,7 @@ bool Replica::apply(const Entry& entry, const v1::Batch* batch) {
     outdate();
     events_.broken({Errc::version, "follow log",
                     "the pool has switched to machine version " + std::to_string(machine_->version()) +
-                        ", this program speaks " + std::to_string(machine_->speaks()) + ": use a newer one"});
+                        ", this program supports " + std::to_string(machine_->speaks()) + ": use a newer one"});
     return false;
   }
   if (std::exchange(trim_due_, false) && rank_ == 0) trim();
@@ -253,7 +252,7 @@ void Replica::begin_snapshot() {
   loop_.post(token_.guard([this] { write_snapshot(); }));
 }
 
-// One chunk a turn, so that entries, and above all beats, are not held up.
+// One chunk per turn of the loop, so that entries, and beats in particular, are not delayed.
 void Replica::write_snapshot() {
   if (!source_) return;
   if (std::optional<Bytes> chunk = source_->next()) {
@@ -282,7 +281,7 @@ void Replica::end_snapshot(const Status& stored) {
   events_.snapshot_stored(snapshot_at_.position);
 }
 
-// Those who speak later wait for the elder ones to write it.
+// Younger members wait for the older ones to write it.
 void Replica::snapshot_seen(Position stored) {
   if (loading_ || !retention_.misses(stored, loop_.now())) {
     missing_seen_ = 0;
@@ -292,7 +291,7 @@ void Replica::snapshot_seen(Position stored) {
   begin_snapshot();
 }
 
-// The eldest, and whoever has stored a snapshot.
+// Done by the eldest member, and by the one that has stored a snapshot.
 void Replica::trim() {
   const Retention::Members pool = members();
   if (const auto before = retention_.take_trim(pool, loop_.now())) log_.trim(*before, [](const Status&) {});

@@ -1,7 +1,7 @@
 #pragma once
 
-// A machine that follows a log: loads the newest snapshot, applies every entry after it, and says when history was
-// lost. Also writes snapshots when they are worth it (snapshot_rule.h), a piece at a time between entries.
+// A machine that follows a log. It loads the newest snapshot, applies every entry after it, and reports lost history.
+// It also writes snapshots when they are worth it (snapshot_rule.h), one piece at a time between entries.
 
 #include <cstdint>
 #include <deque>
@@ -25,52 +25,52 @@ namespace tenure {
 class ReplicaEvents {
  public:
   virtual ~ReplicaEvents() = default;
-  // An entry has been applied, and the machine may be read.
+  // An entry was applied. The machine may be read.
   virtual void applied() {}
   // The state was replaced, by the newest snapshot.
   virtual void reloaded() {}
-  // Entries that had been applied are gone or different; or this reader fell behind what the log keeps, and nobody
-  // can tell whether they are. The replica reloads once resume() is called.
+  // Entries that were applied are gone or different. Or this reader is behind what the log keeps, so nobody can tell.
+  // The replica reloads after resume().
   virtual void history_lost() = 0;
-  // The log cannot be followed any further, now or ever.
+  // The log cannot be followed any further, now or later.
   virtual void broken(const Error& error) = 0;
-  // The log gives nothing now, twice in a row; it is tried again. Said once.
+  // The log has failed to return entries twice in a row. It is tried again. Called once.
   virtual void read_delayed(const Error& /*error*/) {}
-  // It gives entries again.
+  // The log returns entries again.
   virtual void read_resumed() {}
   // A snapshot is stored.
   virtual void snapshot_stored(Position /*position*/) {}
 };
 
 struct ReplicaOptions {
-  bool snapshots = true;                        // whether this replica may write any
-  std::uint64_t snapshot_bytes_min = 4U << 20;  // less of a log than this is not worth a snapshot
-  std::uint32_t speaks = kMachineVersion;       // the newest machine version; the simulator has older programs, too
+  bool snapshots = true;                        // whether this replica may write snapshots
+  std::uint64_t snapshot_bytes_min = 4U << 20;  // a shorter log is not worth a snapshot
+  std::uint32_t speaks = kMachineVersion;  // the newest machine version that it supports; older in some simulations
 };
 
 // Belongs to the node's loop.
 class Replica {
  public:
-  // `effects`: where the machine says what follows from each entry.
+  // `effects`: gets the effects of each entry.
   Replica(Log& log, Loop& loop, Entropy& entropy, ReplicaOptions options, Effects& effects, ReplicaEvents& events);
 
   void start();
-  // Gives up the present state, as if the engine had said that history was lost.
+  // Drops the current state, as if the engine had reported lost history.
   void abandon();
-  // Begins anew from the newest snapshot, after history_lost().
+  // Starts over from the newest snapshot, after history_lost().
   void resume();
 
   const Machine& machine() const { return *machine_; }
   Position position() const { return cursor_.position; }
-  // The digest right after the entry at this position, if that is not too long ago.
+  // The digest right after the entry at this position, if it is recent enough.
   std::optional<std::uint64_t> digest_at(Position position) const;
   std::uint64_t log_bytes() const { return bytes_since_; }
-  std::uint64_t bytes_applied() const { return bytes_applied_; }  // ever
-  // A node that speaks later writes later: zero for the eldest.
+  std::uint64_t bytes_applied() const { return bytes_applied_; }  // since the start
+  // The node's place in the order of writing snapshots. Zero for the eldest; others write later.
   void set_rank(std::size_t rank) { rank_ = rank; }
-  // Somebody has stored a snapshot as of this position.
+  // Another member has stored a snapshot of this position.
   void note_saved(Position position);
-  // A member says that it has applied the log up to here. A session that has ended says no more.
+  // A member reports that it has applied the log up to here. Ended sessions report nothing.
   void note_read(std::uint64_t session, Position position);
   void forget_reader(std::uint64_t session) { read_by_.erase(session); }
   // When the last entry was applied, on this loop's clock.
@@ -81,16 +81,16 @@ class Replica {
     Position position;
     std::uint64_t bytes;
   };
-  // What a read has brought. While one run is applied the next is read, and what its bytes say is found out, on the
-  // engine's thread; there are two of them at most, whose memory is used again.
+  // The result of a read. While one run is applied, the next is read and decoded on the engine's thread. There are at
+  // most two, and their memory is reused.
   struct Run {
     std::vector<Entry> entries;
-    std::vector<const v1::Batch*> batches;  // of the entries, one by one
-    std::optional<Error> error;             // or why there are none
+    std::vector<const v1::Batch*> batches;  // of the entries, in order
+    std::optional<Error> error;             // why there are none
     Decoder decoder;
 
     void fill(Result<std::vector<Entry>>&& read);
-    // So that the engine's thread may apply it itself.
+    // True if the engine's thread may apply it itself.
     bool small() const;
   };
   using RunPtr = std::shared_ptr<Run>;
@@ -127,16 +127,16 @@ class Replica {
   Backoff backoff_;
   Timer retry_;
   int failures_ = 0;              // in a row
-  std::uint64_t generation_ = 0;  // outdates reads and snapshots that were under way at a reload
+  std::uint64_t generation_ = 0;  // makes reads and snapshots from before a reload obsolete
   bool loading_ = false;
-  bool reading_ = false;   // a read is outstanding, if only one that is outdated,
-  bool read_due_ = false;  // for which the first of the new generation has to wait
-  RunPtr spare_;           // null while both are in use, or there is only one yet
+  bool reading_ = false;   // a read is outstanding, perhaps an obsolete one
+  bool read_due_ = false;  // the first read of the new generation waits for it
+  RunPtr spare_;           // null while both are in use, or if there is only one
 
   std::deque<std::pair<Position, std::uint64_t>> digests_;
   std::deque<Weighed> weighed_;  // entries since the last snapshot
   std::uint64_t bytes_since_ = 0;
-  std::uint64_t bytes_applied_ = 0;  // ever
+  std::uint64_t bytes_applied_ = 0;  // since the start
   SnapshotRule rule_;
   Timer quiet_;  // armed while a snapshot is due and waits for a quiet moment
   std::size_t rank_ = 0;
@@ -144,9 +144,9 @@ class Replica {
   std::unique_ptr<SnapshotWriter> writer_;
   Cursor snapshot_at_;
   Retention retention_;
-  std::map<std::uint64_t, Position> read_by_;  // by session: how far each member has read, as it said last
-  std::size_t missing_seen_ = 0;               // how often a snapshot was missing, in a row
-  bool trim_due_ = false;                      // something was said that lets more of the log go
+  std::map<std::uint64_t, Position> read_by_;  // by session: how far each member has read, by its own report
+  std::size_t missing_seen_ = 0;               // how often in a row a snapshot was missing
+  bool trim_due_ = false;                      // a report allows to trim more of the log
   Timer trim_;                                 // armed while a snapshot waits for the log before it to go
   Token token_;
 };

@@ -49,7 +49,7 @@ Status Request::check() const {
 }
 
 void Request::encode(std::uint64_t ticket, bool answer_in_log, Bytes& into) const {
-  // What a thread asks for is mostly of one kind: the message's memory is used again.
+  // A thread's requests are mostly of one kind, so the message's memory is reused.
   static thread_local v1::Record record;
   switch (kind) {
     case Kind::dispatch: {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a user asks of a pool, on its way to the log.
+// A user's request to a pool, on its way to the log.
 
 #include <cstdint>
 #include <memory>
@@ -27,32 +27,32 @@ struct Request {
   std::uint64_t dead_id = 0;
 
   const char* operation() const;
-  // Acceptance is all there is to hear of it.
+  // Its acceptance is its only result.
   bool single() const { return kind != Kind::dispatch && kind != Kind::stop; }
-  // Refuses with Errc::invalid what is empty, malformed or over a bound.
+  // Errc::invalid if anything is empty, malformed or over a bound.
   Status check() const;
-  // Appends it as a record under this ticket, ready to be put into a batch. `answer_in_log`: the one who asks keeps no
-  // state, and wants the outcome said in the log.
+  // Appends it to `into` as a record with this ticket, ready for a batch. `answer_in_log`: the dispatcher keeps no
+  // state, and needs the outcome in the log.
   void encode(std::uint64_t ticket, bool answer_in_log, Bytes& into) const;
 };
 
-// What a request is told that finds the way to the log full.
+// The error for a request when too much is waiting to be sent.
 inline Failure busy() { return fail(Errc::busy, "append", "too much is waiting to be sent; try again shortly"); }
 
-// A request that was found sound and has been encoded, so that nothing but its bytes is left to be sent.
+// A request that was checked and encoded, so that only its bytes have to be sent.
 struct SealedRequest {
   std::uint64_t ticket;
   bool single;
   BytesView record;
 };
 
-// Requests that go together, in their order. Their records lie one behind the other, so that a loop through which all
-// of them pass has little left to do.
+// Requests that are sent together, in order. Their records are encoded one after the other, so that a loop that many of
+// them pass has little left to do.
 struct SealedRequests {
   struct Asked {
     std::shared_ptr<OpenTicket> ticket;
     std::uint64_t number = 0;
-    std::uint32_t bytes = 0;  // of the records; a payload has a bound that is far below
+    std::uint32_t bytes = 0;  // size of the record; the limit on payloads is far below this type's
     bool single = false;
   };
 
@@ -64,7 +64,7 @@ struct SealedRequests {
     const auto bytes = static_cast<std::uint32_t>(request.record.size());
     asked.push_back({std::move(ticket), request.ticket, bytes, request.single});
   }
-  // The memory stays.
+  // Keeps the memory.
   void clear() {
     records.clear();
     asked.clear();

@@ -6,7 +6,7 @@ namespace tenure {
 namespace {
 
 constexpr std::size_t kSavedMax = 64;
-// How long a snapshot may take to be seen by everybody after it was stored.
+// How long it may take until everybody sees a stored snapshot.
 constexpr Nanos kSettled = std::chrono::seconds(1);
 
 Nanos out_of_reach(const Retention::Members& members) { return members.lease * 5 / 4; }
@@ -32,7 +32,7 @@ std::optional<Position> Retention::take_trim(const Members& members, Instant now
       std::find_if(saved_.rbegin(), saved_.rend(), [&](const Saved& saved) { return may_go(saved, members, now); });
   if (newest == saved_.rend() || newest->position <= trimmed_) return std::nullopt;
   trimmed_ = newest->position;
-  saved_.erase(saved_.begin(), newest.base() - 1);  // the newest of those stays, to tell what is stored
+  saved_.erase(saved_.begin(), newest.base() - 1);  // keep the newest of those, to know what is stored
   return trimmed_;
 }
 

@@ -24,7 +24,7 @@ void Tickets::add(std::uint64_t number, bool single, Instant asked, std::shared_
 
 void Tickets::add(std::vector<SealedRequests::Asked>& requests, Instant asked) {
   for (std::size_t i = 0; i < requests.size(); ++i) {
-    // They were written by other threads, and come from their processors' caches.
+    // Other threads wrote them, so they come from other processors' caches.
     if (i + kTicketsAhead < requests.size()) {
       fetch_ahead(requests[i + kTicketsAhead].ticket.get(), sizeof(OpenTicket));
     }
@@ -56,12 +56,12 @@ void Tickets::tell(const Settlement& settlement) {
   OpenTicket& open = **found;
   const bool accepted = settlement.state == TicketState::accepted;
   const bool started = settlement.state == TicketState::started;
-  if (accepted && open.answered_) return;  // said twice
+  if (accepted && open.answered_) return;  // the same answer again
   if (!open.answered_) ++answered_;
   open.answered_ = true;
   open.started_ = open.started_ || started;
-  // Where the dispatcher has thrown its handles away, nobody can get one any more. To be asked before the ticket is
-  // told: one who lets go of it meanwhile may have begun to wait for it after it was told.
+  // If the dispatcher has dropped its handles, nobody can get one any more. Check before calling the ticket: a thread
+  // that drops its handle after the call may have started to wait.
   const bool known = found->use_count() > 1;
   if (!started && (!accepted || open.last_is_acceptance_)) {
     std::shared_ptr<OpenTicket> ticket = std::move(*found);
@@ -73,8 +73,8 @@ void Tickets::tell(const Settlement& settlement) {
   events_.settled(settlement);
 }
 
-// Tickets that were given out together tend to be told together, and lie scattered over memory that nobody has touched
-// for long: waiting for each in turn would be most of what it costs to tell them.
+// Tickets that were given out together are usually settled together, and are scattered over memory that was not used
+// for long. Waiting for each in turn would be most of the cost.
 void Tickets::fetch(std::uint64_t number) const {
   const std::shared_ptr<OpenTicket>* ahead = open_.find(number);
   if (ahead != nullptr) fetch_ahead(ahead->get(), kOpenTicketBytes);
@@ -98,7 +98,7 @@ void Tickets::in_doubt() {
 }
 
 void Tickets::applied(const Machine& machine) {
-  // An older marker may lie in a log that was replaced since, at a position that this one will not reach for long.
+  // An older marker may be in a log that was replaced since, at a position that this log will not reach for long.
   const std::uint64_t before = marker_passed_;
   for (const auto& [marker, position] : markers_ahead_) {
     if (position <= machine.position()) marker_passed_ = marker;
@@ -128,7 +128,7 @@ void Tickets::judge(const Machine& machine) {
 }
 
 void Tickets::lose(std::vector<std::uint64_t> lost) {
-  const Error error{Errc::lost_history, "wait", "the log has lost it, or nobody can say what became of it"};
+  const Error error{Errc::lost_history, "wait", "the log has lost it, or its outcome is unknown"};
   std::sort(lost.begin(), lost.end());
   for (const std::uint64_t number : lost) {
     const std::shared_ptr<OpenTicket> ticket = std::move(*open_.find(number));

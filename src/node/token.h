@@ -1,7 +1,7 @@
 #pragma once
 
-// Work that is posted to a loop, or handed to an engine, may outlive the object it is for. Token::guard makes such
-// work do nothing once the object is gone. The object, and the work, belong to one loop.
+// Work that is posted to a loop, or passed to an engine, may outlive its object. Token::guard makes such work do
+// nothing once the object is gone. The object and the work belong to one loop.
 
 #include <memory>
 #include <utility>

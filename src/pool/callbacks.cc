@@ -54,8 +54,8 @@ void Callbacks::close() {
 
 void Callbacks::serve() {
   std::vector<Call> calls;
-  // A thread that only gives memory back is given no cache by jemalloc, and waits for a lock with each piece. This is
-  // where it takes some, which goes to whoever posts when the two are swapped.
+  // A thread that only frees memory gets no cache from jemalloc, and waits for a lock with each piece. So this thread
+  // also allocates some, which goes to the posting threads when the two vectors are swapped.
   calls.reserve(kFirstCalls);
   for (;;) {
     {
@@ -65,10 +65,10 @@ void Callbacks::serve() {
       calls.swap(queue_);
     }
     for (std::size_t i = 0; i < calls.size(); ++i) {
-      // Most are tickets, which whoever posted them had last, on another processor.
+      // Most are tickets, which another processor used last.
       if (i + kAhead < calls.size()) fetch_ahead(calls[i + kAhead].subject.get(), kOpenTicketBytes);
       calls[i].run(calls[i].subject.get());
-      calls[i].subject.reset();  // what it captured may be released before the rest has run
+      calls[i].subject.reset();  // release what it captured before the other calls run
     }
     calls.clear();
   }

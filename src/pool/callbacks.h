@@ -1,7 +1,7 @@
 #pragma once
 
-// The thread on which users' callbacks run, one after the other and with no lock held. Tickets outlive their pool and
-// may be given callbacks even then: those run where they were given.
+// The thread that runs users' callbacks, one after the other and with no lock held. Tickets outlive their pool and may
+// get callbacks even then. Those run on the thread that adds them.
 
 #include <condition_variable>
 #include <functional>
@@ -12,12 +12,12 @@
 
 namespace tenure {
 
-// Thread-safe. Calls run in the order in which they were put here.
+// Thread-safe. Calls run in the order in which they were added.
 class Callbacks {
  public:
-  // Small, and without memory of its own: hundreds of thousands may wait.
+  // Small, and without memory of its own, because hundreds of thousands may wait.
   struct Call {
-    std::shared_ptr<void> subject;  // what is called; it lives until it has run
+    std::shared_ptr<void> subject;  // the object to call; kept alive until the call has run
     void (*run)(void* subject);
   };
 
@@ -27,15 +27,15 @@ class Callbacks {
   Callbacks& operator=(const Callbacks&) = delete;
 
   void post(std::function<void()> call);
-  // For many in a row, and for one who has a lock: takes it to wait for wake(), unless the thread comes by. False once
-  // the thread has ended or is about to: then it is left to the caller.
+  // For many calls in a row, and for callers with a lock: adds the call but wakes the thread only in wake(). Returns
+  // false if the thread has ended or is about to. Then the caller has to run the call.
   [[nodiscard]] bool take_asleep(Call& call);
   void wake();
 
-  // Whether the caller is one of the callbacks.
+  // True if the caller is a callback.
   bool on_thread() const { return std::this_thread::get_id() == thread_.get_id(); }
 
-  // Runs what has been posted, and ends the thread. Not to be called from a callback. Idempotent.
+  // Runs everything that was posted, and ends the thread. Not to be called from a callback. Idempotent.
   void close();
 
  private:

@@ -10,7 +10,7 @@
 namespace tenure {
 namespace {
 
-// A state that takes longer to load is a large one.
+// A state that takes longer to load is large.
 constexpr std::chrono::milliseconds kLoadPatience(50);
 
 }  // namespace
@@ -38,7 +38,7 @@ void ClientCore::give_up_tickets(const Error& error) {
   if (client_) client_->give_up_tickets(error);
 }
 
-// A log allows one reader a handle, and the client is reading: whoever looks gets a handle, and a node, of its own.
+// A log handle allows one reader, which is the client. So reading the state needs another handle and a node.
 Result<PoolCore*> ClientCore::looker() {
   std::lock_guard lock(looker_mutex_);
   if (over()) return fail(Errc::closed, "look", "the pool was closed");
@@ -97,7 +97,7 @@ Result<v1::Told> ClientCore::inquire(const v1::Ask& ask, Deadline deadline) {
   return (*inner)->inquire(ask, deadline);
 }
 
-// Nothing if the looker has the state, or nobody answers.
+// Nothing if the looker has the state, or no member answers.
 std::optional<v1::Told> ClientCore::told_by_a_member(const v1::Ask& ask, Deadline deadline) {
   if (wait(std::min(deadline, after(kLoadPatience)), [this] { return looker_ready_; })) return {};
   const auto told = std::make_shared<std::optional<v1::Told>>();  // guarded by mutex_

@@ -1,7 +1,7 @@
 #pragma once
 
-// A core without a state: it dispatches, and follows the log no further than its tickets need. When somebody looks, it
-// loads the state after all, in a core of its own.
+// A core without a state. It dispatches, and follows the log only as far as its tickets need. When a caller reads the
+// state, it loads the state in a separate core.
 
 #include "node/client/client.h"
 #include "pool/member_core.h"
@@ -53,7 +53,7 @@ class ClientCore final : public PoolCore {
   bool looker_ready_ = false;  // guarded by mutex_
   LookerEvents looker_events_{*this};
   std::mutex looker_mutex_;
-  std::unique_ptr<PoolCore> looker_;  // guarded by looker_mutex_; null until somebody has looked
+  std::unique_ptr<PoolCore> looker_;  // guarded by looker_mutex_; null until the state was needed
   std::unique_ptr<Client> client_;    // owned by the loop
 };
 

@@ -14,7 +14,7 @@ class TaskHandler final : public Handler {
 
 }  // namespace
 
-// A worker gets jobs of either kind; one that it has no code for is no reason to try it again here.
+// A worker gets jobs of both kinds. If it lacks the code for one kind, a retry here would not help.
 Outcome Handler::start(Job& job) { return NoRetry{"worker '" + job.worker() + "' runs tasks only"}; }
 
 std::optional<std::string> Handler::stop(Job& /*job*/) { return std::nullopt; }

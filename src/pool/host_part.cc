@@ -1,4 +1,4 @@
-// One shard's side of a ThreadHost: what its node calls.
+// One shard's side of a ThreadHost: the functions that its node calls.
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +8,7 @@
 namespace tenure {
 namespace {
 
-// Jobs that are handed over together, at most: of an entry that grants many, the first run while the rest is applied.
+// At most this many jobs are passed on together. So the first jobs of a large entry run while the rest is applied.
 constexpr std::size_t kPortion = 256;
 
 }  // namespace
@@ -33,14 +33,14 @@ void HostPart::start(HeldJob job) {
   });
 }
 
-// All jobs of a portion come under one lock, and with one wake-up: threads that are at work come by themselves.
+// All jobs of a portion take one lock and one wake-up. Busy threads come by themselves.
 void HostPart::hand_over() {
   if (started_.empty()) return;
   std::vector<Hold> given_back;
   std::vector<LiveJobPtr> jobs;
   jobs.reserve(started_.size());
   std::shared_ptr<Handler> handler;
-  const Bytes* worker = nullptr;  // whose handler it is
+  const Bytes* worker = nullptr;  // the worker of the last handler found
   for (HeldJob& held : started_) {
     if (worker == nullptr || held.worker != *worker) handler = host_.handler_of(held.worker);
     if (!handler) {
@@ -52,7 +52,7 @@ void HostPart::hand_over() {
     worker = &jobs.back()->held.worker;
   }
   started_.clear();
-  std::vector<LiveJobPtr> spent;  // freed outside the lock
+  std::vector<LiveJobPtr> spent;  // freed without the lock
   {
     std::lock_guard lock(host_.mutex_);
     spent.swap(host_.spent_);
@@ -116,7 +116,7 @@ void HostPart::give_back_waiting(std::uint64_t session) {
   for (const LiveJobPtr& job : waiting) reports_->released(job->held.hold);
 }
 
-// What has not been handed over yet is given back when it is.
+// Jobs that were not passed on yet are given back when they are.
 void HostPart::fence(std::uint64_t session) {
   std::vector<LiveJobPtr> tripped;
   std::vector<LiveJobPtr> given_back;
@@ -152,11 +152,11 @@ void HostPart::kill(std::uint64_t session) {
   }
   const std::string why = "the lease ran out and the handler of '" + key + "' had not stopped";
   if (host_.options_.on_lease_lost == OnLeaseLost::end_process) host_.end_process(why);
-  host_.log(LogLevel::error, why + "; it goes on, as the options say");
+  host_.log(LogLevel::error, why + "; it continues, as the options say");
 }
 
-// Short tasks are told done, and nothing else, since a record each would be a third of all there is. One that is found
-// running at two looks in a row is told started.
+// Short tasks only report their end, because a record for each start would be a third of all records. A task that is
+// found running in two looks in a row is reported as started.
 void HostPart::tell_long_tasks() {
   std::vector<Hold> told;
   std::vector<const LiveJob*> running;

@@ -1,6 +1,6 @@
 #pragma once
 
-// A job that a worker of this process holds: what lies behind the handler's Job.
+// A job that a worker of this process holds. The handler's Job refers to it.
 
 #include <atomic>
 #include <list>
@@ -16,7 +16,7 @@ namespace tenure {
 
 class ThreadHost;
 
-// Handles of jobs may outlive the host; this is how they find it, or learn that it is gone.
+// Handles of jobs may outlive the host. Through this they find the host, or learn that it is gone.
 struct HostDoor {
   std::mutex mutex;
   ThreadHost* host;  // guarded by mutex; null once it is gone
@@ -34,7 +34,7 @@ class LiveJob {
   HeldJob held;
   std::optional<std::string> last_checkpoint;
   const std::shared_ptr<Handler> handler;
-  HoldReports& reports;  // of its shard's node; while the host is there
+  HoldReports& reports;  // of its shard's node; valid while the host exists
   const std::shared_ptr<HostDoor> door;
 
   std::stop_token stop_token() {
@@ -50,12 +50,12 @@ class LiveJob {
     if (stop == 0 || stop == kFenced) return std::nullopt;
     return static_cast<StopReason>(stop - 1);
   }
-  // Without a reason: the lease is lost. The first reason stays. The token has to be tripped after it.
+  // Without a reason: the lease is lost. The first reason stays. Trip the token afterwards.
   void request_stop(std::optional<StopReason> reason) {
     int none = 0;
     stop_.compare_exchange_strong(none, reason ? static_cast<int>(*reason) + 1 : kFenced);
   }
-  // Runs the users' callbacks on the token: not on a loop, and with no lock held.
+  // Runs the users' callbacks of the token. Not on a loop, and with no lock held.
   void trip() {
     std::optional<std::stop_source> source;
     {
@@ -77,18 +77,18 @@ class LiveJob {
 
   // All below: guarded by the host's mutex.
   Phase phase = Phase::waiting;
-  bool queued = false;  // in the host's queue, or being worked on
+  bool queued = false;  // in the host's queue, or being run
   bool stop_due = false;
   bool started_told = false;
   std::list<Message> messages;    // most jobs have none, and an empty list costs nothing
-  std::optional<Outcome> ending;  // it has ended by itself
+  std::optional<Outcome> ending;  // set when it has ended by itself
 
  private:
   static constexpr int kFenced = 255;
 
   std::atomic<int> stop_{0};
   std::mutex stop_mutex_;
-  std::optional<std::stop_source> source_;  // guarded by stop_mutex_; made when somebody asks for a token
+  std::optional<std::stop_source> source_;  // guarded by stop_mutex_; created when a token is requested
 };
 
 using LiveJobPtr = std::shared_ptr<LiveJob>;

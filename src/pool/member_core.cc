@@ -91,7 +91,7 @@ Status MemberCore::add_worker(NodeWorker worker, Deadline deadline) {
     std::lock_guard lock(mutex_);
     if (failure_) return ended_because(*failure_, "add worker");
     if (!workers_.emplace(id, HeardWorker{}).second) {
-      return fail(Errc::key_exists, "add worker", "this process has a worker '" + id + "' already");
+      return fail(Errc::key_exists, "add worker", "this process already has a worker '" + id + "'");
     }
   }
   on_loop([worker = std::move(worker)](Node& node) { node.add_worker(worker); });
@@ -104,7 +104,7 @@ Status MemberCore::add_worker(NodeWorker worker, Deadline deadline) {
   on_loop([id](Node& node) { node.remove_worker(id); });
   if (refused) return fail(*refused, "add worker", "another living worker has the id '" + id + "'");
   if (delay_) return ended_because(*delay_, "add worker");
-  return fail(Errc::timed_out, "add worker", "the pool has not taken '" + id + "' in time");
+  return fail(Errc::timed_out, "add worker", "the pool did not accept '" + id + "' in time");
 }
 
 bool MemberCore::has_worker(const std::string& id) const {
@@ -160,7 +160,7 @@ Result<v1::Told> MemberCore::inquire(const v1::Ask& ask, Deadline deadline) {
 
 Status MemberCore::close(Deadline deadline) {
   if (over()) return {};
-  // A node without workers would be gone before what was submitted is in the log.
+  // A node without workers would end before the submitted requests are in the log.
   wait_answered(deadline);
   on_loop([](Node& node) { node.close(); });
   if (wait(deadline, [this] { return failure_.has_value(); })) return {};
@@ -174,7 +174,7 @@ Status MemberCore::expect_end() {
 
 Status MemberCore::shut_down(Deadline deadline) {
   if (const std::optional<Error> why = failure()) return shut_down_after(*why);
-  // The order to shut down must lie behind what this process has submitted.
+  // The record of the shutdown must come after this process's submitted requests.
   wait_answered(deadline);
   on_loop([this](Node& node) {
     shutting_down_ = true;

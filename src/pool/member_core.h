@@ -12,7 +12,7 @@ namespace tenure {
 // Thread-safe, like every PoolCore.
 class MemberCore final : public PoolCore {
  public:
-  // Of the parts that open() has made. `deaths` is null where they are given, or cannot be known.
+  // From the parts that open() has made. `deaths` is null if it was passed in, or if deaths cannot be detected.
   MemberCore(Parts parts, std::unique_ptr<KnownDeath> deaths, Host* host);
   ~MemberCore() override;
 
@@ -37,7 +37,7 @@ class MemberCore final : public PoolCore {
     bool added = false;
     std::optional<Errc> refused;  // why, the last time
   };
-  // How a task on another thread finds the core again, or learns that it is gone.
+  // Through this a task on another thread finds the core, or learns that it is gone.
   struct Life {
     std::mutex mutex;
     MemberCore* core;  // guarded by mutex; null once it is gone
@@ -65,7 +65,7 @@ class MemberCore final : public PoolCore {
   const std::function<void()> shutdown_seen_;  // may be null
   const std::unique_ptr<KnownDeath> own_deaths_;
 
-  // Guarded by mutex_: what has been heard from the node.
+  // Guarded by mutex_: the state as reported by the node.
   bool caught_up_ = false;
   std::map<std::string, HeardWorker> workers_;
 

@@ -1,4 +1,4 @@
-// What a core hears from its node, on the loop.
+// Handles the events of a core's node, on the loop.
 
 #include <utility>
 
@@ -15,8 +15,8 @@ void MemberCore::give_up_tickets(const Error& error) {
   if (node_) node_->give_up_tickets(error);
 }
 
-// The first time, or again after history was lost: the last member removes the log, and one who merely looks on may
-// find it gone before having read how it ended.
+// Called the first time, and again after lost history. The last member removes the log, and a process that only reads
+// may find it gone before it has read the end.
 void MemberCore::caught_up() {
   const Machine& machine = node_->machine();
   const bool empty = machine.sessions().all.empty() && machine.keys() == 0;
@@ -49,14 +49,14 @@ void MemberCore::worker_removed(BytesView worker) {
 
 void MemberCore::applied(const Machine& machine) {
   has_members_ = !machine.sessions().all.empty();
-  // A state that is empty again is what the last member leaves behind.
+  // An empty state is what the last member leaves behind.
   const bool seen =
       std::exchange(saw_shutdown_, machine.shutting_down() || (saw_shutdown_ && !has_members_ && machine.keys() == 0));
   if (saw_shutdown_ && !seen && shutdown_seen_) shutdown_seen_();
 }
 
 void MemberCore::closed() {
-  // The state itself may be gone by now, if another was the last to leave.
+  // The state itself may be gone if another member was the last to leave.
   if (saw_shutdown_ || node_->machine().shutting_down()) {
     end({Errc::shutting_down, "wait", "the pool was shut down"});
   } else {
@@ -64,14 +64,14 @@ void MemberCore::closed() {
   }
 }
 
-// The last member to leave removes the data. Where there was no member, the process that asked for the end does.
+// The last member to leave removes the data. If there was no member, the process that requested the end does.
 void MemberCore::pool_gone() {
   end({Errc::shutting_down, "wait", "the pool was shut down"});
   if (shutting_down_ && !has_members_) node_->remove_log([] {});
-  on_loop([](Node& node) { node.close(); });  // it would find its log gone, and make another
+  on_loop([](Node& node) { node.close(); });  // otherwise it would find its log gone, and create another
 }
 
-// On the callbacks' thread, since to open a log takes its time. A log that is opened for reading is not made anew.
+// On the callbacks' thread, because opening a log takes time. Opening a log read-only does not create it.
 bool MemberCore::finds_out_the_end() {
   const Shard shard{options_.shard.index, options_.shard.index == 0 ? 0 : options_.shard.count};
   LogOptions wanted{.pool = options_.pool, .read_only = true, .shard = shard};

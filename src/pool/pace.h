@@ -1,12 +1,11 @@
 #pragma once
 
-// Whether the jobs of a host are so quick that one thread works them off sooner than it could wake another for help.
-// To wake a thread costs some microseconds, and threads that take a microsecond's job each from one queue spend their
-// time waiting for each other.
+// Tells whether the jobs of a host are so short that one thread runs them faster than it could wake another thread for
+// help. Waking a thread takes some microseconds, and threads that take microsecond jobs from one queue mostly wait for
+// each other.
 //
-// It is found out in retrospect, and may turn out wrong with the next job. So whoever relies on it has to have one who
-// looks every kLookEvery whether anything was begun since, and says note_stuck() if not. From then on every job counts
-// as one that may last, until very many have come and gone.
+// It looks back, and may be wrong with the next job. So its user must check every kLookEvery whether a job has begun
+// since, and call note_stuck() if not. After that every job counts as long, until very many have ended.
 
 #include <cstdint>
 
@@ -18,23 +17,23 @@ namespace tenure {
 class Pace {
  public:
   static constexpr Nanos kLookEvery = std::chrono::milliseconds(1);
-  static constexpr Nanos kQuick = std::chrono::microseconds(3);  // a job, on average, with what goes with it
-  static constexpr int kStretch = 16;                            // so many jobs are judged together
-  static constexpr std::uint64_t kWary = 1024;                   // so many count as slow after one that was
+  static constexpr Nanos kQuick = std::chrono::microseconds(3);  // average time of a job with its overhead
+  static constexpr int kStretch = 16;                            // jobs that are judged together
+  static constexpr std::uint64_t kWary = 1024;                   // jobs that count as slow after a stuck one
 
-  // What a thread works off without a pause. The clock is read once in a while, not for each job.
+  // Jobs that a thread runs without a pause. The clock is read once per stretch, not for each job.
   struct Stretch {
     Instant began{};
-    int jobs = -1;  // that have ended since; the first one only begins the stretch
+    int jobs = -1;  // ended so far; -1: the first one only starts the stretch
   };
 
   bool brisk() const { return brisk_; }
-  // How many jobs were begun so far, by threads that come back for the next.
+  // How many jobs were begun so far by threads that come back for the next.
   std::uint64_t begun() const { return begun_; }
 
   void note_begin() { ++begun_; }
 
-  // A job has ended, as part of this stretch.
+  // A job of this stretch has ended.
   void note_end(Stretch& stretch, const Clock& clock) {
     ++stretch.jobs;
     if (stretch.jobs % kStretch != 0) return;
@@ -43,7 +42,7 @@ class Pace {
     stretch = {now, 0};
   }
 
-  // The stretch ends, since there is nothing to do. One that was too short to be judged can still be seen to be slow.
+  // The stretch ends because the queue is empty. A short stretch can only show that jobs are slow.
   void note_pause(Stretch& stretch, const Clock& clock) {
     if (brisk_ && stretch.jobs > 0) brisk_ = clock.now() - stretch.began < kStretch * kQuick;
     stretch = {};

@@ -7,19 +7,19 @@
 namespace tenure {
 namespace {
 
-// Hundreds of thousands of tickets may be open at a time, and few are waited for: they share a few guards instead of
-// having one each. Whoever waits is woken by other tickets of the same guard too, and looks again. Several threads are
-// at them at once: no two share a cache line.
+// Hundreds of thousands of tickets may be open at a time, and few are waited for. So they share some guards. A waiter
+// is also woken by other tickets of its guard, and checks again. Several threads use the guards at once, so no two
+// share a cache line.
 struct alignas(64) Guard {
   std::mutex mutex;
   int waiters = 0;
-  int early = 0;  // of them, those who wait for less than the last stage
+  int early = 0;  // of them, waiters for an earlier stage than the last
   std::condition_variable changed;
 };
 
 Guard& guard_of(const PendingTicket* ticket) {
-  static auto* const guards = new std::array<Guard, 64>;  // never destroyed: tickets may outlive static destruction
-  return (*guards)[(reinterpret_cast<std::uintptr_t>(ticket) >> 7) % guards->size()];  // they lie 128 bytes apart
+  static auto* const guards = new std::array<Guard, 64>;  // never destroyed: tickets may outlive static destructors
+  return (*guards)[(reinterpret_cast<std::uintptr_t>(ticket) >> 7) % guards->size()];  // tickets are 128 bytes apart
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ Status PendingTicket::outcome(Stage stage) const {
   return outcome_of(stage);
 }
 
-// Under the guard.
+// With the guard held.
 Status PendingTicket::outcome_of(Stage stage) const {
   if (stage == Stage::accepted && state_ && state_ != TicketState::refused) return {};
   if (heard_ && heard_->error) return Failure(*heard_->error);
@@ -82,7 +82,7 @@ Result<std::string> PendingTicket::result() const {
   return final_result();
 }
 
-// Under the guard, or by one who has seen there that it is final: nothing changes any more.
+// With the guard held, or after the caller has seen with it that the ticket is final. Then nothing changes any more.
 Result<std::string> PendingTicket::final_result() const {
   if (!heard_) return std::string();
   if (heard_->error) return Failure(*heard_->error);
@@ -91,8 +91,8 @@ Result<std::string> PendingTicket::final_result() const {
 
 bool PendingTicket::advanced(const std::shared_ptr<OpenTicket>& self, const Settlement& step, bool known) {
   if (!known) {
-    // What others did before they let go of the ticket is seen from here on. What waits for the end alone has no use
-    // for the steps before it.
+    // Changes by threads that have dropped the ticket are visible from here on. A callback for the end does not need
+    // earlier steps.
     std::atomic_thread_fence(std::memory_order_acquire);
     const std::uint8_t awaited = awaited_.load(std::memory_order_relaxed);
     if (awaited >= kDone) return awaited == kDone;
@@ -126,12 +126,12 @@ void PendingTicket::ended(std::shared_ptr<OpenTicket> self, const Settlement& en
 }
 
 void PendingTicket::given_up(std::shared_ptr<OpenTicket> self, const Error& error) {
-  const std::shared_ptr<Callbacks> callbacks = callbacks_;  // they may have let go of the ticket already
+  const std::shared_ptr<Callbacks> callbacks = callbacks_;  // they may have dropped the ticket already
   if (finish(std::move(self), [&] { heard().error = std::make_unique<Error>(error); })) callbacks->wake();
 }
 
-// Whether there is something to be woken for. What is due is put to the others under the guard, so that what the ticket
-// is given from then on comes behind it. The ticket may be gone as soon as the guard is let go.
+// True if the callbacks' thread must be woken. Due callbacks are queued with the guard held, so that later callbacks of
+// the ticket come after them. The ticket may be gone as soon as the guard is released.
 template <class Learn>
 bool PendingTicket::finish(std::shared_ptr<OpenTicket> self, const Learn& learn) {
   Callbacks::Call call{};
@@ -151,7 +151,7 @@ bool PendingTicket::finish(std::shared_ptr<OpenTicket> self, const Learn& learn)
   return false;
 }
 
-// Under the guard, like all that notes something.
+// With the guard held, like all functions that record something.
 void PendingTicket::note(const Settlement& settlement) {
   Heard& known = heard();
   known.number = settlement.ticket;
@@ -179,7 +179,7 @@ PendingTicket::Heard& PendingTicket::heard() {
   return *heard_;
 }
 
-// Under the guard.
+// With the guard held.
 void PendingTicket::await(std::optional<Stage> stage) {
   awaited_.store(stage ? static_cast<std::uint8_t>(*stage) : kNothing, std::memory_order_relaxed);
 }
@@ -193,11 +193,11 @@ void PendingTicket::when(const std::shared_ptr<PendingTicket>& ticket, TicketCal
       return ticket->calls_.add(std::move(call));
     }
   }
-  // By itself, since what became due before it goes first, be it another ticket's.
+  // Queued alone: callbacks that were due before it, even of other tickets, run first.
   ticket->callbacks_->post([ticket, call = std::move(call)] { ticket->run(call); });
 }
 
-// One for each time that a stage was reached: those that wait for a later one are due later, even if that has been
+// One call for each stage that was reached. Callbacks for a later stage get their own call, even if that stage has been
 // reached by now.
 Callbacks::Call PendingTicket::due(std::shared_ptr<OpenTicket> self, Stage stage) {
   switch (stage) {
@@ -213,7 +213,7 @@ void PendingTicket::run_due_of(void* self) {
   static_cast<PendingTicket*>(static_cast<OpenTicket*>(self))->run_due(ForStage);
 }
 
-// What each of them captured is released before the next one runs.
+// Releases what each callback captured before the next one runs.
 void PendingTicket::run_due(Stage stage) {
   TicketCalls::Taken taken = [&] {
     std::lock_guard lock(guard_of(this).mutex);
@@ -223,7 +223,7 @@ void PendingTicket::run_due(Stage stage) {
   for (TicketCallback& call : taken.further) run(call.take());
 }
 
-// It is due. Who knows that the last stage was reached has learned it under the guard, and nothing changes any more.
+// It is due. If the last stage was reached, that was seen with the guard held, and nothing changes any more.
 void PendingTicket::run(const TicketCallback& call) const {
   if (call.stage() == Stage::done) return call.run(final_result());
   call.run(outcome(call.stage()));

@@ -1,7 +1,7 @@
 #pragma once
 
-// What is known of a request that is under way, and who waits to hear of it. It is shared by the dispatcher's handles
-// and by the node's or client's table of tickets, whichever lives longer.
+// The state of a request in flight, and its waiters. Shared by the dispatcher's handles and by the node's or client's
+// table of tickets, whichever lives longer.
 
 #include <atomic>
 #include <chrono>
@@ -17,42 +17,42 @@
 
 namespace tenure {
 
-// Thread-safe. Always owned by shared pointers. Hundreds of thousands may be open at a time: what few of them need, or
-// nobody can ask for any more, takes no room.
+// Thread-safe. Always owned by shared pointers. Hundreds of thousands may be open at a time, so data that few of them
+// need, or that nobody can query any more, takes no space.
 class PendingTicket final : public OpenTicket {
  public:
   struct View {
-    std::uint64_t number = 0;  // in the log; zero while it has not answered
+    std::uint64_t number = 0;  // in the log; zero before its answer
     std::optional<TicketState> state;
-    std::optional<Error> error;  // once it is sure that it will not be done
+    std::optional<Error> error;  // set once it is certain that it will not be done
     bool started = false;
     std::uint64_t epoch = 0;
     std::string worker;
     std::string text;  // the result
   };
 
-  // `operation` is what errors name.
+  // `operation` is its name in errors.
   PendingTicket(const char* operation, std::shared_ptr<Callbacks> callbacks);
 
-  // True once the stage has been reached, or will not be any more; false after the deadline.
+  // True once the stage was reached or can no longer be reached. False after the deadline.
   bool wait(Stage stage, std::chrono::steady_clock::time_point deadline) const;
-  // Has it run once, as a callback, when wait() would end. The ticket lives until it has.
+  // Runs `call` once, as a callback, when wait() would end. Keeps the ticket alive until then.
   static void when(const std::shared_ptr<PendingTicket>& ticket, TicketCallback call);
   View view() const;
-  // What a wait for the stage has to say, once it has ended.
+  // The result of a wait for the stage, after it has ended.
   Status outcome(Stage stage) const;
-  // The same of the last stage, with the result.
+  // The same for the last stage, with the result.
   Result<std::string> result() const;
   const char* operation() const { return operation_; }
 
-  // By the loop. Callbacks are put to those that wait for Callbacks::wake().
+  // On the loop. Callbacks are queued without waking their thread; see Callbacks::wake().
   bool advanced(const std::shared_ptr<OpenTicket>& self, const Settlement& step, bool known) override;
   void ended(std::shared_ptr<OpenTicket> self, const Settlement& end, bool known) override;
-  // By the loop. Callbacks are woken.
+  // On the loop. Wakes the callbacks' thread.
   void given_up(std::shared_ptr<OpenTicket> self, const Error& error) override;
 
  private:
-  // What can be asked for by those who have the ticket, and how it ended, if that takes words.
+  // The data that holders of the ticket can query, and its result or error.
   struct Heard {
     std::uint64_t number = 0;
     std::uint64_t epoch = 0;
@@ -79,21 +79,21 @@ class PendingTicket final : public OpenTicket {
   void run_due(Stage stage);
   void run(const TicketCallback& call) const;
 
-  // All but the constants is guarded by the ticket's guard (pending_ticket.cc). What each step of a job touches lies
-  // first, in one cache line with what the table does; the callbacks lie in the next.
+  // Everything but the constants is guarded by the ticket's guard (pending_ticket.cc). Data that every step uses comes
+  // first, in one cache line with the table's data. The callbacks are in the next.
   bool final_ = false;
   bool started_ = false;
   std::optional<TicketState> state_;
-  // The earliest stage that a callback waits for and that has not been reached. Written under the guard, and read
-  // without it where nobody else has the ticket.
+  // The earliest stage that has not been reached and that a callback waits for. Written with the guard held, and read
+  // without it if nobody else has the ticket.
   std::atomic<std::uint8_t> awaited_ = kNothing;
-  std::unique_ptr<Heard> heard_;  // null: nothing of it
+  std::unique_ptr<Heard> heard_;  // null: no data
   const char* const operation_;
-  TicketCalls calls_;  // those that are due wait for the callbacks' thread
+  TicketCalls calls_;  // due ones wait for the callbacks' thread
   const std::shared_ptr<Callbacks> callbacks_;
 };
 
-// What a flood of tickets costs is mostly the memory that they are fetched from and written to. See kOpenTicketBytes.
+// The cost of a flood of tickets is mostly reading and writing their memory. See kOpenTicketBytes.
 static_assert(sizeof(PendingTicket) <= kOpenTicketBytes);
 
 using TicketPtr = std::shared_ptr<PendingTicket>;

@@ -4,7 +4,7 @@
 
 #include "base/assert.h"
 #include "base/host_name.h"
-#include "guard/death_watch.h"
+#include "exec/watch_deaths.h"
 #include "log/open.h"
 #include "machine/limits.h"
 #include "pool/client_core.h"
@@ -28,13 +28,12 @@ Status check_options(const CoreOptions& options) {
   return {};
 }
 
-// Null where deaths cannot be known, need not be, or are known by somebody else's.
+// Null if deaths cannot be detected, need not be, or were passed in.
 Result<std::unique_ptr<KnownDeath>> deaths_of(const CoreOptions& options) {
-  const std::optional<std::string> file = log_file(options.url, options.shard.index);
-  if (!options.known_deaths || options.known_death != nullptr || options.client_only || !file) {
+  if (!options.known_deaths || options.known_death != nullptr || options.client_only) {
     return std::unique_ptr<KnownDeath>();
   }
-  Result<std::unique_ptr<guard::DeathWatch>> watch = guard::DeathWatch::open(*file);
+  Result<std::unique_ptr<guard::DeathWatch>> watch = exec::watch_deaths(options.url, options.shard.index);
   if (!watch) return Failure(watch.error());
   return std::unique_ptr<KnownDeath>(*std::move(watch));
 }
@@ -59,7 +58,7 @@ Result<std::unique_ptr<PoolCore>> PoolCore::open(CoreOptions options, Host* host
   if (!log) return Failure(log.error());
   options.shard.count = (*log)->shards();
   options.node.config.shard = options.shard;
-  // Whoever opens the pool asks its first shard what there is: that one is the last to go.
+  // An opener asks the first shard for the number of shards, so that one ends last.
   options.node.leaves_at_shutdown = options.shard.count == 1 || options.shard.index != 0;
   options.node.removes_log = options.shard.index == 0;
   if (options.shard.count > 1) options.node.before_removal = options.remove_others;
@@ -89,13 +88,13 @@ PoolCore::~PoolCore() {
 }
 
 void PoolCore::stop(const std::function<void()>& destroy) {
-  // No callback of the engine runs after this; those of the node end with it.
+  // No callback of the engine runs after this. Those of the node end with it.
   log_->close();
   loop_.run([&] {
     end({Errc::closed, "wait", "the pool was closed"});
     destroy();
   });
-  loop_.run([] {});  // what was still to be done finds no node; it must not look for it later
+  loop_.run([] {});  // remaining work finds no node, and must not look for it later
 }
 
 void PoolCore::remove_log(std::function<void()> done) {
@@ -133,7 +132,7 @@ void PoolCore::settled(const Settlement& /*settlement*/) { heard_of_tickets(); }
 
 void PoolCore::ticket_lost(std::uint64_t /*ticket*/) { heard_of_tickets(); }
 
-// An entry may settle hundreds of tickets: those who wait for any are woken once, when the turn is over.
+// An entry may settle hundreds of tickets. Their waiters are woken once, at the end of the turn.
 void PoolCore::heard_of_tickets() {
   if (std::exchange(turn_posted_, true)) return;
   loop_.post([this] {

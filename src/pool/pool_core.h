@@ -1,9 +1,9 @@
 #pragma once
 
-// One shard of a pool, or a pool that has only one, as a process has it: the log opened from its URL, the loops, and
-// the tickets. There are two kinds: a MemberCore has a node, which follows the log and may have workers; a ClientCore
-// keeps no state until somebody looks. Shards (shards.h) are what the library's Pool and the program share; they differ
-// in the host that runs the jobs.
+// One shard of a pool in this process: the log opened from its URL, the loops, and the tickets. There are two kinds. A
+// MemberCore has a node, which follows the log and may have workers. A ClientCore keeps no state until a caller reads
+// it. Shards (shards.h) combines the cores of a pool. The library's Pool and the program share it; they differ in the
+// host that runs the jobs.
 //
 //     auto core = PoolCore::open({.url = url, .pool = name, .node = {…}}, &host, {.node = {&listener}});
 //     if (!core) return core.error();
@@ -13,8 +13,8 @@
 //     ticket->wait(Stage::done, deadline);
 //     (*core)->close(deadline);
 //
-// Everything is thread-safe, and what waits takes a deadline. Nothing that waits may be called on the core's own
-// loop, that is, from the host's calls or the listeners'.
+// Everything is thread-safe, and every wait has a deadline. No function that waits may be called on the core's own
+// loop, that is, from the host's calls or from listeners.
 
 #include <condition_variable>
 #include <functional>
@@ -48,23 +48,23 @@ class Told;
 struct CoreOptions {
   std::string url;
   std::string pool = "default";
-  Shard shard{};             // a count of zero: as many as the pool has
-  bool client_only = false;  // no workers, and no state until somebody looks
-  NodeOptions node;          // its name, host and pid are filled in where they are empty
-  // Whether processes of this host learn of each other's deaths without waiting for the lease, where the engine is a
-  // file of this host. What knows it may be given, to share it with a guard; otherwise the core has its own.
+  Shard shard{};             // count zero: as many as the pool has
+  bool client_only = false;  // no workers, and no state until it is needed
+  NodeOptions node;          // empty name, host and pid are filled in
+  // Whether processes of this host detect each other's deaths without waiting for the lease, if the engine is a file on
+  // this host. The detection may be passed in, to share it with a guard. Otherwise the core has its own.
   bool known_deaths = true;
   KnownDeath* known_death = nullptr;
   std::shared_ptr<Callbacks> callbacks{};  // null: the core has its own
-  // Both on the loop, once: the pool is to end; and nothing more will be said or heard here.
+  // Both are called on the loop, once. shutdown_seen: the pool will end. ended: nothing more is sent or received.
   std::function<void()> shutdown_seen{};
   std::function<void()> ended{};
-  // Removes the logs of the other shards; it calls `then`, from any thread. For the first shard, which goes last.
+  // Removes the logs of the other shards, and then calls `then`, from any thread. For the first shard, which goes last.
   std::function<void(std::function<void()> then)> remove_others{};
 };
 
-// Who hears, on the loop, what a node or client says of itself, and what the log does to the pool. They must outlive
-// the core. A client has nothing to watch until somebody looks.
+// Listeners to the events of the node or client, and to the effects of the machine, on the loop. They must outlive the
+// core. A client has no effects until the state is loaded.
 struct CoreListeners {
   std::vector<NodeEvents*> node{};
   std::vector<PoolWatcher*> pool{};
@@ -72,56 +72,57 @@ struct CoreListeners {
 
 class PoolCore : protected NodeEvents {
  public:
-  // `host` runs the jobs of this node's workers; null for a node that has none. It must outlive the core.
+  // `host` runs the jobs of this node's workers. Null for a node without workers. It must outlive the core.
   static Result<std::unique_ptr<PoolCore>> open(CoreOptions options, Host* host, CoreListeners listeners = {});
-  // Without close() it is as if the process had died: nothing is said, and others wait for the lease. The host must
-  // not run anything any more.
+  // Without close() it is as if the process had died: nothing is sent, and others wait for the lease. The host must
+  // have stopped everything.
   ~PoolCore() override;
   PoolCore(const PoolCore&) = delete;
   PoolCore& operator=(const PoolCore&) = delete;
 
-  // Refused at once: what is malformed (Errc::invalid), too much at a time (Errc::busy), and after the end.
+  // Fails at once with Errc::invalid for a malformed request, with Errc::busy for too many at a time, and after the
+  // end.
   Result<TicketPtr> submit(const Request& request) { return sender_.submit(request); }
 
   // Waits until the worker is in the pool. After an error it is not, and will not be.
   virtual Status add_worker(NodeWorker worker, Deadline deadline) = 0;
-  virtual bool has_worker(const std::string& id) const = 0;  // or is about to have it, or to have it no more
-  // Hands over what the worker holds, and waits until it has left.
+  virtual bool has_worker(const std::string& id) const = 0;  // or is adding or removing it
+  // Hands over the worker's keys, and waits until it has left.
   virtual Status remove_worker(const std::string& id, Deadline deadline) = 0;
   virtual Status serve(const std::string& worker, std::vector<Bytes> add, std::vector<Bytes> remove) = 0;
   virtual Status drain(const std::string& worker) = 0;
   virtual std::vector<std::string> workers() const = 0;
 
-  // Runs `what` on the loop with the state as of the last entry that was read; waits until the log has been read up
-  // to where it stood when it was opened. A client loads the state for it, once.
+  // Runs `what` on the loop with the state of the last entry that was read. Before that, waits until the log was read
+  // up to its end at the time of opening. A client loads the state for it, once.
   virtual Status look(const std::function<void(const Machine&)>& what, Deadline deadline) = 0;
-  // What the state says (node/keys/listing.h). A client begins to load it; where that takes long it asks a member,
-  // which is quick however many keys there are, and takes what comes first.
+  // The listing of a state (node/keys/listing.h). A client starts to load the state. If that takes long it also asks a
+  // member, which is fast however many keys there are, and uses the first result.
   virtual Result<v1::Told> inquire(const v1::Ask& ask, Deadline deadline) = 0;
 
-  // Waits until what was submitted has been answered; hands over, and leaves. Errc::timed_out: it goes on.
+  // Waits until submitted requests are answered; hands over, and leaves. After Errc::timed_out it continues.
   virtual Status close(Deadline deadline) = 0;
   // Ends the whole pool, and waits for the end. The core is then closed.
   virtual Status shut_down(Deadline deadline) = 0;
-  // To be called before the end of the first of several shards is ordered. A client begins to follow the log.
+  // Call it before the end of the first of several shards is requested. A client begins to follow the log.
   virtual Status expect_end() = 0;
-  // Nothing more will be said or heard: closed, broken down, or the pool is gone.
+  // Nothing more is sent or received: closed, failed, or the pool is gone.
   bool over() const { return failure().has_value(); }
-  // Why; nothing while it goes on.
+  // The reason. Nothing before the end.
   std::optional<Error> failure() const;
-  // For one who has waited in vain: the log takes nothing now, and why; or nothing but that it was in vain.
+  // The error for a caller whose wait timed out: why the log accepts nothing now, or just the timeout.
   Error late(const char* operation) const;
 
-  // The count of shards is the pool's.
+  // Its number of shards is the pool's.
   const CoreOptions& options() const { return options_; }
-  // For one of several shards, from any thread: the others are to end, or have ended.
+  // For one of several shards, from any thread: the others will end, or have ended.
   virtual void order_shutdown() {}
   virtual void leave_at_shutdown() {}
   void remove_log(std::function<void()> done);
 
-  // What the host ran its jobs in is gone: everything is fenced, and the node joins again. Any thread.
+  // The process that ran the host's jobs is gone. Fences everything, and the node joins again. Any thread.
   virtual void host_lost() {}
-  // The node's, for the host. Only with a host.
+  // The node's reports, for the host. Only with a host.
   virtual HoldReports& reports() = 0;
   ThreadLoop& loop() { return loop_; }
 
@@ -133,22 +134,22 @@ class PoolCore : protected NodeEvents {
   };
   explicit PoolCore(Parts parts);
 
-  // Waits for what `reached`, which is called under mutex_, looks at. Whatever changes that calls hear().
+  // Waits for `reached`, which is called with mutex_ held. Every change of what it reads calls hear().
   bool wait(Deadline deadline, const std::function<bool()>& reached) const;
-  // Until everything that was submitted has been answered.
+  // Waits until all submitted requests were answered.
   bool wait_answered(Deadline deadline) const;
-  // Changes something that others wait for.
+  // Makes a change that others wait for.
   void hear(const std::function<void()>& change);
-  // On the loop: nothing is sent or heard any more.
+  // On the loop: nothing is sent or received any more.
   void end(const Error& error);
-  // Ends whatever runs on the loop. `destroy` runs there, and destroys the node or client. For destructors.
+  // Ends everything that runs on the loop. `destroy` runs there, and destroys the node or client. For destructors.
   void stop(const std::function<void()>& destroy);
 
-  // What the node or client has; on the loop. Nothing once it is gone.
+  // The count of the node or client; on the loop. Nothing once it is gone.
   virtual std::optional<std::uint64_t> answered() const = 0;
   virtual void give_up_tickets(const Error& error) = 0;
 
-  // NodeEvents. Whoever derives overrides more of them.
+  // NodeEvents. Derived classes override more of them.
   void settled(const Settlement& settlement) override;
   void ticket_lost(std::uint64_t ticket) override;
   void room_for_requests() override { sender_.has_room(); }
@@ -166,8 +167,8 @@ class PoolCore : protected NodeEvents {
   std::unique_ptr<Log> log_;
 
   mutable std::mutex mutex_;
-  std::optional<Error> failure_;  // guarded by mutex_; why nothing can be asked any more
-  std::optional<Error> delay_;    // guarded by mutex_; why the log takes nothing now
+  std::optional<Error> failure_;  // guarded by mutex_; why no request is accepted any more
+  std::optional<Error> delay_;    // guarded by mutex_; why the log accepts nothing now
 
   ThreadLoop loop_;
   RequestSender sender_;
@@ -177,14 +178,13 @@ class PoolCore : protected NodeEvents {
 
   mutable std::condition_variable changed_;
   // Owned by the loop.
-  std::function<void()> ended_;  // null once it was called
-  bool turn_posted_ = false;     // something was heard of tickets in this turn of the loop
+  std::function<void()> ended_;  // null after the call
+  bool turn_posted_ = false;     // a ticket changed in this turn of the loop
 };
 
-// What an operation has to say that the core's end has cut short.
+// The error of an operation that was interrupted by the core's end.
 Failure ended_because(const Error& why, const char* operation);
-// What shut_down() has to say after the core's end: nothing, if another process or another shard has shut the pool
-// down.
+// The result of shut_down() after the core's end: success if another process or another shard has shut the pool down.
 Status shut_down_after(const Error& why);
 
 }  // namespace tenure

@@ -56,7 +56,7 @@ CoreOptions core_options(const std::string& name, std::string url, const PoolOpt
 
 }  // namespace
 
-// Said with the shard's number where the pool has several.
+// Logs with the shard's number if the pool has several.
 class PoolImpl::Voice final : public NodeEvents {
  public:
   Voice(PoolImpl& pool, std::uint32_t shard) : pool_(pool), shard_(shard) {}
@@ -132,7 +132,7 @@ PoolImpl::~PoolImpl() {
   if (!quiet) host_->abandon();
   shards_.reset();
   callbacks_->close();
-  // Threads that were abandoned still use it, and may do so until the process ends.
+  // Abandoned threads still use it, maybe until the process ends.
   // NOLINTNEXTLINE(bugprone-unused-return-value): it is leaked.
   if (!quiet) static_cast<void>(host_.release());
 }
@@ -148,9 +148,9 @@ Result<std::string> PoolImpl::add_worker(std::shared_ptr<Handler> handler, Worke
   if (options.id.empty()) options.id = shards_->node_name() + "/" + to_hex(SystemEntropy().id()).substr(0, 8);
   std::string id = options.id;
   (void)forget_left(id);
-  // An id that is taken here must keep its handler.
+  // An existing worker with this id must keep its handler.
   if (!host_->add_handler(id, std::move(handler))) {
-    return fail(Errc::key_exists, "add worker", "this process has a worker '" + id + "' already");
+    return fail(Errc::key_exists, "add worker", "this process already has a worker '" + id + "'");
   }
   const Status added = shards_->add_worker({.id = id,
                                             .weight = options.weight,
@@ -176,7 +176,7 @@ Status PoolImpl::remove_worker(const std::string& id, Deadline deadline) {
   return removed;
 }
 
-// Whether the worker was leaving when somebody had waited for long enough, and has left since.
+// Called when the worker was leaving and a wait for it timed out. True if it has left since.
 bool PoolImpl::forget_left(const std::string& id) {
   {
     std::lock_guard lock(leaving_mutex_);

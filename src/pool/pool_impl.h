@@ -1,6 +1,6 @@
 #pragma once
 
-// What lies behind a Pool: its shards, and the host that runs the handlers in threads.
+// The implementation of Pool: its shards, and the host that runs the handlers in threads.
 
 #include <atomic>
 #include <memory>
@@ -25,7 +25,7 @@ class PoolImpl final {
 
   Result<std::string> add_worker(std::shared_ptr<Handler> handler, WorkerOptions options);
   Status remove_worker(const std::string& id, Deadline deadline);
-  // Handlers would wait for themselves.
+  // Handlers must not call it: they would wait for themselves.
   Status close(Deadline deadline);
   Status shutdown(Deadline deadline);
   Deadline close_deadline() const;
@@ -39,7 +39,7 @@ class PoolImpl final {
   bool forget_left(const std::string& id);
   Status refuse_handlers(const char* operation) const;
 
-  // What a shard's node has for the logger.
+  // Logs the events of a shard's node.
   class Voice;
 
   NodeEvents* voice_of(std::uint32_t shard);
@@ -47,12 +47,12 @@ class PoolImpl final {
   const std::string name_;
   const PoolOptions options_;
   const std::shared_ptr<Callbacks> callbacks_ = std::make_shared<Callbacks>();
-  std::atomic<bool> several_ = false;  // shards
-  std::unique_ptr<ThreadHost> host_;   // outlives the cores, whose hearts may fence it to the last
+  std::atomic<bool> several_ = false;  // more than one shard
+  std::unique_ptr<ThreadHost> host_;   // outlives the cores, whose hearts may fence it until their end
   std::mutex voices_mutex_;
   std::vector<std::unique_ptr<Voice>> voices_;  // guarded by voices_mutex_
   std::mutex leaving_mutex_;
-  std::set<std::string> leaving_;  // guarded by leaving_mutex_: workers that were not waited for until they had left
+  std::set<std::string> leaving_;  // guarded by leaving_mutex_: workers whose removal timed out
   std::unique_ptr<Shards> shards_;
 };
 

@@ -1,8 +1,7 @@
 #pragma once
 
-// Requests on their way from the threads that submit them to the loop that sends them, in their order. They come
-// encoded, and in blocks that are about as large as what is sent at a time: there is only one loop, and all that is
-// left for it to do is to pass them on.
+// Requests on their way from the submitting threads to the loop that sends them, in order. They are encoded, and
+// grouped in blocks of about the size of a batch: there is only one loop, and it should only have to pass them on.
 
 #include <cstdint>
 #include <utility>
@@ -25,7 +24,7 @@ class RequestOutbox {
 
   bool empty() const { return blocks_.empty(); }
   std::size_t blocks() const { return blocks_.size(); }
-  // The bytes that the process needs for what waits here.
+  // The memory that the waiting requests take.
   std::size_t cost() const { return cost_; }
 
   SealedRequests take_first() {
@@ -33,7 +32,7 @@ class RequestOutbox {
     cost_ -= cost_of(first.asked.size(), first.records.size());
     return first;
   }
-  // A block that has been sent: its memory is used again.
+  // Takes back a block that was sent, to reuse its memory.
   void take_back(SealedRequests sent) {
     sent.clear();
     if (sent.records.capacity() + sent.asked.capacity() != 0) spare_ = std::move(sent);
@@ -44,7 +43,7 @@ class RequestOutbox {
     return requests * (sizeof(SealedRequests::Asked) + sizeof(PendingTicket)) + bytes;
   }
 
-  // Behind a full block this one will be full too: to grow step by step would copy and touch twice as much.
+  // After a full block, the next one will be full too. Growing step by step would copy and touch twice as much.
   void add_block() {
     const bool flood = !blocks_.empty();
     blocks_.push_back(std::exchange(spare_, {}));

@@ -11,7 +11,7 @@ Result<TicketPtr> RequestSender::submit(const Request& request) {
   if (Status sound = request.check(); !sound) return Failure(sound.error());
   auto ticket = std::make_shared<PendingTicket>(request.operation(), callbacks_);
   const std::uint64_t number = next_number();
-  static thread_local Bytes record;  // its memory is used again
+  static thread_local Bytes record;  // reused memory
   record.clear();
   request.encode(number, answer_in_log_, record);
   bool alone = false;
@@ -25,7 +25,7 @@ Result<TicketPtr> RequestSender::submit(const Request& request) {
     outbox_.push({number, request.single(), record}, ticket);
     if (std::exchange(sending_, true)) return ticket;
   }
-  // The only one is sent by this thread, if the loop is idle. Where there are more, the loop has them go together.
+  // A single request is sent by this thread if the loop is idle. If there are more, the loop sends them together.
   if (alone) {
     loop_.run_or_post([this] { send_submitted(); });
   } else {
@@ -34,8 +34,8 @@ Result<TicketPtr> RequestSender::submit(const Request& request) {
   return ticket;
 }
 
-// Counted from a random start: two processes give out the same number even more seldom than if each were random, and
-// numbers that are given out together are found close together.
+// Counts from a random start. Two processes then repeat a number even less often than with random numbers, and tickets
+// that are given out together are close together in the table.
 std::uint64_t RequestSender::next_number() {
   const std::uint64_t number = numbers_.fetch_add(1, std::memory_order_relaxed);
   return number != 0 ? number : next_number();
@@ -46,8 +46,8 @@ std::uint64_t RequestSender::unanswered() const {
   return submitted_ - answered_.load(std::memory_order_relaxed);
 }
 
-// One turn of the loop sends whatever had come together when it began: under load, hundreds of requests. What comes
-// meanwhile is for the next turn. Without room the rest stays until has_room().
+// One turn of the loop sends the requests that had gathered when it began: under load, hundreds. Later ones wait for
+// the next turn. If there is no room, the rest waits until has_room().
 void RequestSender::send_submitted() {
   SealedRequests block;
   std::size_t blocks = 0;

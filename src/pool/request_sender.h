@@ -1,10 +1,10 @@
 #pragma once
 
-// Takes requests from any thread, and sends them from the loop in their order. It has the one bounded queue between a
-// user's threads and the appender, and counts what has not been answered.
+// Accepts requests from any thread, and sends them from the loop in order. It has the only bounded queue between a
+// user's threads and the appender, and counts the unanswered requests.
 //
 //     submit() ─▶ outbox ─▶ node or client ─▶ appender
-//     Errc::busy beyond kSubmittedBytesMax   stops while the appender is full; has_room() goes on
+//     Errc::busy beyond kSubmittedBytesMax   stops while the appender is full; has_room() continues
 
 #include <atomic>
 #include <functional>
@@ -19,33 +19,34 @@
 
 namespace tenure {
 
-// Bytes of requests that may wait in this process for their turn: beyond it submit() says Errc::busy.
+// Bytes of requests that may wait in this process. Beyond it submit() fails with Errc::busy.
 constexpr std::size_t kSubmittedBytesMax = 64U << 20;
 
-// Thread-safe, where nothing else is said.
+// Thread-safe, unless a comment says otherwise.
 class RequestSender {
  public:
-  // Where requests go. Called on the loop.
+  // The destination of requests. Called on the loop.
   struct Way {
-    std::function<bool()> has_room;               // false: has_room() is to be called once there is
-    std::function<Status(SealedRequests&)> send;  // takes all of them, or none and says why
+    std::function<bool()> has_room;               // false: call has_room() of the sender once there is
+    std::function<Status(SealedRequests&)> send;  // takes all of them, or none and returns why
   };
 
-  // `first`: the number of the first ticket. `answer_in_log`: the one who asks keeps no state.
+  // `first`: the number of the first ticket. `answer_in_log`: the dispatcher keeps no state.
   RequestSender(Loop& loop, std::shared_ptr<Callbacks> callbacks, std::uint64_t first, bool answer_in_log);
 
-  // Before the first submit().
+  // Call it before the first submit().
   void set_way(Way way) { way_ = std::move(way); }
-  // Refused at once: what is malformed (Errc::invalid), too much at a time (Errc::busy), and after close().
+  // Fails at once with Errc::invalid for a malformed request, with Errc::busy for too many at a time, and after
+  // close().
   Result<TicketPtr> submit(const Request& request);
-  // Submitted, and nothing heard of it yet.
+  // Submitted requests without any answer.
   std::uint64_t unanswered() const;
 
-  // On the loop. The way was full, and is not any more.
+  // On the loop. There was no room, and now there is.
   void has_room() { send_submitted(); }
-  // On the loop: so many of the tickets that were sent have been answered so far. True if nothing is unanswered.
+  // On the loop: this many of the sent tickets were answered so far. True if nothing is unanswered.
   bool note_answered(std::uint64_t sent_and_answered);
-  // On the loop: nothing is taken any more, and whatever still waits is told why.
+  // On the loop: accepts nothing any more, and fails everything that waits.
   void close(const Error& error);
 
  private:
@@ -57,14 +58,14 @@ class RequestSender {
   const std::shared_ptr<Callbacks> callbacks_;
   const bool answer_in_log_;
   Way way_;
-  std::atomic<std::uint64_t> numbers_;      // the next ticket's
-  std::atomic<std::uint64_t> answered_{0};  // of all that were submitted; written by the loop
+  std::atomic<std::uint64_t> numbers_;      // of the next ticket
+  std::atomic<std::uint64_t> answered_{0};  // of all submitted ones; written by the loop
 
   mutable std::mutex mutex_;
   // Guarded by mutex_.
   RequestOutbox outbox_;
-  std::uint64_t submitted_ = 0;  // requests, ever
-  bool sending_ = false;         // the loop will look at the outbox, now or when there is room
+  std::uint64_t submitted_ = 0;  // requests since the start
+  bool sending_ = false;         // the loop will handle the outbox, now or when there is room
   std::optional<Error> closed_;
 
   std::uint64_t given_up_ = 0;  // owned by the loop: requests that were never sent

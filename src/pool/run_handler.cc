@@ -1,4 +1,4 @@
-// Residents that are one function each, with a thread of their own from start to stop.
+// Residents that are a single function, each with its own thread from start to stop.
 
 #include <exception>
 #include <map>
@@ -17,8 +17,8 @@ class RunHandler final : public Handler, public EndsByItself, public std::enable
 
   Outcome start(Job& job) override {
     const auto life = std::make_shared<Life>();
-    std::lock_guard lock(mutex_);  // the thread may be through before it is kept here
-    // It keeps the handler alive, which it may outlast by a few instructions.
+    std::lock_guard lock(mutex_);  // the thread may end before it is stored here
+    // It keeps the handler alive, which it may outlive by a few instructions.
     life->thread = std::thread([self = shared_from_this(), life, job]() mutable { self->live(*life, job); });
     lives_[job.epoch()] = life;
     return {};
@@ -35,7 +35,7 @@ class RunHandler final : public Handler, public EndsByItself, public std::enable
  private:
   struct Life {
     std::thread thread;
-    std::string result;  // these two: written by the thread, read once it was joined
+    std::string result;  // these two: written by the thread, read after it was joined
     std::exception_ptr error;
   };
 
@@ -45,7 +45,7 @@ class RunHandler final : public Handler, public EndsByItself, public std::enable
     } catch (...) {
       life.error = std::current_exception();
     }
-    // Whoever takes the life ends it: stop(), which joins, or this, if the function has returned by itself.
+    // The one that takes the life ends it: stop(), which joins, or this thread, if the function has returned by itself.
     const std::shared_ptr<Life> own = job.stop_requested() ? nullptr : take(job.epoch());
     if (!own) return;
     own->thread.detach();
@@ -55,7 +55,7 @@ class RunHandler final : public Handler, public EndsByItself, public std::enable
     } catch (const std::exception& exception) {
       job.fail(exception.what());
     } catch (...) {
-      job.fail("the handler threw something that is no std::exception");
+      job.fail("the handler threw something that is not a std::exception");
     }
   }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The reports of a host that all shards of a pool share: each goes to the node of its key's shard.
+// The reports of a host that all shards of a pool share. Each report goes to the node of its key's shard.
 
 #include <cstdint>
 #include <functional>
@@ -11,7 +11,7 @@ namespace tenure {
 
 class Shards;
 
-// Thread-safe, as far as the nodes' own reports are.
+// As thread-safe as the nodes' own reports.
 class ShardReports final : public HoldReports {
  public:
   explicit ShardReports(Shards& shards) : shards_(shards) {}

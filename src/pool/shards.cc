@@ -36,7 +36,7 @@ Shards::Shards(CoreOptions options, ShardParts parts)
 Status Shards::open_one(std::uint32_t shard) {
   CoreOptions options = options_;
   options.shard.index = shard;
-  // Only a member speaks for others: one that merely looks on may be reading of a pool that is long gone.
+  // Only members act for others: a process that only reads may be reading about a pool that is long gone.
   if (parts_.host) {
     options.shutdown_seen = [this] { go_on([this] { shutdown_seen_ = true; }); };
   }
@@ -59,7 +59,7 @@ Status Shards::open_one(std::uint32_t shard) {
   return {};
 }
 
-// The first one goes last: what removes the others' logs goes on in it.
+// The first one goes last: the removal of the others' logs runs in it.
 Shards::~Shards() {
   {
     std::lock_guard lock(mutex_);
@@ -74,7 +74,7 @@ Result<PoolCore*> Shards::reach(std::uint32_t shard) {
   if (PoolCore* core = place.core) return core;
   std::lock_guard lock(place.opening);
   if (PoolCore* core = place.core) return core;
-  // Once the pool has ended here there is nothing more to be opened.
+  // Once the pool has ended here there is nothing more to open.
   if (core(0).over()) return &core(0);
   if (Status opened = open_one(shard); !opened) return Failure(opened.error());
   return place.core.load();
@@ -95,7 +95,7 @@ std::vector<PoolCore*> Shards::open_ones(std::uint32_t from) const {
   return all;
 }
 
-// At once, since each may wait for others: the first error, if there is one.
+// All at once, because each may wait for others. Returns the first error, if any.
 Status Shards::each(const std::vector<PoolCore*>& cores, const std::function<Status(PoolCore&)>& what) {
   std::vector<std::future<Status>> under_way;
   for (std::size_t i = 1; i < cores.size(); ++i) {
@@ -109,7 +109,7 @@ Status Shards::each(const std::vector<PoolCore*>& cores, const std::function<Sta
   return all;
 }
 
-// Dead letters are named by epochs, which tell the shard that gave them.
+// The id of a dead letter is an epoch, which tells its shard.
 Result<TicketPtr> Shards::submit(const Request& request) {
   const bool dead = request.kind == Request::Kind::retry_dead || request.kind == Request::Kind::drop_dead;
   const auto shard = dead ? static_cast<std::uint32_t>(request.dead_id % count()) : shard_of(request.key, count());
@@ -118,7 +118,7 @@ Result<TicketPtr> Shards::submit(const Request& request) {
   return (*core)->submit(request);
 }
 
-// To the first shard first, so that of two processes that want an id at once one gets it, and the other nothing.
+// The first shard first: if two processes want the same id at once, one gets it everywhere, the other nowhere.
 Status Shards::add_worker(const NodeWorker& worker, Deadline deadline) {
   if (Status sound = check_worker(worker); !sound) return sound;
   const auto add = [&](PoolCore& core) {
@@ -141,7 +141,7 @@ Status Shards::remove_worker(const std::string& id, Deadline deadline) {
   if (cores.empty()) return core(0).remove_worker(id, deadline);
   return each(cores, [&](PoolCore& core) -> Status {
     Status removed = core.remove_worker(id, deadline);
-    if (!removed && removed.error().code == Errc::invalid) return {};  // it has left since we looked
+    if (!removed && removed.error().code == Errc::invalid) return {};  // it has left meanwhile
     return removed;
   });
 }
@@ -189,7 +189,7 @@ Result<v1::Told> Shards::inquire(std::uint32_t shard, const v1::Ask& ask, Deadli
   return told;
 }
 
-// A pool that is ending goes shard by shard: where there is nothing any more, there is nothing to be seen.
+// A pool that is ending goes shard by shard. A shard that is gone has nothing to show.
 bool Shards::is_gone(std::uint32_t shard, const Error& error) {
   return error.code == Errc::shutting_down && shard != 0 && !core(0).over();
 }
@@ -201,17 +201,17 @@ Status Shards::look(const std::function<void(const Machine&)>& what, Deadline de
   return {};
 }
 
-// The first shard is left last: were its last member gone before the others', the pool could end and be made anew.
+// The first shard is left last: if its last member left before the others', the pool could end and be created again.
 Status Shards::close(Deadline deadline) {
   const auto close = [&](PoolCore& core) { return core.close(deadline); };
   if (Status closed = each(open_ones(1), close); !closed) return closed;
   return close(core(0));
 }
 
-// The first shard last, too: where nobody works, whoever asks for the end removes the data.
+// The first shard last, too: without members, the process that requests the end removes the data.
 Status Shards::shut_down(Deadline deadline) {
   if (Status reached = reach_all(); !reached) return reached;
-  // Its members may end the first shard before it is asked to.
+  // Its members may end the first shard before this process asks for it.
   for (PoolCore* core : open_ones()) {
     if (Status expected = core->expect_end(); !expected) return expected;
   }

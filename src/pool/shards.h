@@ -1,21 +1,21 @@
 #pragma once
 
-// A pool as one process has it: a core for each of its shards. A key is dealt with by the core of its shard; what
-// concerns the whole pool, such as a worker, by all of them.
+// A pool in one process: a core for each of its shards. The core of a key's shard handles the key. All cores handle
+// what concerns the whole pool, such as a worker.
 //
 //     auto shards = Shards::open({.url = url, .pool = name, .shard = {0, wanted}}, parts);
 //     if (!shards) return shards.error();
 //     (*shards)->add_worker({.id = "w1"}, deadline);
 //     TicketPtr ticket = *(*shards)->submit({.key = "k", .text = payload});
 //
-// The number of shards is the pool's: whoever creates it decides, and who opens it is told by its first shard. A
-// shutdown of one shard is one of all: whoever sees it in a log says it in the others, so that it does not hang on the
-// process that was asked. The first shard is left last, and the logs of the others are removed together with it: a pool
-// whose first shard is gone would be made anew while others still have holders, and another one that is gone would be
-// made anew by whoever has still been told that it is there.
+// The creator of a pool decides the number of shards, and its first shard stores it. A shutdown of one shard is a
+// shutdown of all: a member that reads it in one log writes it to the others, so that it does not depend on the process
+// that was asked. The first shard is left last, and the other logs are removed together with it. If the first shard
+// ended earlier, the pool could be created again while other shards still have holders. And a process that had already
+// read the number of shards would create a removed shard again.
 //
-// A client that keeps no state opens a shard when it first needs it, so that one dispatch costs the same however many
-// there are. Thread-safe, like the cores.
+// A client that keeps no state opens a shard when it first needs it, so that a dispatch costs the same with any number
+// of shards. Thread-safe, like the cores.
 
 #include <atomic>
 #include <deque>
@@ -31,8 +31,8 @@
 
 namespace tenure {
 
-// What each shard is given, by its number; all may be left out. As in PoolCore::open() and CoreOptions. Those of a
-// client are asked for when a shard is first needed, by any thread.
+// The parts for each shard, by its number; all are optional. See PoolCore::open() and CoreOptions. For a client these
+// are called lazily, from any thread.
 struct ShardParts {
   std::function<Host*(std::uint32_t shard)> host{};
   std::function<CoreListeners(std::uint32_t shard)> listeners{};
@@ -42,46 +42,46 @@ struct ShardParts {
 // Keys of all shards. Its users include tenure/v1/record.pb.h.
 struct JobPage {
   std::vector<v1::ListedJob> jobs;
-  std::optional<std::uint64_t> next;  // where to go on; nothing at the end
-  Position position = 0;              // of the shards that were asked, together
+  std::optional<std::uint64_t> next;  // where to continue; nothing at the end
+  Position position = 0;              // sum of the positions of the shards that were read
 };
 
 class Shards {
  public:
-  // The index of options.shard is of no account; its count of zero stands for what the pool has.
+  // `options.shard.index` is ignored. A count of zero means "as many as the pool has".
   static Result<std::unique_ptr<Shards>> open(CoreOptions options, ShardParts parts = {});
   ~Shards();
   Shards(const Shards&) = delete;
   Shards& operator=(const Shards&) = delete;
 
   std::uint32_t count() const { return count_; }
-  // Of a pool that is not client-only.
+  // Not for a client-only pool.
   PoolCore& core(std::uint32_t shard) { return *places_[shard].core; }
 
-  // As PoolCore has them.
+  // See PoolCore.
   Result<TicketPtr> submit(const Request& request);
   Status add_worker(const NodeWorker& worker, Deadline deadline);
   Status remove_worker(const std::string& id, Deadline deadline);
-  bool has_worker(const std::string& id) const;  // in any of them, as PoolCore has it
+  bool has_worker(const std::string& id) const;  // in any shard; see PoolCore
   Status serve(const std::string& worker, const std::vector<Bytes>& add, const std::vector<Bytes>& remove);
   Status drain(const std::string& worker);
   std::vector<std::string> workers() const { return places_.front().core.load()->workers(); }
-  // At one shard; at that of a key; at one after the other, each as of its own last entry.
+  // Reads the state of one shard, of a key's shard, or of every shard in turn (each at its own position).
   Status look_at(std::uint32_t shard, const std::function<void(const Machine&)>& what, Deadline deadline);
   Status look_at(BytesView key, const std::function<void(const Machine&)>& what, Deadline deadline) {
     return look_at(shard_of(key, count()), what, deadline);
   }
   Status look(const std::function<void(const Machine&)>& what, Deadline deadline);
-  // What one shard, or that of a key, says; nothing of one that is gone.
+  // The listing of one shard, or of a key's shard. Empty for a shard that is gone.
   Result<v1::Told> inquire(std::uint32_t shard, const v1::Ask& ask, Deadline deadline);
-  // Of all shards; so many at most. What is asked for has neither `from` nor `limit`.
+  // Lists all shards, at most `limit` keys. The query has neither `from` nor `limit`.
   Result<JobPage> list_jobs(const v1::ListJobs& query, std::uint64_t from, std::size_t limit, Deadline deadline);
-  // The same, in the order of their ids.
+  // The same, ordered by id.
   Result<std::vector<v1::ListedDead>> list_dead(std::uint64_t after, std::size_t limit, bool payloads,
                                                 Deadline deadline);
   Status close(Deadline deadline);
   Status shut_down(Deadline deadline);
-  // All shards are, or one has broken down, which none of the others can make up for.
+  // True if all shards are over, or if one has failed: the others cannot replace it.
   bool over() const;
   Error late(const char* operation) const;
   void host_lost();
@@ -106,7 +106,7 @@ class Shards {
   void go_on(const std::function<void()>& what);
   void remove_others(std::function<void()> then);
 
-  CoreOptions options_;  // of the next core that is opened
+  CoreOptions options_;  // for the next core to open
   const ShardParts parts_;
   const bool own_callbacks_;
   const std::shared_ptr<Callbacks> callbacks_;
@@ -115,13 +115,13 @@ class Shards {
   ShardReports reports_{*this};
 
   std::mutex mutex_;
-  // Guarded by mutex_. The loops reach other cores through this alone.
-  bool leaving_ = false;               // none of them any more
-  std::vector<PoolCore*> reachable_;   // from when all are open
-  std::function<void()> removal_due_;  // of all but the first, which waits for all to be open
+  // Guarded by mutex_. The loops reach other cores only through this.
+  bool leaving_ = false;               // the cores may not be used any more
+  std::vector<PoolCore*> reachable_;   // filled when all are open
+  std::function<void()> removal_due_;  // for all shards but the first; waits until all are open
   bool shutdown_seen_ = false;
   bool shutdown_said_ = false;
-  std::size_t others_ended_ = 0;  // but the first
+  std::size_t others_ended_ = 0;  // without the first
 };
 
 }  // namespace tenure

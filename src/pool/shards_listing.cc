@@ -1,4 +1,4 @@
-// What is listed of all shards: one after the other, and each in as many pages as it takes.
+// Listings of all shards: one shard after the other, each in as many pages as it needs.
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 
 namespace tenure {
 
-// Where to go on is a shard, and a place in it.
+// The place to continue is a shard and a place in it.
 Result<JobPage> Shards::list_jobs(const v1::ListJobs& query, std::uint64_t from, std::size_t limit, Deadline deadline) {
   JobPage page;
   v1::Ask ask;

@@ -35,7 +35,7 @@ bool ThreadHost::add_handler(const std::string& worker, std::shared_ptr<Handler>
 }
 
 void ThreadHost::remove_handler(const std::string& worker) {
-  std::shared_ptr<Handler> handler;  // destroyed outside the lock
+  std::shared_ptr<Handler> handler;  // destroyed without the lock
   std::lock_guard lock(mutex_);
   const auto found = handlers_.find(worker);
   if (found == handlers_.end()) return;
@@ -98,18 +98,18 @@ void ThreadHost::abandon() {
   door_->host = nullptr;
 }
 
-// Under the lock: a job that was not begun.
+// With the lock held: a job that was not begun.
 void ThreadHost::give_back(LiveJob& job) {
   job.phase = LiveJob::Phase::ended;
   live_.erase(job.held.hold.epoch);
 }
 
-// Under the lock.
+// With the lock held.
 void ThreadHost::enqueue(const LiveJobPtr& job) {
   const Step step = next_step(*job);
   if (step == Step::none) return;
   if (job->queued) {
-    // It may wait there for a message to be handled, behind others; a stop does not wait.
+    // It may already wait there for a message to be handled, behind others. A stop does not wait.
     if (step != Step::stop || std::erase(queue_, job) == 0) return;
   }
   job->queued = true;
@@ -121,7 +121,7 @@ void ThreadHost::enqueue(const LiveJobPtr& job) {
   wake();
 }
 
-// Under the lock: one more thread, if there is something to do for it, be it to look out.
+// With the lock held. Wakes one more thread, if there is work for it, or if a lookout is needed.
 void ThreadHost::wake() {
   if (queue_.empty() || !has_room() || (alone_ && lookout_ != Lookout::none)) return;
   if (idle_ == 0 && (stopping_ || executors_ >= options_.concurrency)) return;
@@ -132,7 +132,7 @@ void ThreadHost::wake() {
   threads_.emplace_back([this, slot = running_.size() - 1] { serve(slot); });
 }
 
-// Under the lock: the calling thread will run the first job, once its own loop has been left to another.
+// With the lock held. The calling thread will run the first job after it has left its own loop to another thread.
 bool ThreadHost::invite() {
   Errands* const errands = Errands::here();
   if (errands == nullptr || queue_.empty() || stopping_ || working_ + guests_ >= options_.concurrency) return false;
@@ -141,7 +141,7 @@ bool ThreadHost::invite() {
   return true;
 }
 
-// Under the lock.
+// With the lock held.
 void ThreadHost::wake_for_stop() {
   if (idle_ > 0) return wake_.notify_one();
   if (helpers_idle_ > 0) return helper_wake_.notify_one();
@@ -151,15 +151,14 @@ void ThreadHost::wake_for_stop() {
 }
 
 void ThreadHost::trip_later(const LiveJobPtr& job) {
-  if (!job->has_token()) return;  // one that is asked for later comes tripped
+  if (!job->has_token()) return;  // a token that is requested later is created tripped
   trips_.post([job] { job->trip(); });
 }
 
 Status ThreadHost::checkpoint(const LiveJob& job, std::string bytes) {
   if (bytes.size() > kBlobBytesMax) {
-    return fail(
-        Errc::invalid, "checkpoint",
-        "it has " + std::to_string(bytes.size()) + " bytes; at most " + std::to_string(kBlobBytesMax) + " are allowed");
+    return fail(Errc::invalid, "checkpoint",
+                "it has " + std::to_string(bytes.size()) + " bytes; the limit is " + std::to_string(kBlobBytesMax));
   }
   job.reports.checkpoint(job.held.hold, std::move(bytes));
   return {};

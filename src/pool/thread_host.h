@@ -1,24 +1,24 @@
 #pragma once
 
-// Runs handlers in threads of this process. The calls for one job come one after the other; jobs run in parallel,
-// `concurrency` of them at a time. No user's code runs on a loop, or with a lock held.
+// Runs handlers in threads of this process. The calls for one job come one after the other. Up to `concurrency` jobs
+// run in parallel. No user code runs on a loop, or with a lock held.
 //
 //     node loop ── start, stop, message ─▶ queue ─▶ executor threads: handler ─▶ reports ─▶ node loop
-//     heart ────── fence ─▶ stop flags; tokens are tripped by a thread of their own
-//           ────── kill ──▶ the process ends, since a thread cannot be ended
+//     heart ────── fence ─▶ stop flags; a separate thread trips the tokens
+//           ────── kill ──▶ the process ends, because a thread cannot be killed
 //
-// Stopping does not wait for those that run: when every executor thread is taken, as many helpers again do nothing but
-// stop residents. Otherwise long tasks could hold up a handoff, and a fence.
+// Stops do not wait for running jobs: if every executor thread is taken, as many helper threads again only stop
+// residents. Otherwise long tasks could delay a handoff or a fence.
 //
-// A pool of several shards has several nodes, each with a loop; a HostPart is what one of them sees of the host.
+// A pool of several shards has several nodes, each with a loop. A HostPart is one node's view of the host.
 //
-// Jobs that are granted in one turn of the loop are handed over together, or in portions if they are many. A busy
-// executor is not woken up for a task: threads take the next job when they are done with one, and one wakes the next
-// only while there is more in the queue. Where jobs take less than it costs to wake a thread, not even then: one thread
-// works them off, and another looks now and then whether it is held up (pool/pace.h).
+// Jobs that are granted in one turn of the loop are passed on together, or in portions if they are many. A busy
+// executor is not woken for a task: threads take the next job when they have finished one, and a thread wakes another
+// only if more jobs are in the queue. If jobs are shorter than a wake-up, not even then: one thread runs them all, and
+// another checks from time to time that it is not stuck (pool/pace.h).
 //
-// A thread of the engine's that has brought a job may run it itself, if another takes its place (base/errand.h): a
-// guest here, who leaves after one job. So a job that finds all idle waits for no thread to wake up.
+// A thread of the engine that has read a job may run it itself, if another thread takes its place (base/errand.h). Here
+// it is a guest that leaves after one job. So on an idle host no thread has to be woken for a job.
 
 #include <condition_variable>
 #include <deque>
@@ -42,25 +42,25 @@ namespace tenure {
 struct ThreadHostOptions {
   std::size_t concurrency = 4;
   OnLeaseLost on_lease_lost = OnLeaseLost::end_process;
-  std::string pool;  // for what is said when the process has to end
+  std::string pool;  // for the message when the process has to end
   std::function<void(LogLevel, std::string)> log = [](LogLevel, const std::string&) {};
 };
 
-// How long a task runs before its dispatcher is told that it has started: short ones are told that they are done.
+// How long a task runs before its dispatcher learns that it has started. Short tasks only report their end.
 constexpr Nanos kStartedAfter = std::chrono::milliseconds(10);
-// What a process exits with that could not stop its handlers before its lease ran out.
+// The exit code of a process that could not stop its handlers before its lease ran out.
 constexpr int kLeaseLostExit = 75;
 
 class ThreadHost;
 
-// The host as one node has it.
+// One node's view of the host.
 class HostPart final : public Host {
  public:
   explicit HostPart(ThreadHost& host) : host_(host) {}
 
-  // Where reports go, and the node's loop. Before the first worker is added.
+  // Sets where reports go, and the node's loop. Call it before the first worker is added.
   void attach(HoldReports& reports, ThreadLoop& loop);
-  // The node is gone, or about to be: nothing more is told.
+  // The node is gone, or about to be: nothing more is reported.
   void detach();
 
   void start(HeldJob job) override;
@@ -78,7 +78,7 @@ class HostPart final : public Host {
   HoldReports* reports_ = nullptr;
   ThreadLoop* loop_ = nullptr;
   // Owned by the node's loop.
-  std::vector<HeldJob> started_;  // to be handed over at the end of this turn
+  std::vector<HeldJob> started_;  // passed on at the end of this turn
   bool turn_posted_ = false;
   std::unique_ptr<Timer> long_;
   std::vector<const LiveJob*> seen_running_;  // at the last look
@@ -87,22 +87,22 @@ class HostPart final : public Host {
 class ThreadHost final {
  public:
   explicit ThreadHost(ThreadHostOptions options);
-  // After shut(), or before anything was started.
+  // Call shut() before, unless nothing was started.
   ~ThreadHost();
   ThreadHost(const ThreadHost&) = delete;
   ThreadHost& operator=(const ThreadHost&) = delete;
 
-  // Made on first use; by one thread, before any of them is attached.
+  // Created on first use, by one thread, before any of them is attached.
   HostPart& part(std::size_t shard);
-  // False if the worker has one already.
+  // False if the worker already has one.
   bool add_handler(const std::string& worker, std::shared_ptr<Handler> handler);
   void remove_handler(const std::string& worker);
 
-  // Ends the executor; false if some handler has not returned by then. The node must have been closed, or be gone.
+  // Ends the executor. False if a handler has not returned by then. The node must be closed or gone.
   bool shut(std::chrono::steady_clock::time_point deadline);
-  // For handlers that will not return: as OnLeaseLost says. After keep_running the host must never be destroyed.
+  // For handlers that do not return: does what OnLeaseLost says. After keep_running the host must never be destroyed.
   void abandon();
-  // Whether the caller is a handler of this host.
+  // True if the caller is a handler of this host.
   bool on_executor() const;
 
   // For LiveJob: a resident has ended by itself.
@@ -112,7 +112,7 @@ class ThreadHost final {
  private:
   friend class HostPart;
   enum class Step : std::uint8_t { none, begin, message, stop };
-  // While one thread works alone, one of those who are idle looks whether it comes on.
+  // While one thread works alone, an idle thread checks that it is not stuck.
   enum class Lookout : std::uint8_t { none, called, there };
 
   std::shared_ptr<Handler> handler_of(const Bytes& worker);  // null if it has none
@@ -157,9 +157,9 @@ class ThreadHost final {
   std::map<std::string, std::shared_ptr<Handler>, std::less<>> handlers_;  // this and all below: guarded by mutex_
   IdMap<LiveJobPtr> live_;                                                 // by epoch; until the job has ended
   std::deque<LiveJobPtr> queue_;
-  std::deque<LiveJobPtr> stops_;  // comes first
-  // Jobs that have ended while others wait. A loop frees them, since loops make them: memory that one thread takes and
-  // another gives back makes both wait for the allocator.
+  std::deque<LiveJobPtr> stops_;  // served first
+  // Jobs that have ended while others wait. A loop frees them, because loops allocate them: memory that one thread
+  // allocates and another frees makes both wait for the allocator.
   std::vector<LiveJobPtr> spent_;
   std::set<std::uint64_t> fenced_;  // sessions
   std::vector<std::thread> threads_;
@@ -167,11 +167,11 @@ class ThreadHost final {
   std::size_t executors_ = 0;        // of the threads; the others are helpers
   std::size_t idle_ = 0;
   std::size_t working_ = 0;                // threads with a job from the queue
-  std::size_t guests_ = 0;                 // invited, and not gone yet
-  std::vector<std::size_t> guest_places_;  // of running_, that no guest has at present
+  std::size_t guests_ = 0;                 // invited, and still here
+  std::vector<std::size_t> guest_places_;  // places in running_ that no guest uses now
   std::size_t helpers_idle_ = 0;
   Pace pace_;
-  bool alone_ = false;  // what waits is left to the thread that has just taken a job, and comes back for the next
+  bool alone_ = false;  // waiting jobs are left to the thread that took the last job
   Lookout lookout_ = Lookout::none;
   bool stopping_ = false;
   bool abandoned_ = false;

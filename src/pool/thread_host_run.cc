@@ -1,4 +1,4 @@
-// What the executor's threads do: the one place where users' handlers are called, and where what they throw is caught.
+// The executor's threads: the only place that calls users' handlers and catches their exceptions.
 
 #include <pthread.h>
 
@@ -11,7 +11,7 @@ namespace tenure {
 
 namespace {
 
-// Whatever a handler throws becomes an outcome.
+// Turns exceptions of a handler into an outcome.
 template <class Call>
 Outcome guarded(Call call) {
   try {
@@ -23,13 +23,13 @@ Outcome guarded(Call call) {
   } catch (const std::exception& exception) {
     return Outcome::failed(exception.what());
   } catch (...) {
-    return Outcome::failed("the handler threw something that is no std::exception");
+    return Outcome::failed("the handler threw something that is not a std::exception");
   }
 }
 
 }  // namespace
 
-// Under the lock.
+// With the lock held.
 ThreadHost::Step ThreadHost::next_step(const LiveJob& job) {
   switch (job.phase) {
     case LiveJob::Phase::waiting: return Step::begin;
@@ -49,7 +49,7 @@ void ThreadHost::serve(std::size_t slot) {
   std::unique_lock lock(mutex_);
   answer_call();
   for (;;) {
-    // Also at the end nobody leaves a job behind that is only to wait for its turn.
+    // Even at the end, no job may be left waiting for its turn.
     while (stops_.empty() && (queue_.empty() ? !stopping_ : !has_room() || alone_)) {
       pace_.note_pause(stretch, clock_);
       wait_for_work(lock);
@@ -72,7 +72,7 @@ void ThreadHost::serve(std::size_t slot) {
   }
 }
 
-// Under the lock, which is released meanwhile. While a thread works alone, one of those who wait looks out.
+// With the lock held, which is released meanwhile. While a thread works alone, one of the waiting threads looks out.
 void ThreadHost::wait_for_work(std::unique_lock<std::mutex>& lock) {
   ++idle_;
   if (queue_.empty()) alone_ = false;
@@ -85,12 +85,12 @@ void ThreadHost::wait_for_work(std::unique_lock<std::mutex>& lock) {
   --idle_;
 }
 
-// Under the lock: perhaps it was this one who was called to look out, and it may find other work first.
+// With the lock held. This thread may have been called to look out, and may find other work first.
 void ThreadHost::answer_call() {
   if (lookout_ == Lookout::called) lookout_ = Lookout::none;
 }
 
-// Until it is woken, there is other work, or nothing is begun any more, be it that there is nothing.
+// Returns when woken, when other work appears, or when the lone worker stops making progress.
 void ThreadHost::look_out(std::unique_lock<std::mutex>& lock) {
   lookout_ = Lookout::there;
   bool woken = false;
@@ -98,7 +98,7 @@ void ThreadHost::look_out(std::unique_lock<std::mutex>& lock) {
   do {
     seen = pace_.begun();
     woken = wake_.wait_for(lock, Pace::kLookEvery) == std::cv_status::no_timeout;
-    // A call that comes as the time runs out is not told.
+    // A notification that comes as the time runs out is not reported.
     woken = woken || !stops_.empty() || (queue_.empty() ? stopping_ : !alone_);
   } while (!woken && pace_.begun() != seen);
   lookout_ = Lookout::none;
@@ -107,7 +107,7 @@ void ThreadHost::look_out(std::unique_lock<std::mutex>& lock) {
   pace_.note_stuck();
 }
 
-// Under the lock, which is released meanwhile: the first job of the queue.
+// With the lock held, which is released meanwhile. Takes the first job of the queue.
 void ThreadHost::begin_next(std::size_t slot, std::unique_lock<std::mutex>& lock) {
   LiveJobPtr job = std::move(queue_.front());
   queue_.pop_front();
@@ -115,10 +115,10 @@ void ThreadHost::begin_next(std::size_t slot, std::unique_lock<std::mutex>& lock
   wake();
   work_on(std::move(job), slot, lock);
   --working_;
-  if (stopping_) wake_.notify_all();  // some may have waited for room, and may leave now
+  if (stopping_) wake_.notify_all();  // threads that waited for room may leave now
 }
 
-// An executor may have been quicker: then there is nothing to do.
+// If an executor was faster there is nothing to do.
 void ThreadHost::serve_as_guest() {
   executing_ = this;
   {
@@ -134,7 +134,7 @@ void ThreadHost::serve_as_guest() {
       guest_places_.push_back(place);
     }
     --guests_;
-    wake();  // for what has come to wait meanwhile
+    wake();  // for jobs that came meanwhile
     if (stopping_) quiet_.notify_all();
   }
   executing_ = nullptr;
@@ -179,7 +179,7 @@ void ThreadHost::work_on(LiveJobPtr job, std::size_t slot, std::unique_lock<std:
   forget(std::move(job), lock);
 }
 
-// What a handler has put into its job, and the handler itself, may be freed here: not under the lock.
+// The handler, and data that it put into its job, may be freed here. So not with the lock held.
 void ThreadHost::forget(LiveJobPtr job, std::unique_lock<std::mutex>& lock) {
   if (!queue_.empty() && job->phase == LiveJob::Phase::ended) {
     spent_.push_back(std::move(job));
@@ -201,7 +201,7 @@ void ThreadHost::perform(const LiveJobPtr& job, Step step, const LiveJob::Messag
   }
 }
 
-// Under the lock. The job's last word is about to be reported: false if it has been already.
+// With the lock held. The job's last report is about to be made. False if it was already made.
 bool ThreadHost::conclude(LiveJob& job) {
   if (job.phase == LiveJob::Phase::ended) return false;
   job.phase = LiveJob::Phase::ended;
@@ -226,7 +226,7 @@ void ThreadHost::begin(const LiveJobPtr& job) {
       std::lock_guard lock(mutex_);
       conclude(*job);
     }
-    // A start that was cut short because the job is to run elsewhere has not failed.
+    // A start that was interrupted because the job moves elsewhere has not failed.
     const std::optional<StopReason> asked = job->stop_reason();
     if (asked && *asked != StopReason::stop) return job->reports.released(job->held.hold);
     return tell_end(*job, std::move(outcome), Next::drop);
@@ -243,7 +243,7 @@ void ThreadHost::begin(const LiveJobPtr& job) {
   tell_end(*job, std::move(outcome), Next::retry);
 }
 
-// `on_failure` is what a plain failure leads to; a start that will not be tried again frees its key.
+// `on_failure`: the consequence of an ordinary failure. A start that is not tried again frees its key.
 void ThreadHost::tell_end(const LiveJob& job, Outcome outcome, HoldReports::Next on_failure) {
   using Next = HoldReports::Next;
   const Hold& hold = job.held.hold;
@@ -294,10 +294,10 @@ void ThreadHost::end_by_itself(LiveJob& job, Outcome outcome) {
     std::lock_guard lock(mutex_);
     if (job.held.kind != JobKind::resident || job.ending) return;
     if (job.phase == LiveJob::Phase::begun) {
-      job.ending = std::move(outcome);  // told once start() has returned
+      job.ending = std::move(outcome);  // reported once start() has returned
       return;
     }
-    // While it is being stopped it is the stop that is told.
+    // During a stop, the stop is reported instead.
     if (job.phase != LiveJob::Phase::running || job.stop_due || !conclude(job)) return;
   }
   tell_end(job, std::move(outcome), HoldReports::Next::retry);

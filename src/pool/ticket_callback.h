@@ -1,6 +1,6 @@
 #pragma once
 
-// What one can wait for of a ticket, and a user's callback that waits for it.
+// The stages of a ticket that a user can wait for, and a user's callback for one of them.
 
 #include <cstdint>
 #include <functional>
@@ -14,8 +14,8 @@ namespace tenure {
 
 enum class Stage : std::uint8_t { accepted, started, done };
 
-// Kept as the user gave it: whatever wrapped it would be memory of its own, and there may be hundreds of thousands. Or
-// none at all.
+// Stored as the user passed it, because a wrapper would need its own memory, and there may be hundreds of thousands.
+// May be empty.
 class TicketCallback {
  public:
   using OnStep = std::function<void(Status)>;
@@ -26,11 +26,11 @@ class TicketCallback {
   static TicketCallback on_started(OnStep call) { return TicketCallback(std::in_place_index<2>, std::move(call)); }
   static TicketCallback on_done(OnDone call) { return TicketCallback(std::in_place_index<3>, std::move(call)); }
 
-  // Leaves none behind.
+  // Leaves it empty.
   TicketCallback take() { return std::exchange(*this, {}); }
 
   bool empty() const { return call_.index() == 0; }
-  // The others are for one that is there.
+  // The functions below need a callback.
   Stage stage() const { return static_cast<Stage>(call_.index() - 1); }
   void run(Status outcome) const {
     (stage() == Stage::accepted ? std::get<1>(call_) : std::get<2>(call_))(std::move(outcome));
@@ -41,7 +41,7 @@ class TicketCallback {
   template <std::size_t Index, class Call>
   TicketCallback(std::in_place_index_t<Index> index, Call call) : call_(index, std::move(call)) {}
 
-  std::variant<std::monostate, OnStep, OnStep, OnDone> call_;  // which of them it is tells the stage
+  std::variant<std::monostate, OnStep, OnStep, OnDone> call_;  // the alternative determines the stage
 };
 
 }  // namespace tenure

@@ -1,6 +1,6 @@
 #pragma once
 
-// The callbacks that one ticket was given and that have not run yet. Usually it is one, which lies right here.
+// The callbacks of one ticket that have not run yet. Usually there is one, which is stored inline.
 
 #include <algorithm>
 #include <memory>
@@ -11,12 +11,12 @@
 
 namespace tenure {
 
-// Not thread-safe: a ticket has them under its guard.
+// Not thread-safe: the ticket's guard protects it.
 class TicketCalls {
  public:
-  // In the order in which they were given.
+  // In the order in which they were added.
   struct Taken {
-    TicketCallback first;  // may be none
+    TicketCallback first;  // may be empty
     std::vector<TicketCallback> further{};
   };
 
@@ -29,7 +29,7 @@ class TicketCalls {
     further_->push_back(std::move(call));
   }
 
-  // The earliest stage beyond this one that any waits for.
+  // The earliest later stage that any of them waits for.
   std::optional<Stage> next_after(Stage stage) const {
     std::optional<Stage> next;
     const auto look = [&](const TicketCallback& call) {
@@ -41,7 +41,7 @@ class TicketCalls {
     return next;
   }
 
-  // Those that wait for this stage or an earlier one.
+  // Takes those that wait for this stage or an earlier one.
   Taken take(Stage stage) {
     const bool first_too = !first_.empty() && first_.stage() <= stage;
     Taken taken{first_too ? first_.take() : TicketCallback()};
@@ -55,7 +55,7 @@ class TicketCalls {
   }
 
  private:
-  std::unique_ptr<std::vector<TicketCallback>> further_;  // null: none
+  std::unique_ptr<std::vector<TicketCallback>> further_;  // null if there are none
   TicketCallback first_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a pool refuses of a worker's options before anything is sent: everything over a bound.
+// Checks a worker's options before anything is sent: everything over a limit is refused.
 
 #include <string>
 #include <vector>
@@ -12,9 +12,9 @@
 namespace tenure {
 
 Status check_worker(const NodeWorker& worker);
-// The keys that a worker is to serve from here on, and those that it is to serve no more.
+// Checks the keys that a worker will serve from now on, and those that it will stop serving.
 Status check_served(const std::vector<Bytes>& add, const std::vector<Bytes>& remove);
-// A worker that is to be drained, by its id.
+// Checks the id of a worker to be drained.
 Status check_drained(const std::string& id);
 
 }  // namespace tenure

@@ -41,7 +41,7 @@ struct Child {
   int slot = -1;  // in the guard's lease page
   struct Refusal {
     int error_number = 0;
-    guard::StartStep stage{};
+    guard::StartStep step{};
   };
   Refusal refusal;                 // the step that failed
   std::string why;                 // why it failed, was killed or ended; the first reason stays

@@ -44,14 +44,6 @@ guard::WearLimits wear_limits(const ProcessLimits& limits) {
   return wear;
 }
 
-std::string describe_refusal(const std::string& program, const std::string& folder, int error_number,
-                             guard::StartStep stage) {
-  const std::string why = std::strerror(error_number);
-  if (stage == guard::StartStep::folder) return "cannot run programs in '" + folder + "': " + why;
-  if (stage == guard::StartStep::program) return "cannot run '" + program + "': " + why;
-  return "cannot start a process for '" + program + "': " + why;
-}
-
 }  // namespace
 
 ChildProcesses& ChildProcesses::of_process() {
@@ -127,7 +119,7 @@ Result<ChildPtr> ChildProcesses::start(const ProcessOptions& options, std::optio
     guard_->leases().release(child->slot);
     return no_start(error_number == EMSGSIZE
                         ? "command and environment are too long"
-                        : describe_refusal(options.command[0], "", error_number, guard::StartStep::fork));
+                        : guard::describe_refusal(options.command[0], "", error_number, guard::StartStep::fork));
   }
   children_[child->number] = child;
   const auto settled = [&] { return child->phase != Child::Phase::starting; };
@@ -141,7 +133,7 @@ Result<ChildPtr> ChildProcesses::start(const ProcessOptions& options, std::optio
   }
   if (child->phase == Child::Phase::ended) return no_start("the program " + child->why);
   return no_start(
-      describe_refusal(options.command[0], options.folder, child->refusal.error_number, child->refusal.stage));
+      guard::describe_refusal(options.command[0], options.folder, child->refusal.error_number, child->refusal.step));
 }
 
 void ChildProcesses::stop(Child& child, Nanos patience) {

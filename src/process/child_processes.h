@@ -1,15 +1,15 @@
 #pragma once
 
-// All child processes of this process's pools, with the guard that starts and ends them (guard/guard.h), and a thread
-// that receives their ends and enforces their limits.
+// All child processes of this process's pools, with the guard that starts and ends them (guard.h), and a thread that
+// receives their ends and enforces their limits.
 //
 //     worker ── start, stop, kill ──▶ ChildProcesses ─ messages ─▶ guard ──▶ keepers ──▶ programs
 //        ▲                             │
 //        └──────── its socket ─────────┼──────────────────────────────────────────────────▶ program
 //                                      └── died(), retire() ──▶ pool
 //
-// A process has one such object. It is never destroyed, because a pool may end on any thread, even on the object's own.
-// Its guard ends with the last user, and is started again for the next one.
+// A process has one object of this class. It is never destroyed, because a pool may end on any thread, even on the
+// object's own. The guard ends with the last user, and is started again for the next one.
 
 #include <condition_variable>
 #include <cstdint>
@@ -53,7 +53,7 @@ class ChildProcesses {
   void stop(Child& child, Nanos patience);
   // Sends SIGKILL to its tree. A thread that reads from it sees the end at once.
   void kill(const ChildPtr& child, std::string_view reason);
-  // Waits until nothing of it is left. Returns false after the deadline, and at once on the own thread.
+  // Waits until nothing of it is left. Returns false after the deadline, and at once on the own thread of this object.
   bool wait_ended(const Child& child, net::Time deadline);
   // Why it ended, in words. Waits a moment for the reason.
   std::string fate(const Child& child);
@@ -76,7 +76,7 @@ class ChildProcesses {
   Status ready_guard(Lock& lock, net::Time deadline);
   void wake() const;
 
-  // The own thread, with mutex_ held.
+  // Runs on the own thread, with mutex_ held.
   void serve();
   void tend_guard();
   void hear_guard(News& news);
@@ -94,7 +94,7 @@ class ChildProcesses {
   std::condition_variable changed_;
   // Guarded by mutex_.
   std::thread::id thread_;
-  std::unique_ptr<guard::Guard> guard_;  // made and destroyed by the own thread
+  std::unique_ptr<guard::Guard> guard_;  // created and destroyed by the own thread
   bool guard_lost_ = false;              // it is gone, or about to be
   std::optional<Error> guard_error_;     // why the last attempt to start it failed
   std::uint64_t attempts_ = 0;           // to start it

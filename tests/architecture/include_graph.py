@@ -4,12 +4,12 @@
 Four rules, each stated as a table below:
 
   1. Dependencies between the folders of src/ point one way (MAY_INCLUDE).
-  2. The pure modules reach no clock, I/O, thread, randomness, or container without a fixed order, be it directly
-     or through any header of ours (PURE_MODULES, IMPURE): every node must compute the same state from the same log.
+  2. The pure modules use no clock, I/O, thread, randomness, or container without a fixed order, directly or through
+     any header of ours (PURE_MODULES, IMPURE): every node must compute the same state from the same log.
   3. The public headers include the standard library and each other, nothing else.
   4. Checkout pools need no log (CHECKOUT_MODULES, LOG_MODULES), whatever the first table allows.
 
-An include that cannot be followed is an error as well, since it could hide anything. Conditional includes count.
+An include that cannot be resolved is an error as well, because it could hide anything. Conditional includes count.
 """
 
 import pathlib

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shows that include_graph.py finds what it is there to find: each case is a small tree with one thing wrong."""
+"""Shows that include_graph.py finds each kind of error: each case is a small tree with one error."""
 
 import contextlib
 import io

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Checks that no two files define a type of the same name. Usage: one_definition.py ROOT
 
-Two modules that each have a class of their own under one name break the program that links both: the linker keeps one
-of each pair of inline functions, without a word. What lies in an anonymous namespace, or within another type, is no
-concern of others. It relies on the formatter: namespaces and their types begin in the first column.
+If two modules have different classes with the same name, a program that links both breaks: the linker silently keeps one
+of each pair of inline functions. Types in an anonymous namespace, or within another type, do not count. The script relies
+on the formatter: namespaces and their types begin in the first column.
 """
 
 import collections

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shows that one_definition.py finds what it is there to find, and nothing else."""
+"""Shows that one_definition.py finds every duplicate type, and reports nothing else."""
 
 import contextlib
 import io

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Checks that no source prints text past the one that makes it printable. Usage: text_output.py ROOT
+"""Checks that all text is printed through src/base/output.h, which makes it printable. Usage: text_output.py ROOT
 
-Keys, names, errors and what programs print come from elsewhere, and may hold escape sequences, forged lines and hidden
-characters. src/base/output.h makes them printable on the way out. Three rules, each stated as a table below:
+Keys, names, errors and the output of programs may contain escape sequences, forged lines and hidden characters. Three
+rules, each stated as a table below:
 
   1. Nothing else writes to standard output or standard error, or names them (MAY_NAME).
-  2. Bytes go out as they are only where something has made them fit, or they have to be exact (EXACT).
-  3. Sequences that steer a terminal are written in one place, beside what makes the rest printable (MAY_STEER).
+  2. Bytes are written unchanged only if they are printable already, or have to be exact (EXACT).
+  3. Only one place writes sequences that steer a terminal, next to the code that makes the rest printable (MAY_STEER).
 """
 
 import pathlib

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Shows that text_output.py finds what it is there to find, and nothing else."""
+"""Shows that text_output.py finds every violation, and reports nothing else."""
 
 import sys
 import unittest

@@ -96,7 +96,7 @@ RC_GTEST_PROP(JumpProperty, AgreesWithThePublishedAlgorithm, ()) {
   }
 }
 
-// The single step, over all sizes of its two operands and not only those that random keys lead to.
+// The single step, over all sizes of its two operands and not only those of random keys.
 RC_GTEST_PROP(JumpProperty, StepAgreesWithDoubleArithmetic, ()) {
   const auto operands = rc::gen::apply([](std::uint32_t word, int shift) { return std::uint64_t{1} + (word >> shift); },
                                        rc::gen::arbitrary<std::uint32_t>(), rc::gen::inRange(1, 32));

@@ -1,5 +1,5 @@
-// How many keys move when one of a hundred workers leaves, and in a rolling restart of all: jump over the list sorted
-// by age against rendezvous. These are the figures the default was chosen by.
+// Counts how many keys move when one of a hundred workers leaves, and in a rolling restart of all: jump over the list
+// sorted by age, compared with rendezvous. The default was chosen by these figures.
 
 #include <gtest/gtest.h>
 

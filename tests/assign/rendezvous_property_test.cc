@@ -1,4 +1,4 @@
-// What rendezvous hashing promises, for random sets of 1 to 64 workers with weights from 1 to 10000. A failing run
+// The promises of rendezvous hashing, for random sets of 1 to 64 workers with weights from 1 to 10000. A failing run
 // prints its seed; RC_PARAMS="seed=…" repeats it.
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Random sets of workers, and keys, for the tests of assignment.
+// Random sets of workers and keys, for the tests of assignment.
 
 #include <rapidcheck.h>
 

@@ -1,7 +1,7 @@
-"""A handler that tries to outlive its tenure, in the way that its key names (NAME-…). Every process of it writes the
-time into a file of its own, as long as it lives; escapes.py judges these files.
+"""A handler that tries to outlive its tenure, in the way that its key names (NAME-…). While it lives, each of its
+processes writes the time to a separate file. escapes.py judges these files.
 
-Usage: escape.py FOLDER. Only the first tenure of a key does its deed; the later ones are the successors.
+Usage: escape.py FOLDER. Only the first tenure of a key attacks; the later ones are its successors.
 """
 
 import ctypes

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Handlers that try to outlive their tenure (escape.py has each of them). The judge knows nothing of guards: every
-process of a handler writes down the time as long as it lives, and none of an older tenure may have written a later
-time than the first one of its successor.
+"""Handlers that try to outlive their tenure (they are in escape.py). The judge knows nothing about guards: every process
+of a handler records the time while it lives, and no process of an older tenure may record a later time than the first one
+of its successor.
 
 Usage: escapes.py PATH_OF_TENURE [--short|--long] [unittest arguments]. The long form is for `make attack`.
 """
@@ -74,7 +74,7 @@ class Escape(Attack):
             for process in {"worker": [first.pid], "guard": guards}[whom]:
                 os.kill(process, number)
         self.wait_for(lambda: len(self.beats()) > 1, f"no successor: {self.beats()}, {first.said}")
-        # Whoever lives on writes within this time.
+        # A process that lives on writes within this time.
         time.sleep(0.3)
         epochs = sorted(self.beats().items())
         successor = epochs[1][1][0]

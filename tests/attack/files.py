@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What somebody may do to the files of a pool in use, and very many processes that start on one file at once. Whatever
-is done, no worker dies of a signal, and the pool goes on or says why it cannot.
+"""Damages the files of a pool in use, and starts very many processes on one file at once. No worker may die of a signal,
+and the pool continues or reports why it cannot.
 
 Usage: files.py PATH_OF_TENURE [--short|--long] [unittest arguments]. The long form is for `make attack`.
 """
@@ -37,7 +37,7 @@ class Files(Attack):
         return [pathlib.Path(f"{self.database}{suffix}") for suffix in ("", *SIDE_FILES)]
 
     def test_another_user_opens_and_locks_nothing(self):
-        """Nor would a lock be of use: the pool goes on."""
+        """A lock would not help either: the pool continues."""
         if os.geteuid() != 0:
             self.skipTest("only root can become another user")
         self.folder.chmod(0o755)

@@ -1,4 +1,4 @@
-"""Servers that say what no Redis says, and one that stands between a worker and its Redis and can begin to."""
+"""Servers that send what no Redis sends, and a proxy between a worker and its Redis that can start to do so."""
 
 import socket
 import threading
@@ -19,7 +19,7 @@ def in_pieces(data):
     return lambda: (data[i:i + 1] for i in range(len(data)))
 
 
-# What is said to whoever connects, whatever it asks.
+# The answer to every client, whatever the request.
 SAYINGS = {
     "sixteen million elements": once(b"*16777216\r\n$5\r\nhello\r\n"),
     "as many as may be": once(b"*65536\r\n$5\r\nhello\r\n"),
@@ -74,7 +74,7 @@ class HostileRedis:
 
 
 class Between(HostileRedis):
-    """Passes all on to a Redis and back; while `hostile` is set, its own words go to the client in place of those."""
+    """Forwards everything to a Redis and back. While `hostile` is set, the client gets that instead."""
 
     def __init__(self, redis_port):
         self.redis_port = redis_port
@@ -108,7 +108,7 @@ class Between(HostileRedis):
                 pass
 
     def turn(self, saying):
-        """From now on hostile, or, with nothing to say, not any more. Those that are connected begin anew."""
+        """Hostile from now on, or, with an empty answer, no longer. Connected clients have to connect again."""
         self.hostile = saying
         for end in list(self.open):
             try:

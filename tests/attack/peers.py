@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Hostile and broken peers against the program: servers, clients and handlers that send much, little, nothing or
-nonsense. Each attack looks at what the attacked process takes of memory, and at how long others have to wait for it.
+"""Hostile and broken peers of the program: servers, clients and handlers that send much, little, nothing or nonsense. Each
+attack measures the memory of the attacked process, and how long others have to wait for it.
 
 Usage: peers.py PATH_OF_TENURE [--short|--long] [unittest arguments]. The short form (some ten seconds) is a test; the
 long form is for `make attack`.
@@ -96,7 +96,7 @@ class Redis(Attack):
 
 
 class Newcomers(Attack):
-    """Connections to a checkout server that never say who they are, made anew as fast as they are closed."""
+    """Connections to a checkout server that never identify themselves, opened again as fast as they are closed."""
 
     CROWD = 1500
 

@@ -1,4 +1,4 @@
-"""What the attacks share: a program under attack, what it takes of memory, and how long others wait."""
+"""Shared by the attacks: a program under attack, its memory, and how long others wait."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-// A password that was typed within a URL is neither repeated nor left on the command line.
+// A password that was typed in a URL is neither repeated nor left on the command line.
 
 #include "base/mask_login.h"
 

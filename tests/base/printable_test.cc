@@ -1,5 +1,5 @@
-// Text from elsewhere, made fit for a terminal: nothing that steers, reorders or hides gets through, whatever the
-// bytes, and what was there can still be read.
+// Makes foreign text printable: whatever the bytes are, nothing that steers a terminal, reorders or hides text gets
+// through, and the original can be read back.
 
 #include "base/printable.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Reads back what printable() has written: the proof that two texts never look the same.
+// Reads back the output of printable(), which proves that two texts never look the same.
 
 #include <optional>
 #include <string>

@@ -88,7 +88,7 @@ TEST(ThreadLoop, AnIdleLoopRunsWorkInTheCallingThread) {
   EXPECT_FALSE(loop.on_loop());
 }
 
-// Work on the loop is never run by two threads at a time, whoever brings it; and none is lost.
+// Two threads never run work on the loop at the same time, and no work is lost.
 TEST(ThreadLoop, TurnsDoNotOverlap) {
   ThreadLoop loop("test");
   int sum = 0;  // unguarded on purpose: the loop is what guards it

@@ -1,4 +1,4 @@
-// What time does to workers, and what is done to the pool as a whole.
+// Effects of time on workers, and operations on the whole pool.
 
 #include <gtest/gtest.h>
 
@@ -196,7 +196,7 @@ TEST(CheckoutSuspend, holds_everybody_up_until_resume) {
   held.checkin();
   EXPECT_EQ(stage->state().free, 2U);
   EXPECT_EQ(stage->state().waiting, 1U);
-  EXPECT_EQ(stage->state().starting, 0U);  // there is no need to grow
+  EXPECT_EQ(stage->state().starting, 0U);  // the pool need not grow
   stage->pool->resume();
   caller.join();
   EXPECT_TRUE(served);
@@ -255,7 +255,8 @@ TEST(CheckoutResize, makes_room_for_those_who_wait) {
   caller.join();
 }
 
-// The queue has not been empty for longer than the interval: who has waited for longer than the target is sent away.
+// The queue has not been empty for longer than the interval: callers that have waited longer than the target are
+// refused.
 TEST(CheckoutShedding, sends_away_who_waited_too_long_in_a_standing_queue) {
   CheckoutOptions options = sized(1, 1, -1);
   options.shed_target = 5ms;

@@ -1,4 +1,4 @@
-// Checkout and checkin: what a caller gets, and what it is told where it gets nothing. The registry of names.
+// Checkout and checkin: the lease or the error that a caller gets. The registry of names.
 
 #include <gtest/gtest.h>
 

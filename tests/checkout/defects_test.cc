@@ -1,5 +1,5 @@
-// What other checkout pools get wrong, by name: at every step of the handover somebody dies, or does the same thing
-// twice. Afterwards the pool must be whole: every worker free, none lost, none lent twice, nobody waiting.
+// Known defects of other checkout pools, by name: at every step of the handover a participant dies, or does the same
+// thing twice. Afterwards every worker must be free, none lost, none lent twice, and nobody waiting.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The queue: who may join it, in which order it is served, and how one leaves it. Growth and shrinking.
+// The queue: who may join it, in which order it is served, and how a caller leaves it. Growth and shrinking.
 
 #include <gtest/gtest.h>
 
@@ -125,7 +125,7 @@ TEST(CheckoutGrowth, starts_workers_on_demand_up_to_the_maximum) {
   const auto confirm = [&](const CheckoutNews<Thing>& news) {
     if (news.kind() == CheckoutNewsKind::worker) later.push_back(*news.confirm());
   };
-  // There is no queue; but who makes the pool grow may wait for what comes of it.
+  // There is no queue, but a caller that makes the pool grow may wait for the new worker.
   requests.push_back(stage->pool->checkout_async(confirm));
   requests.push_back(stage->pool->checkout_async(confirm));
   EXPECT_EQ(stage->state().starting, 2U);

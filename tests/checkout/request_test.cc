@@ -1,4 +1,4 @@
-// The asynchronous checkout: its events, confirming, cancelling, and being destroyed at any moment.
+// The asynchronous checkout: its events, confirming, cancelling, and destruction at any moment.
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ using Told = CheckoutNewsKind;
 using News = CheckoutNews<Thing>;
 using Request = CheckoutRequest<Thing>;
 
-// Notes what it is told.
+// Records its events.
 struct Listener {
   std::vector<Told> heard;
   std::function<void(const News&)> call() {
@@ -171,7 +171,7 @@ TEST(CheckoutRequest, events_reach_the_executor_in_order) {
       listener.call(), {.executor = [&](std::function<void()> task) { tasks.push_back(std::move(task)); }});
   lease.checkin();
   EXPECT_EQ(listener.heard.size(), 0U);
-  EXPECT_EQ(tasks.size(), 1U);  // both events are told by one
+  EXPECT_EQ(tasks.size(), 1U);  // one task delivers both events
   for (std::size_t i = 0; i < tasks.size(); ++i) tasks[i]();
   EXPECT_EQ(listener.heard, (std::vector{Told::enqueued, Told::worker}));
 }
@@ -207,8 +207,8 @@ TEST(CheckoutRequest, a_callback_that_throws_is_counted_and_harms_nobody) {
   EXPECT_EQ(stage->state().free, 1U);
 }
 
-// Each callback gives its worker back, which is the next one's news. Ten thousand of them are told from one checkin,
-// without a thread each, and without a stack frame each.
+// Each callback gives its worker back, which is news for the next request. One checkin delivers ten thousand of them,
+// without a thread or a stack frame each.
 TEST(CheckoutRequest, thousands_of_waiters_cost_no_thread_and_no_stack) {
   const auto stage = Stage::ready(sized(1, 1, -1));
   Stage::Lease lease = stage->take();

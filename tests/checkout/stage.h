@@ -1,7 +1,7 @@
 #pragma once
 
-// A checkout pool whose time and threads are the test's own: timers fire when the test lets time pass, and factories
-// and destructors of workers run when the test says so. The workers count themselves.
+// A checkout pool with time and threads under the test's control: timers fire when the test advances the time, and
+// factories and destructors of workers run when the test says so. The workers count themselves.
 
 #include <gtest/gtest.h>
 

@@ -1,16 +1,16 @@
-// A pool under everything at once, judged by an oracle that counts.
+// A pool under many simultaneous operations, judged by an oracle that counts.
 //
-// Threads check workers out by all ways there are, hold them for no time or for some, discard them, kill them through
-// their alarms, cancel and drop requests at random moments, while another thread suspends, resumes and resizes the pool
-// and the factory fails now and then. The oracle says:
+// Threads check workers out in all ways, hold them for no time or some time, discard them, kill them through their
+// alarms, and cancel and drop requests at random moments. Another thread suspends, resumes and resizes the pool, and
+// the factory sometimes fails. The oracle checks:
 //
 //   - a worker has at most one holder, and is never destroyed while it has one;
 //   - there are never more workers alive than the highest max_workers, and none at the end;
-//   - everybody gets an answer; nobody waits when it is over;
-//   - whoever had joined the queue when another came is served before that one.
+//   - every caller gets an answer; nobody waits at the end;
+//   - callers are served in the order in which they joined the queue.
 //
-// Runs for two seconds, or for TENURE_STRESS_SECONDS. The seed is printed, and taken from TENURE_STRESS_SEED; since
-// threads race, a seed repeats the choices and not the run.
+// Runs for two seconds, or for TENURE_STRESS_SECONDS. Prints its seed, and takes it from TENURE_STRESS_SEED. Because
+// threads race, a seed repeats the choices but not the run.
 
 #include <gtest/gtest.h>
 
@@ -254,8 +254,8 @@ TEST(CheckoutStress, pools_that_end_at_any_moment) {
   } while (std::chrono::steady_clock::now() < end);
 }
 
-// Whoever is in the queue when another one asks is served first. With one worker the order of service is exact: it is
-// noted by who holds the worker. A counter says in which order callers asked and learnt that they were in the queue.
+// Callers in the queue are served before later ones. With one worker the order of service is exact: its holder records
+// it. A counter records the order in which callers came and learnt that they were in the queue.
 class Order {
  public:
   static constexpr std::uint64_t kNotQueued = ~std::uint64_t{0};
@@ -269,7 +269,7 @@ class Order {
   // By who holds the worker.
   void serve(const std::shared_ptr<Caller>& caller) { served_.push_back(caller); }
   std::size_t served() const { return served_.size(); }
-  // How many were served although one who was in the queue before they asked was not.
+  // How many were served before a caller that was already in the queue when they came.
   std::size_t overtakers() const {
     std::size_t count = 0;
     std::uint64_t earliest = kNotQueued;  // to be queued, of those served later

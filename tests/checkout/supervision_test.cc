@@ -1,5 +1,5 @@
-// Workers that do not start, that die while they are free, in transit or held, and that their holders discard.
-// Holders that vanish.
+// Workers that do not start, workers that die while they are free, in transit or held, and workers that their holders
+// discard. Holders that vanish.
 
 #include <gtest/gtest.h>
 

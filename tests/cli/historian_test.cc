@@ -1,4 +1,4 @@
-// What the state keeps of a key's tenures is what one who follows the log writes down.
+// The state keeps the same history of a key as a follower of the log records.
 
 #include "cli/historian.h"
 
@@ -91,7 +91,7 @@ TEST(History, KeptAsItWasFollowed) {
   EXPECT_EQ(shown(history), shown(followed(pool, "k")));
 }
 
-// Wherever the snapshot lies with which whoever follows begins.
+// With the follower's snapshot at any position.
 TEST(History, SameFromEverySnapshot) {
   const TestPool pool = eventful();
   const std::string whole = shown(kept(pool, "k"));

@@ -1,4 +1,4 @@
-// What the program writes as JSON, and the lines it reads.
+// The program's JSON output, and the JSON lines that it reads.
 
 #include "render/json.h"
 

@@ -1,4 +1,4 @@
-// From command lines to calls: what is understood, and what a wrong one is told.
+// Parsing of command lines, and the errors for wrong ones.
 
 #include "cli/parse.h"
 

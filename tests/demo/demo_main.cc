@@ -1,4 +1,4 @@
-// The demo as a program of its own, with the flags of `tenure demo`: what the tests in this folder run.
+// The demo as a separate program, with the flags of `tenure demo`. The tests in this folder run it.
 
 #include <cstdio>
 #include <cstdlib>

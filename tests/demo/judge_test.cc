@@ -1,5 +1,5 @@
-// What the demo is judged by: distributions, the fewest moves, and the audit of a journal. Each on cases small enough
-// to be counted by hand.
+// The figures of the demo: distributions, the minimum of moves, and the audit of a journal. Each case is small enough
+// to count by hand.
 
 #include <gtest/gtest.h>
 

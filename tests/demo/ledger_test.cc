@@ -1,4 +1,4 @@
-// The ledger refuses whoever writes with an epoch that has passed, and its journal tells of everything it took.
+// The ledger refuses writes with an old epoch, and its journal contains everything that it accepted.
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The demo on a terminal of 80 x 24: what is pressed shows on the screen, the screen stays within its bounds, and the
-terminal is given back as it was. Usage: live_test.py PROGRAM"""
+"""The demo on a terminal of 80 x 24: keys have their effect on the screen, the screen stays within its bounds, and the
+terminal is restored at the end. Usage: live_test.py PROGRAM"""
 
 import fcntl
 import os

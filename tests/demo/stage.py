@@ -1,4 +1,4 @@
-"""What the tests of the demo share: a folder of their own, and who is left in it."""
+"""Shared by the tests of the demo: a temporary folder, and the processes that are left in it."""
 
 import os
 import pathlib

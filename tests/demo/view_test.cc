@@ -1,5 +1,5 @@
-// The screen, drawn without a terminal: nothing is wider or higher than asked for, whatever there is to show, and what
-// has to be seen is there.
+// The screen, drawn without a terminal: no row is wider, and no frame higher, than requested, and the important parts
+// are visible.
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,7 @@
-"""What the hostile tests share: names that try to steer a terminal, forge lines and hide, what counts as harmless
-output, and the program, run in text mode with everything that it prints checked.
+"""Shared by the hostile tests: names that try to steer a terminal, forge lines and hide text, the definition of harmless
+output, and the program, run in text mode with a check of everything that it prints.
 
-The arguments of the test's own come first: PATH_OF_TENURE [--names FILE]. FILE has names of your own, each a line of
-base64; they are tried in place of those below.
+The test's own arguments come first: PATH_OF_TENURE [--names FILE]. FILE has other names to try, each a line of base64.
 """
 
 import base64

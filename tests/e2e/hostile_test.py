@@ -1,5 +1,5 @@
-"""Hostile names, errors, output and peers: nothing that steers a terminal, forges a line or hides a part of it gets into
-what the program prints for people, and JSON has every byte of it.
+"""Hostile names, errors, output and peers: the program's text output never steers a terminal, forges a line or hides text,
+and JSON output has every byte.
 
 Usage: hostile_test.py PATH_OF_TENURE [--names FILE] [unittest arguments]. Waits for events, never for time to pass.
 """

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""One holder, whatever becomes of the engine's keys and files, and whatever the lease. Two workers, idle or busy, lose a
-key or a file of their pool; then a third one comes, and a job is dispatched to it. It must not run twice for longer than
-a lease, and in the end all three are in one pool.
+"""One holder, with any damage to the engine's keys and files, and with any lease. Two workers, idle or busy, lose a key or
+a file of their pool. Then a third one joins, and gets a job. The job must not run twice for longer than a lease, and in the
+end all three are in one pool.
 
 Usage: identity_test.py PATH_OF_TENURE [unittest arguments]
 """

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Leases over a network whose cable is cut: both ends notice in the time that docs/checkout.md names.
+"""Leases over a network whose cable is cut: both ends notice within the time that docs/checkout.md promises.
 
 Usage: link_test.py PATH_OF_TENURE [Unplugged|Silent]
 
-The test makes two network namespaces, joined by a pair of virtual devices, with the server in one and the clients in the
-other. Nobody is told of the cut: no process ends, and no FIN or RST passes. Where the kernel does not let us make
-namespaces it says so, and its exit code is 77.
+The test creates two network namespaces, joined by a pair of virtual devices, with the server in one and the clients in the
+other. The cut gives no signal: no process ends, and no FIN or RST passes. If the kernel does not allow namespaces, the test
+prints that, and its exit code is 77.
 """
 import json
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""One job kills the guard that watches over its worker's programs. It is found and pays for it; its neighbours are
-restarted a few times and then left in peace.
+"""A job kills the guard of its worker's programs. The job is found and fails or is quarantined; its neighbours are
+restarted a few times and then run undisturbed.
 
 Usage: poison_test.py PATH_OF_TENURE [unittest arguments]. Waits for events, never for time to pass.
 """

@@ -1,7 +1,7 @@
 """The program as a user runs it: workers in one process, everything else from others, on a file.
 
 Usage: program_test.py PATH_OF_TENURE PATH_OF_STUBBORN [unittest arguments]. Waits for events, never for time to pass.
-With E2E_ENGINE=redis each test has a redis-server of its own in place of the file.
+With E2E_ENGINE=redis each test has its own redis-server instead of the file.
 """
 
 import contextlib
@@ -346,7 +346,7 @@ class Shards(ProgramTest):
         super().setUp()
         self.workers = [Worker(self, "--id", "a", "--shards", "4", "--exec", *self.resident())]
         self.workers[0].wait("ready")
-        # Whoever comes later is told how many there are.
+        # A later opener learns the number.
         self.workers.append(Worker(self, "--id", "b", "--exec", *self.resident()))
         self.workers[1].wait("ready")
         self.epochs = {key: self.ask("dispatch", key, "--wait", "started")["epoch"] for key in self.KEYS}
@@ -552,7 +552,7 @@ class Checkout(ProgramTest):
         self.serve("--workers", "1", "--max-idle", "500ms", address="tcp:127.0.0.1:0")
         client, process = self.hold()
         client.send_signal(signal.SIGSTOP)
-        # The worker owes nothing and goes to the next who asks. A call that takes its time is not idle.
+        # The worker owes nothing and goes to the next caller. A call that takes its time is not idle.
         busy = "__import__('time').sleep(1) or __import__('os').getpid()"
         self.assertEqual(self.run_one(busy, "--wait", "30s")[0]["answer"], process)
         client.send_signal(signal.SIGCONT)
@@ -611,7 +611,7 @@ class BadInput(ProgramTest):
         self.run_tenure("jobs", "--pool", "another", expect=8)
 
     def test_a_full_disk(self):
-        """Files may not grow: the job is not taken, the reason is said, and with room again nothing is amiss."""
+        """Files may not grow: the job is refused with the reason, and with space again everything works."""
         self.ask("dispatch", "first")
         room = os.path.getsize(self.folder / "pool.db") + 10_000
 
@@ -627,7 +627,7 @@ class BadInput(ProgramTest):
         self.assertEqual({job["key"] for job in self.ask("jobs")["jobs"]}, {"first", "small"})
 
     def test_a_node_that_gives_up_says_why(self):
-        """A copy is put back that is damaged: the worker's past is lost, and there is nothing to begin anew from."""
+        """A damaged copy is restored: the worker's history is lost, and there is no valid state to start over from."""
         worker = Worker(self, "--exec", *self.resident())
         worker.wait("ready")
         self.ask("dispatch", "k", "--wait", "started")

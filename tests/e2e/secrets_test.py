@@ -1,5 +1,5 @@
-"""Passwords in URLs, in the environment and in files: in no output of the program, no error, and no command line that
-other users can read, whether it is right, wrong, mistyped, or repeated by the server.
+"""Passwords in URLs, in the environment and in files are in no output of the program, no error, and no command line that
+other users can read, whether they are right, wrong, mistyped, or repeated by the server.
 
 Usage: secrets_test.py PATH_OF_TENURE [unittest arguments]
 """

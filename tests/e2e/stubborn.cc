@@ -1,8 +1,8 @@
-// A worker of the library whose handler takes no notice of its stop token, until a file appears.
+// A worker of the library whose handler ignores its stop token until a file appears.
 //
 //   e2e_stubborn ENGINE FILE end|keep
 //
-// Says on standard output what happens to it: "begin EPOCH", "end EPOCH", and each line of the pool's log.
+// Prints on standard output what happens to it: "begin EPOCH", "end EPOCH", and each line of the pool's log.
 
 #include <filesystem>
 #include <iostream>

@@ -1,4 +1,4 @@
-// What programs say and how they end, without a process.
+// What programs send and how they end, without a process.
 
 #include "exec/dialogue.h"
 

@@ -1,4 +1,4 @@
-// The example handlers do what docs/handlers.md says of them.
+// The example handlers do what docs/handlers.md says.
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// A ProgramHost with a real guard and real programs, and the test in place of the node: it starts jobs, renews the
-// lease, and hears the reports.
+// A ProgramHost with a real guard and real programs. The test replaces the node: it starts jobs, renews the lease, and
+// receives the reports.
 
 #include <condition_variable>
 #include <map>
@@ -35,10 +35,10 @@ class HostStage final : private HoldReports {
 
   explicit HostStage(std::vector<std::string> command, Protocol protocol = Protocol::plain,
                      ProgramOptions options = {});
-  // A WarmHost with so many programs.
+  // A WarmHost with this many programs.
   static std::unique_ptr<HostStage> warm(std::vector<std::string> command, std::size_t programs,
                                          const guard::WearLimits& limits = {});
-  // A shell script in place of a command.
+  // A shell script instead of a command.
   static std::vector<std::string> shell(const std::string& script) { return {"sh", "-c", script}; }
 
   std::uint64_t start(JobKind kind, Bytes payload = "", Bytes key = "key");

@@ -228,8 +228,8 @@ TEST(Lease, FenceAsksAndKillEnds) {
   EXPECT_EQ(stage.end_of(epoch).end, "released");
 }
 
-// A resident that ends in good order because its lease does has not finished: the next holder goes on with it. The
-// heart's word reaches the program before it reaches the thread that hears of its end.
+// A resident that exits normally because its lease ends has not finished: the next holder continues it. The heart's
+// fence reaches the program before it reaches the thread that learns of its end.
 TEST(Lease, WhoIsEndedByAFenceHasNotFinished) {
   for (int i = 0; i < 10; ++i) {
     HostStage stage(HostStage::shell("trap 'exit 0' TERM; echo pid $$; while :; do sleep 1000 & wait; done"));
@@ -249,7 +249,7 @@ TEST(Lease, WhoIsEndedByTheGuardHasNeitherFinishedNorFailed) {
   EXPECT_EQ(stage.end_of(epoch).end, "released");
 }
 
-// A guard that is stopped does nothing of what it is told; the keepers do it in its place.
+// A stopped guard ignores its orders; the keepers act instead.
 TEST(Lease, KillWorksAlsoWithoutTheGuard) {
   ProgramOptions options;
   options.lease = 1s;

@@ -1,4 +1,4 @@
-// The lines of the json protocol.
+// The lines of the json protocol, and bytes that are not text.
 
 #include "exec/json_lines.h"
 

@@ -22,7 +22,7 @@ TEST(WarmEnds, AreToldAtOnceWhereNothingWaits) {
   EXPECT_TRUE(ends.ripe(1, kNow));
 }
 
-// They wait for as many as could be told with them, for so long at most, and are told in their order.
+// They wait for as many others as possible, but only for a limited time, and are reported in order.
 TEST(WarmEnds, WaitForOthersForAWhile) {
   WarmEnds ends;
   ends.add(task(1), {}, kNow);

@@ -1,5 +1,5 @@
-// Programs that stay: one task after the other goes through them, with the same rules for failures, stops and leases as
-// for a program that runs once.
+// Warm programs run one task after the other, with the same rules for failures, stops and leases as a program that runs
+// once.
 
 #include "exec/warm_host.h"
 
@@ -63,7 +63,7 @@ TEST(Warm, FailuresAreThoseOfAnyProgram) {
   EXPECT_EQ(failed.text, "not today");
   EXPECT_EQ(failed.next, Next::retry);
   EXPECT_EQ(run(*stage, "never").next, Next::bury);
-  EXPECT_EQ(run(*stage, "a").text, process);  // a failed task is no failed program
+  EXPECT_EQ(run(*stage, "a").text, process);  // a failed task does not fail the program
   const Heard ended = run(*stage, "exit 3");
   EXPECT_EQ(ended.text, "the program ended with exit code 3: last words");
   EXPECT_EQ(ended.next, Next::retry);
@@ -75,7 +75,7 @@ TEST(Warm, FailuresAreThoseOfAnyProgram) {
   EXPECT_NE(run(*stage, "a").text, process);
 }
 
-// What nobody asked for must not be taken for the next task's answer.
+// An answer without a task must not count for the next task.
 TEST(Warm, AnswersForNobodyEndTheProgram) {
   const auto stage = HostStage::warm(warm_shell(), 1);
   const Bytes process = run(*stage, "a").text;
@@ -83,7 +83,7 @@ TEST(Warm, AnswersForNobodyEndTheProgram) {
   const Bytes next = run(*stage, "a").text;
   EXPECT_NE(next, process);
   const Heard stale = run(*stage, "stale");
-  EXPECT_EQ(stale.text, "the program answered for epoch 7, which it was not given");
+  EXPECT_EQ(stale.text, "the program answered for epoch 7, which is not its task");
   EXPECT_NE(run(*stage, "a").text, next);
   EXPECT_EQ(run(*stage, "close").end, "failed");
 }
@@ -93,7 +93,7 @@ TEST(Warm, AStopEndsTheTaskAndItsProgramOnly) {
   const Bytes other = run(*stage, "a").text;
   const std::uint64_t hangs = stage->start(JobKind::task, "hang");
   const guard::Watched program(std::stoi(stage->logged(hangs, "pid")));
-  ASSERT_TRUE(stage->started(hangs));  // one that takes its time is told started
+  ASSERT_TRUE(stage->started(hangs));  // a long task is reported as started
   std::set<Bytes> seen;
   seen.insert(run(*stage, "b").text);
   stage->stop(hangs);
@@ -130,7 +130,7 @@ TEST(Warm, ProgramsAreReplacedAfterSoManyTasks) {
   for (const auto& [process, count] : served) EXPECT_EQ(count, 5) << process;
 }
 
-// By idle time and by age: without a task in between, and without anybody who asks.
+// By idle time and by age: without a task in between, and without any call.
 TEST(Warm, FreeProgramsEndByTime) {
   guard::WearLimits idle;
   idle.idle = 50ms;
@@ -218,7 +218,7 @@ TEST(Warm, AFenceAndAKillEndEverythingOfTheSession) {
   EXPECT_EQ(stage->end_of(epoch).end, "released");
 }
 
-// A task whose program is ended by a fence has not failed, whoever hears of it first.
+// A task whose program is ended by a fence has not failed, whichever thread learns of it first.
 TEST(Warm, WhoIsEndedByAFenceHasNotFailed) {
   for (int i = 0; i < 5; ++i) {
     const auto stage = HostStage::warm(warm_shell(), 1);

@@ -1,4 +1,4 @@
-// What a worker that died has left is removed by the next, which does not wait for it.
+// The next worker removes what a dead worker has left, and does not wait for it.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

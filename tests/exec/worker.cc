@@ -1,9 +1,9 @@
-// A worker process with everything `tenure work --exec` has: a node, a host of programs, a guard, a death watch.
+// A worker process with everything that `tenure work --exec` has: a node, a host of programs, a guard, a death watch.
 //
 //   exec_worker URL NAME LEASE_MS known-death|lease-only GUARD WORK_PARENT COMMAND…
 //
-// Reports in lines: "guard PID", "joined", "until NANOSECONDS" (the lease as the heart knows it), "fenced REASON",
-// "log KEY LINE" for what programs write. Ends when it is killed.
+// Reports in lines: "guard PID", "joined", "until NANOSECONDS" (the end of the lease), "fenced REASON", "log KEY LINE"
+// for output of programs. Runs until it is killed.
 
 #include <unistd.h>
 

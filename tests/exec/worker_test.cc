@@ -1,5 +1,5 @@
-// Whole worker processes on an embedded log: killed, frozen, and robbed of their guard. No program outlives its
-// tenure, and what can be known at once is not waited for.
+// Whole worker processes on an embedded log: killed, frozen, and without their guard. No program outlives its tenure,
+// and nobody waits for a death that can be detected at once.
 
 #include <gtest/gtest.h>
 
@@ -59,7 +59,7 @@ class WorkerTest : public testing::Test {
         EXEC_WORKER, std::vector<std::string>{url(), name, std::to_string(to_ms(lease)), deaths, TENURE_GUARD, work(),
                                               "sh", "-c", script});
   }
-  // The rest of the first line that begins so and was not asked for yet; others may come before it. "until" is kept.
+  // The rest of the first new line that starts with `begins`; skips other lines. Keeps "until".
   std::string line(conformance::Child& child, const std::string& begins) {
     std::vector<std::string>& passed = passed_[&child];
     const Instant deadline = BootClock().now() + guard::kDeadline;
@@ -171,7 +171,7 @@ TEST_F(WorkerTest, ProgramsOfAFrozenOneAreDeadBeforeItsLeaseEnds) {
   const Nanos spare = until_ + LeaseTimes::of(lease).margin - dead;
   std::cout << "dead " << to_ms(spare) << " ms before the end of a lease of " << to_ms(lease) << " ms\n";
   EXPECT_GT(spare, 0ns);
-  // It wakes up fenced, and begins anew.
+  // It wakes up fenced, and starts over.
   frozen->signal(SIGCONT);
   line(*frozen, "fenced ");
   line(*frozen, "log key pid ");

@@ -1,7 +1,7 @@
 """Real processes under faults: workers are killed, frozen past their lease, asked to leave, and all killed at once; servers
-die, freeze, fail over and lose what they had; networks break; and jobs keep coming. What the handlers did, what the
-clients were told and what a witness read in the log goes into one history, which the simulator's checker judges
-(judge.cc), or into one for each shard; every accepted task must be in the ledger, unless the engine lost it and said so; and no process may be left.
+die, freeze, fail over and lose data; networks break; and jobs keep coming. The handlers' steps, the clients' answers and
+the witness's copy of the log go into one history per shard, which the simulator's checker judges (judge.cc). Every accepted
+task must be in the ledger, unless the engine lost it and reported that. No process may be left.
 
 Usage: faults.py BUILD [--engine sqlite|redis|sentinel|sentinel-safe] [--rounds N] [--seed S] [--shards N]
                        [--only FAULT,…] [--recovery S] [--keep FOLDER] [--verbose]

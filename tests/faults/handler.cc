@@ -1,6 +1,6 @@
-// The handler of the fault tests, run by `tenure work --exec`. A resident writes to the ledger as fast as a disk-less
-// database lets it, each time with its epoch; a task writes its payload. Every step goes into the history file,
-// with the time by CLOCK_BOOTTIME, in one write, so that lines of many processes do not mix.
+// The handler of the fault tests, run by `tenure work --exec`. A resident writes to the ledger as fast as a database
+// without a disk allows, each time with its epoch. A task writes its payload. Every step goes to the history file with
+// the time of CLOCK_BOOTTIME, in one write, so that lines of several processes do not mix.
 //
 //   faults_handler LEDGER HISTORY
 

@@ -1,39 +1,39 @@
-// Has the simulator's checker judge a history of real processes. It knows no more of a pool than the checker does.
+// Judges a history of real processes with the simulator's checker. It knows no more of a pool than the checker does.
 //
 //   faults_judge HISTORY LEASE_MS RECOVERY_MS
 //
-// A line of the history is WHAT NANOSECONDS WORDS…, in any order; the time is by CLOCK_BOOTTIME. What handlers wrote:
+// A line of the history is WHAT NANOSECONDS WORDS…, in any order; the time is CLOCK_BOOTTIME. Lines of handlers:
 //
 //   begin|write|refused|end KEY EPOCH …   a tenure's signs of life; a write was accepted or refused by the ledger
 //
-// what the driver wrote, who knows requests by key and payload:
+// lines of the driver, which identifies requests by key and payload:
 //
 //   asked resident|task KEY PAYLOAD       answered STATE KEY PAYLOAD
-//   stalled SINCE                         the machine, or one of its processors, has stood still since then
+//   stalled SINCE                         the machine, or one of its processors, has not run since then
 //   healed                                all faults are over
-//   closed                                what comes later is not judged
+//   closed                                later lines are not judged
 //
-// and what a witness read in the log (witness.cc):
+// and lines of a witness, which reads the log (witness.cc):
 //
 //   log.dispatch TICKET KEY PAYLOAD       log.leased SESSION UNTIL       log.fenced POSITION SESSION
 //   log.granted POSITION SESSION KEY EPOCH TICKET FIRST                  log.ended POSITION KEY EPOCH
 //   log.settled POSITION TICKET STATE CODE                               log.buried POSITION TICKET
 //   log.expired POSITION SESSION          others have declared it dead
-//   log.lost KEPT                         what lies behind that position is gone, whoever was told of it
+//   log.lost KEPT                         everything after that position is gone
 //
-// Lines of the log are in its order, and their times are the earliest possible: an engine's are in whole milliseconds.
-// The checker gets the latest that agrees with the handlers, who begin after they were granted a key, and with the
-// clients, who are told after the log has said it.
+// Lines of the log are in its order, and have the earliest possible times, because an engine's times are in whole
+// milliseconds. The checker gets the latest times that agree with the handlers, who begin after the grant of a key, and
+// with the clients, who get their answers after the log has them.
 //
-// A lease lasts from a beat in the log to a lease later, or to its session's end in the log. But a holder whose beat
-// was confirmed, and then lost with the log's tail, cannot know that others, who never read of that beat, have declared
-// it dead: such a word does not shorten what the lost part had given. The holder's own word does, and nothing prolongs
+// A lease lasts from a beat in the log for its duration, or until its session's end in the log. But a holder whose beat
+// was confirmed, and then lost with the log's tail, cannot know that others, who never read that beat, have declared it
+// dead. Such a claim does not shorten what the lost part had given. The holder's own record does, and nothing extends
 // it.
 //
-// A program that was killed says no end. Then its tenure lasted at least until its last sign of life, and that is when
-// it is taken to have ended, unless the log says that it goes on.
+// A killed program reports no end. Its tenure lasted at least until its last sign of life, and counts as ended then,
+// unless the log says that it continues.
 //
-// For each job that was accepted and that the log has lost a line is printed: lost KEY PAYLOAD.
+// For each accepted job that the log has lost, a line is printed: lost KEY PAYLOAD.
 
 #include <algorithm>
 #include <cstdio>
@@ -97,8 +97,8 @@ void move_log_later(std::vector<Line>& lines) {
   Time bound = INT64_MAX;
   for (Line& line : std::views::reverse(lines)) {
     if (!line.is_log()) continue;
-    // Whoever saw something before it can have been said saw it said of an earlier time: a resident starts again and
-    // again, and its client was told of the first.
+    // A sight before the earliest possible time is of an earlier event: a resident starts repeatedly, and its client
+    // learnt of the first start.
     const Time seen = seen_at(line);
     bound = std::min({bound, line.at + kLater, seen < line.at ? INT64_MAX : seen});
     line.at = bound = std::max(line.at, bound);
@@ -185,8 +185,8 @@ class Translation {
     history_.push_back({at_, std::move(what)});
   }
 
-  // A machine that stands still is a pause of all processes, and so is a processor that does: whoever is on it, or
-  // waits for somebody who is. What they did in it did happen, in its order.
+  // A machine or a processor that stands still is a pause of all processes that run on it, or that wait for one that
+  // does. What they did in it did happen, in its order.
   void add_stalls() {
     std::sort(stalls_.begin(), stalls_.end());
     std::vector<std::pair<Time, Time>> apart;
@@ -278,7 +278,7 @@ class Translation {
   Time at_ = 0;
 };
 
-// Those that the log had accepted, and that it knows nothing of any more.
+// Jobs that the log had accepted and has lost.
 void print_lost_jobs(const std::vector<Line>& lines) {
   std::map<std::uint64_t, std::string> names;                    // by ticket
   std::map<std::uint64_t, std::vector<std::uint64_t>> accepted;  // by position, in the log as it stands
@@ -303,7 +303,7 @@ int run(const char* path, const char* lease_ms, const char* recovery_ms) {
   Expectations expected;
   expected.lease = std::stoll(lease_ms) * kMilli;
   expected.recovery = std::stoll(recovery_ms) * kMilli;
-  // Those who ask are programs that have long ended.
+  // The clients are programs that have ended long ago.
   expected.all_answered = false;
   expected.begins_late = true;
   expected.resume_slack = kResume;

@@ -1,4 +1,4 @@
-"""The judge reads histories of real processes as they are meant: a sound one passes, and each kind of harm is found.
+"""The judge accepts a correct history of real processes, and finds each kind of violation.
 
 Usage: judge_test.py JUDGE
 """

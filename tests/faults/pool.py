@@ -1,4 +1,4 @@
-"""The pool under faults: its worker processes, those who dispatch, the witness at its log, and the verdict."""
+"""The pool under faults: its worker processes, its dispatchers, the witness of its log, and the verdict."""
 
 import collections
 import glob

@@ -1,4 +1,4 @@
-"""What can happen to worker processes, whatever the engine. Each takes the pool and the dice, and is over when it
+"""Faults of worker processes, for all engines. Each function takes the pool and the dice, and the fault is over when it
 returns."""
 
 import os

@@ -1,4 +1,4 @@
-"""Real redis-servers of a fault run: on a free port of the loopback, with an append-only file in a folder of its own."""
+"""Real redis-servers of a fault run: on a free port of the loopback, with an append-only file in its own folder."""
 
 import collections
 import pathlib
@@ -51,7 +51,7 @@ class RedisServer:
         wait_for_line(self.process, "ready to accept connections at")
 
     def command(self, *words):
-        """A sentinel that gives a server another part hangs up on all who are talking to it: then it is said again."""
+        """A sentinel that changes a server's role closes all its connections. Then the command is sent again."""
         for _ in range(50):
             asked = subprocess.run(["redis-cli", "-s", self.socket, *map(str, words)], capture_output=True, timeout=30,
                                    check=False)

@@ -1,5 +1,5 @@
-"""One redis-server, and a wire to it for each process of the pool. The server is killed, frozen and robbed of its data;
-the wires are cut, silenced, slowed down and made to lose answers."""
+"""One redis-server, and a wire to it for each process of the pool. The server is killed, frozen and loses its data; the
+wires are cut, silenced, slowed down and lose answers."""
 
 import time
 
@@ -30,7 +30,7 @@ class RedisWorld:
         return self.by_name[f"w{number}"]
 
     def show_aside(self, witness, data):
-        """What a server had that is no more."""
+        """The data that a server had and has lost."""
         self.asides += 1
         server = RedisServer(self.folder / f"aside-{self.asides}", "no", data=data)
         witness.ask("aside", f"unix:{server.socket}")

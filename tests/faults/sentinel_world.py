@@ -1,5 +1,5 @@
-"""A master, two replicas, and a sentinel that lets one of these follow it. The master is killed or frozen while jobs come
-in, with replicas that are in step or behind."""
+"""A master, two replicas, and a sentinel that promotes one of them. The master is killed or frozen while jobs arrive, with
+replicas that are in step or behind."""
 
 import subprocess
 import time
@@ -54,7 +54,7 @@ class SentinelWorld:
             f"master_port:{self.master.port}" in replica.command("INFO", "replication") for replica in self.replicas))
 
     def show_aside(self, witness):
-        """What the master had that is no more."""
+        """The data that the master had and has lost."""
         self.asides += 1
         server = RedisServer(self.folder / f"aside-{self.asides}", "no", data=self.master.data)
         witness.ask("aside", f"unix:{server.socket}")

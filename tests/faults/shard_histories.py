@@ -1,5 +1,5 @@
-"""What happened to a pool of several shards, as one history for each: it has a log, sessions, keys and epochs of its own, and
-so is judged like a pool that has only the one."""
+"""Splits the history of a pool with several shards into one per shard. A shard has its own log, sessions, keys and epochs,
+so it is judged like a pool with one shard."""
 
 HANDLERS = ("begin", "write", "refused", "end")
 

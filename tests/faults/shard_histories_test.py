@@ -1,4 +1,4 @@
-"""A history of several shards is divided so that every line of a handler is judged, and in the right company."""
+"""A history of several shards is split so that every line of a handler is judged, and with the right shard."""
 
 import pathlib
 import tempfile

@@ -1,8 +1,8 @@
-"""Notes in the history when the machine stood still: then nobody can be late.
+"""Records in the history when the machine stood still: delays during that time are not violations.
 
-A virtual machine's processors are taken away one by one, and what sleeps, waits or runs on one that is gone stands
-still while the others go on: a guard, say, or the programs that it has to end. So each processor has a watcher of its
-own, a process that may run nowhere else and looks at the clock a hundred times a second.
+A hypervisor can take away single processors of a virtual machine. Processes on such a processor stand still while the
+others go on: for example a guard, or the programs that it has to end. So each processor has a watcher, a process that runs
+only there and reads the clock a hundred times a second.
 
 Usage: stalls.py PROCESSOR HISTORY
 """

@@ -1,5 +1,5 @@
-"""A processor that stands still alone is noted, while the others go on. What is stopped is its watcher: to it that is
-the same."""
+"""A single processor that stands still is recorded, while the others go on. The test stops its watcher, which looks the
+same to the watcher."""
 
 import os
 import pathlib

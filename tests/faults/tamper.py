@@ -1,8 +1,8 @@
-"""What a pool does when somebody takes away, renames, empties or puts back what its engine keeps: Redis' keys, the files of
-the embedded engine. Real workers hold residents, each a process; a thread looks every few milliseconds which of them
-live. Two processes of one key may live side by side for one lease after the engine was tampered with, since it has lost
-what it had acknowledged (docs/guarantees.md), and never else. Within a lease and two seconds all keys are held again, or
-the pool is refused with an error that says why; then the rest of it is removed, as the error says, and it is made anew.
+"""A pool while somebody removes, renames, empties or restores the data of its engine: Redis' keys, or the files of the
+embedded engine. Real workers hold residents, each a process. A thread checks every few milliseconds which of them live.
+Two processes of one key may live at the same time only for one lease after the tampering, because the engine has lost
+acknowledged entries (docs/guarantees.md). Within a lease and two seconds all keys are held again, or opening the pool fails
+with an explanation; then the rest of it is removed, as the error says, and the pool is created again.
 
 Usage: tamper.py BUILD [--engine redis|sqlite] [--rounds N] [--lease S] [--seed S] [--only DEED,…] [--verbose]
 """
@@ -337,7 +337,7 @@ class Run:
         return ""
 
     def churn(self):
-        """All residents anew, which fills the log."""
+        """Dispatches all residents again, which fills the log."""
         for key in RESIDENTS:
             self.ask("stop", key)
         self.dispatch_residents()

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a log says, as lines of a history for the judge (judge.cc). An entry's time is the engine's, on the handlers'
-// clock (CLOCK_BOOTTIME): the offset between the two is the smallest that any entry was read with.
+// Converts a log into lines of a history for the judge (judge.cc). The times of entries are the engine's, converted to
+// the handlers' clock (CLOCK_BOOTTIME). The offset is the smallest with which any entry was read.
 
 #include <cstdint>
 #include <map>
@@ -23,7 +23,7 @@ class Testimony final : private Effects {
   // shows that the log has lost that, and all that followed; so does one that comes where others are known to have been
   // before it.
   void take(Position before, const Entry& entry, std::int64_t engine_ns, Instant now);
-  // Whatever lies behind the position is no longer in the log.
+  // Everything after the position is no longer in the log.
   void lose_after(Position kept);
 
   Cursor last() const;

@@ -1,8 +1,8 @@
 #pragma once
 
-// How the wall clock moves against CLOCK_BOOTTIME. A server's entries have the wall clock's time, and handlers write
-// down CLOCK_BOOTTIME; on a virtual machine whose wall clock is being set right the two may part by milliseconds a
-// second.
+// Measures how the wall clock moves against CLOCK_BOOTTIME. A server's entries have the wall clock's time, and handlers
+// record CLOCK_BOOTTIME. On a virtual machine whose wall clock is being corrected, the two may diverge by milliseconds
+// per second.
 
 #include <algorithm>
 #include <cstdint>

@@ -1,5 +1,5 @@
-"""A network of our own on the loopback: each wire is a port whose connections are carried to one server, and can be
-cut, silenced, slowed down, or robbed of an answer. All of them live on one thread."""
+"""A test network on the loopback: each wire is a port whose connections are forwarded to one server, and can be cut,
+silenced, slowed down, or lose an answer. All wires run on one thread."""
 
 import asyncio
 import collections
@@ -57,11 +57,11 @@ class Wire:
         self.wires.call(self.cut_now)
 
     def silence(self):
-        """Nothing arrives any more on either side, and nobody is told."""
+        """Nothing arrives any more on either side, without an error."""
         self.wires.call(setattr, self, "silent", True)
 
     def half_open(self):
-        """The present connections are dead, and nobody is told; new ones work."""
+        """The current connections are dead, without an error; new ones work."""
         self.wires.call(lambda: [setattr(link, "dead", True) for link in self.links])
 
     def slow_down(self, delay_s):
@@ -178,7 +178,7 @@ class Side(asyncio.Protocol):
 
 
 class Answers(asyncio.Protocol):
-    """The server's side of a link. Who is silent does not say that the other side is gone, either."""
+    """The server's side of a link. While the wire is silent, it does not report the end of the other side, either."""
 
     def __init__(self, link):
         self.link = link

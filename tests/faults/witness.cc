@@ -1,17 +1,17 @@
-// Follows the log of a pool from its first entry, and writes down what it says, for the judge to compare with what the
-// handlers did (testimony.h). Ends when its input does.
+// Follows the log of a pool from its first entry, and records it, so that the judge can compare it with what the
+// handlers did (testimony.h). Ends at the end of its input.
 //
 //   faults_witness ENGINE POOL HISTORY SHARD SHARDS
 //
-// A pool that has several logs has a witness at each.
+// A pool with several logs has a witness for each.
 //
-// A log can lose its tail before the witness has read it, while a worker has. So whoever takes it away holds the
-// witness first, and shows it what is left of the old log elsewhere. Each line of its input is answered with `at
-// POSITION`, up to where it has read:
+// A log can lose its tail after a worker has read it and before the witness has. So the test that removes the tail
+// holds the witness first, and lets it read a copy of the old log. Each line of its input is answered with `at
+// POSITION`, the position that it has read:
 //
 //   where
-//   hold          takes nothing from here on
-//   aside ENGINE  reads on in this log, to its end
+//   hold          reads nothing from here on
+//   aside ENGINE  continues in this log, to its end
 //   go
 
 #include <cstdio>

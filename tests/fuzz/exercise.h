@@ -1,6 +1,6 @@
 #pragma once
 
-// What every fuzzed machine must stand: records of all kinds about all it has, and saving and restoring itself.
+// Exercises that every fuzzed machine must pass: records of all kinds about everything it has, saving, and restoring.
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Any bytes as the entries of a log.
+// Fuzzes the entries of a log with any bytes.
 
 #include "fuzz/exercise.h"
 #include "fuzz/parts.h"

@@ -1,5 +1,5 @@
-// Any bytes as text for a terminal: only printable characters come out, they can be read back, and JSON and pages hold
-// no others either.
+// Fuzzes text for a terminal: the output has only printable characters and can be read back, and so have JSON and
+// pages.
 
 #include <cstdint>
 #include <cstdlib>

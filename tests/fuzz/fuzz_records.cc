@@ -1,5 +1,5 @@
-// Any records, one entry each, in a frame that makes every reader apply them. What names a tenure would hardly ever
-// hit the present one by chance: an epoch below four stands for it.
+// Fuzzes records, one per entry, in a valid frame so that every reader applies them. A random epoch would almost never
+// be a current one, so an epoch below four stands for the current tenure.
 
 #include "fuzz/exercise.h"
 

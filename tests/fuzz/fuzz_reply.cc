@@ -1,7 +1,7 @@
-// Any bytes as what a Redis server says, in pieces of any size. The first byte of the input says how large they are.
+// Fuzzes a Redis server's replies, in pieces of any size. The first byte of the input is the size.
 //
-// The parser's memory must not outgrow what has come by more than a small factor, and what both parsers take for
-// replies must be the same as hiredis reads.
+// The parser's memory must not exceed the received bytes by more than a small factor, and the replies must be the same
+// as those of hiredis.
 
 #include <hiredis/hiredis.h>
 

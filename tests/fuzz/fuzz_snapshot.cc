@@ -1,5 +1,5 @@
-// Any bytes as a snapshot: as they are, and once more with the sum put right, so that the checks behind it are
-// reached. What is restored must stand everything that a machine of its own making stands.
+// Fuzzes a snapshot: the bytes as they are, and once more with a corrected sum, so that later checks are reached. A
+// restored machine must pass the same exercises as any other.
 
 #include "fuzz/exercise.h"
 #include "fuzz/parts.h"

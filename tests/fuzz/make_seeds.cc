@@ -1,4 +1,4 @@
-// Writes the seed inputs of the fuzz targets from random histories, when a format has changed.
+// Writes the seed inputs of the fuzz targets from random histories. Run it when a format has changed.
 // Usage: fuzz_make_seeds tests/fuzz
 
 #include <filesystem>

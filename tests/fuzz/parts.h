@@ -1,7 +1,7 @@
 #pragma once
 
-// A fuzzer's input is one string of bytes; what is fuzzed takes several. Each part is led by its length in two bytes,
-// low byte first; the last one may be cut short.
+// Splits a fuzzer's input into several parts. Each part starts with its length in two bytes, low byte first. The last
+// part may be cut short.
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Runs the inputs in a folder once through a fuzz target, in builds without libFuzzer: what a fuzzer once found stays
-// found. Usage: NAME_replay FOLDER
+// Runs the inputs in a folder once through a fuzz target, in builds without libFuzzer, so that findings stay tested.
+// Usage: NAME_replay FOLDER
 
 #include <cstdint>
 #include <cstdio>

@@ -1,5 +1,5 @@
-// Every byte of a rich snapshot, changed in several ways with the sum put right: each is refused, or gives a machine
-// that stands everything. A fuzzer seldom gets past so many checks; this does, systematically.
+// Changes every byte of a rich snapshot in several ways and corrects the sum. Each is refused, or gives a machine that
+// passes all exercises. A fuzzer rarely gets past so many checks; this test does it systematically.
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// A snapshot whose sum is put right, whatever is in it: what reaches the checks behind the sum.
+// Corrects the sum of a snapshot with any content, to reach the checks after the sum.
 
 #include <vector>
 

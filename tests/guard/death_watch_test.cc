@@ -1,5 +1,5 @@
-// Who is dead is known by a lock, and nothing else is taken for it. The lock belongs to an open file: closing it is
-// as good as dying, so that one process can play several.
+// A lock tells who is dead, and nothing else counts as a death. The lock belongs to an open file: closing the file is
+// equivalent to dying, so one process can play several.
 
 #include "guard/death_watch.h"
 
@@ -82,7 +82,7 @@ TEST_F(DeathWatchTest, OnlyTheDeadAreTold) {
   EXPECT_EQ(told_.count(), 1U);
 }
 
-// What the observer is asked goes in order: once a later death is told, everything before it has been done.
+// The requests to the observer are handled in order: once a later death is reported, all earlier requests are done.
 TEST_F(DeathWatchTest, ForgottenOnesAreNotTold) {
   auto dying = open();
   dying->hold(5);

@@ -1,4 +1,4 @@
-// The guard and its keepers, when one of them is killed; and what the command line shows.
+// The guard and its keepers if one of them is killed; and what the command line shows.
 
 #include "guard/guard.h"
 
@@ -79,7 +79,7 @@ TEST(Guard, AShieldShowsWhoKillsGuards) {
   const exec::HostStage::Heard heard = stage.end_of(poison);
   EXPECT_EQ(heard.end, "failed");
   EXPECT_EQ(heard.next, HoldReports::Next::retry);
-  EXPECT_EQ(heard.text, "the program killed its guard: the process that watches over it was killed by SIGKILL");
+  EXPECT_EQ(heard.text, "the program killed its guard: its keeper was killed by SIGKILL");
   EXPECT_TRUE(program.dies_within(0s));
   EXPECT_TRUE(hidden.dies_within(0s));
   EXPECT_FALSE(other.dies_within(0s));

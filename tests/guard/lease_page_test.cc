@@ -1,4 +1,4 @@
-// Several hearts write into one lease page: a process has a session for each shard.
+// Several hearts write into one lease page, because a process has a session for each shard.
 
 #include "guard/lease_page.h"
 

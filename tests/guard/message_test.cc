@@ -1,4 +1,4 @@
-// Messages survive the way there and back, and nothing else is taken for one.
+// Messages can be encoded and decoded, and nothing else counts as a message.
 
 #include "guard/message.h"
 

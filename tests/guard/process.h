@@ -1,6 +1,6 @@
 #pragma once
 
-// Watching processes that are not ours, without sleeping: by their pidfds.
+// Watches foreign processes by their pidfds, without sleeping.
 
 #include <sys/types.h>
 

@@ -1,4 +1,4 @@
-// Folders that programs have left, whatever is in them, go as a whole, and nothing beside them goes with them.
+// Folders that programs have left are removed completely, whatever is in them, and nothing beside them.
 
 #include "guard/remove_tree.h"
 

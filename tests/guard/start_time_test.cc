@@ -1,5 +1,5 @@
-// A start is cheap however large the worker is: the guard forks, and the guard is small. The same start by the worker
-// itself would have to copy the page tables of a gigabyte.
+// A start is cheap however large the worker is: the guard forks, and the guard is small. If the worker itself forked,
+// it would have to copy the page tables of a gigabyte.
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>

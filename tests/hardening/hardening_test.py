@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is installed is hardened: read from the files themselves, whatever the build's flags were meant to be.
+"""Installed files are hardened, as read from the files themselves and not from the build's flags.
 
 Usage: hardening_test.py COMPILER ARCHIVE PROGRAM… [--unoptimised]. Without optimisation glibc checks no calls.
 """

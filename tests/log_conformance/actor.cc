@@ -2,7 +2,7 @@
 //
 //   actor URL append PREFIX COUNT   appends PREFIX-0, PREFIX-1, …, keeping a few outstanding; "POSITION DATA" for each
 //                                   acknowledged one
-//   actor URL lose-answer DATA      appends DATA and kills itself in place of reporting the acknowledgement
+//   actor URL lose-answer DATA      appends DATA and kills itself instead of reporting the acknowledgement
 //   actor URL begin-anew DATA       reads, "read ENTRY" for each, until a read fails; "ERRC" then; loads the snapshot
 //                                   and appends DATA
 //   actor URL measure COUNT         reads COUNT entries whose data is the CLOCK_BOOTTIME at which they were sent;

@@ -1,5 +1,5 @@
-// A handle whose history was lost is not lost itself: load_snapshot() begins anew with whatever the log now is. A node
-// fences, loads, and joins again on the handle it has.
+// A handle whose history was lost can still be used: load_snapshot() starts over with the log as it is now. A node
+// fences, loads, and joins again with the same handle.
 
 #include <gtest/gtest.h>
 
@@ -79,7 +79,7 @@ TEST_P(LogConformance, ASnapshotOfALostHistoryIsNotStoredInTheNewOne) {
   expect_empty(load_snapshot(*log));
 }
 
-// The read was under way when the pool was removed; the snapshot asked for at the same time does not hide it.
+// The read was outstanding when the pool was removed. A load_snapshot() at the same time does not hide that.
 TEST_P(LogConformance, AWaitingReadIsToldBeforeTheHandleBeginsAnew) {
   const auto log = open();
   const auto other = open();

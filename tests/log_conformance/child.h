@@ -1,6 +1,6 @@
 #pragma once
 
-// A child process that reports in lines on its standard output. Killed and reaped at the latest with the object.
+// A child process that reports in lines on its standard output. The destructor kills and reaps it.
 
 #include <sys/types.h>
 

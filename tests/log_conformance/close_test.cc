@@ -1,4 +1,4 @@
-// Closing: prompt whatever is outstanding, and the end of all callbacks. And the cost of waiting.
+// Closing: fast with any outstanding call, and the end of all callbacks. And the cost of waiting.
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -40,7 +40,7 @@ TEST_P(LogConformance, CloseEndsAWaitingReadPromptlyAndDestroysItUnrun) {
 
 TEST_P(LogConformance, AfterCloseNoCallbackRunsAndAllAreDestroyed) {
   for (int round = 0; round < 20; ++round) {
-    const auto keeper = open();  // the log goes on being written after the other handle is closed
+    const auto keeper = open();  // the log is still written after the other handle is closed
     const auto log = open();
     const auto alive = std::make_shared<int>(0);
     std::atomic<bool> closed = false;
@@ -71,7 +71,7 @@ TEST_P(LogConformance, CloseMayBeRepeatedAndCallsAfterItAreDestroyedUnrun) {
   EXPECT_EQ(alive.use_count(), 1);
 }
 
-// The callback waits for the call to return, which it would do for ever if it ran inside it.
+// The callback waits for the call to return, which would never end if it ran inside the call.
 TEST_P(LogConformance, CallbacksRunOutsideTheCallThatHandedThemOver) {
   const auto log = open();
   std::promise<void> returned;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The engines that the suite runs over, and the fixture its tests use. A new engine is one more source file that
-// registers what it can do; the tests do not change.
+// The engines that the suite tests, and the fixture of its tests. A new engine needs one source file that registers
+// what it can do. The tests do not change.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Snapshots, trims, and what a reader is told when its history is gone.
+// Snapshots, trims, and the errors for a reader whose history is gone.
 
 #include <gtest/gtest.h>
 
@@ -145,7 +145,7 @@ TEST_P(LogConformance, AReaderBehindATrimIsToldAndContinuesFromTheSnapshot) {
   EXPECT_EQ(run->front().data, "entry2991");
 }
 
-// Not even when all but the last entry are gone and the log is opened anew.
+// Not even when all but the last entry are gone and the log is opened again.
 TEST_P(LogConformance, PositionsAreNotGivenAgainAfterATrim) {
   auto log = open();
   const auto entries = fill(*log, 4);

@@ -1,6 +1,6 @@
 #pragma once
 
-// A member of a pool as the log sees it, for tests in which the log's keys or files are tampered with.
+// A member of a pool as the log sees it, for tests that tamper with the log's keys or files.
 
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ inline const char* name_of(Life life) {
   return "";
 }
 
-// A member: reads on for ever, and appends as its life says. A beat counts as confirmed once it was read.
+// A member: reads continuously, and appends as its life says. A beat counts as confirmed once it was read.
 class Member {
  public:
   Member(std::unique_ptr<Log> log, Cursor after, Life life) : log_(std::move(log)), life_(life) {

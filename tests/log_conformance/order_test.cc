@@ -130,10 +130,9 @@ TEST_P(LogConformance, AnEntryOfTheLargestSizeFitsAndALargerOneIsRefused) {
   EXPECT_EQ(run->front().data.size(), kEntryBytesMax);
 }
 
-// The callbacks are held up until the beat has been sent, so that a beat which had to wait for the flood in front of it
-// would be answered last.
-// How many of so many appends are answered before a beat that comes behind them. What the engine has committed before
-// the beat is handed over is among them.
+// Returns how many appends of a flood are answered before a beat that comes after them. The callbacks are held until
+// the beat has been sent, so a beat that had to wait for the flood would be answered last. Appends that the engine has
+// committed before it gets the beat are included.
 std::size_t answered_before_a_beat(Log& log, std::size_t flood) {
   std::promise<void> gate;
   const auto open_gate = gate.get_future().share();

@@ -1,4 +1,4 @@
-// Several processes on one log: writers, readers, and kill -9. For engines that reach beyond one process.
+// Several processes on one log: writers, readers, and kill -9. For engines that are not limited to one process.
 
 #include <gtest/gtest.h>
 
@@ -124,7 +124,7 @@ TEST_P(LogAcrossProcesses, AnAppendWhoseAnswerWasLostMayBeSentAgain) {
   EXPECT_EQ(entries->at(2).data, "node7-sequence2");
 }
 
-// The pool is removed under a process that reads it. That process goes on with its handle, in a log that it may be the
+// The pool is removed while a process reads it. That process continues with its handle, in a log that it may be the
 // first to create.
 TEST_P(LogAcrossProcesses, AfterLostHistoryAHandleOfAnotherProcessBeginsAnew) {
   const auto log = open();

@@ -1,4 +1,4 @@
-// The logs of a pool that is cut into shards.
+// The logs of a pool with several shards.
 
 #include "log_conformance/engine.h"
 #include "log_conformance/waiting.h"
@@ -82,7 +82,7 @@ TEST_P(LogShards, OneThatIsRemovedLeavesTheOthers) {
   EXPECT_EQ(run->front().data, "stays");
 }
 
-// A handle that took the number as it was makes the log anew with it.
+// A handle that accepted any number creates the new log with the number that it found.
 TEST_P(LogShards, AnewItIsAsItWas) {
   const auto first = open_shard(0, 3);
   const auto second = open_shard(0, 0);

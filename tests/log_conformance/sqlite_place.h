@@ -1,6 +1,6 @@
 #pragma once
 
-// A SQLite pool in a directory of its own, and a raw connection to tamper with its file.
+// A SQLite pool in its own directory, and a raw connection to tamper with its file.
 
 #include <gtest/gtest.h>
 #include <sqlite3.h>

@@ -1,4 +1,4 @@
-// The log suite over every engine there is.
+// Runs the log suite for every engine.
 
 #include "log_conformance/engine.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Calls of the port, waited for. Every wait has a deadline, which only a broken engine meets.
+// Blocking calls of the port. Every wait has a deadline, which only a broken engine reaches.
 
 #include <chrono>
 #include <functional>

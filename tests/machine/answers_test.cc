@@ -1,4 +1,4 @@
-// What is said in the log for dispatchers that keep no state: due until said, whoever the eldest is.
+// Answers in the log for dispatchers that keep no state: due until written, whichever node is the eldest.
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Judges a machine by what it says and by its whole state, entry by entry, against the promises alone: it keeps
-// books of its own and shares no code with the machine.
+// Judges a machine by its effects and its whole state, entry by entry, against the promises alone. It keeps its own
+// books and shares no code with the machine.
 
 #include <map>
 #include <set>

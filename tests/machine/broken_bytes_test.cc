@@ -1,5 +1,4 @@
-// Entries that are broken, foreign or from the future are skipped and counted, and change nothing but time and
-// position.
+// Broken, foreign or future entries are skipped and counted, and change only time and position.
 
 #include <gtest/gtest.h>
 

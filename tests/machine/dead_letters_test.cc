@@ -1,4 +1,4 @@
-// The dead-letter list: what lies in it can be listed, retried and dropped.
+// Dead letters can be listed, retried and dropped.
 
 #include <gtest/gtest.h>
 

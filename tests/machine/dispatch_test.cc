@@ -1,4 +1,4 @@
-// What becomes of a dispatch: refused by rule, or accepted, kept in order, and never lost.
+// Dispatched jobs are refused by rule, or accepted, kept in order, and never lost.
 
 #include <gtest/gtest.h>
 
@@ -102,7 +102,7 @@ TEST(Dispatch, TheQueueBoundIsExactAndNothingIsTrimmed) {
   EXPECT_EQ(pool.machine().queued(), 0U);
 }
 
-// What counts against the bound is jobs that nobody has held yet: stopped ones make room, retried ones need none.
+// The bound counts jobs that were never held: a stopped job makes room, and a retried one needs none.
 TEST(Dispatch, TheBoundCountsJobsThatWereNeverHeld) {
   TestPool pool;
   v1::Configure options;

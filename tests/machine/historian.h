@@ -1,7 +1,7 @@
 #pragma once
 
-// Writes random histories that a pool might see: mostly records that mean something in the present state, among them
-// stale, repeated, foreign and broken ones, with time that crawls, stands, jumps, and steps back.
+// Generates random histories of a pool: mostly records that are meaningful in the current state, some stale, repeated,
+// foreign or broken, with time that crawls, stops, jumps and steps back.
 
 #include <algorithm>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-// The whole state of a machine, read from its snapshot: what the machine does not show otherwise.
+// The whole state of a machine, decoded from its snapshot, with everything that the machine does not expose.
 
 #include <gtest/gtest.h>
 

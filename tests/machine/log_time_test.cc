@@ -1,4 +1,4 @@
-// Log time: the engine's time in steps of bounded length, so that a jump fires nothing that was not due.
+// Log time is the engine's time in bounded steps, so a jump does not fire timers that were not due.
 
 #include <gtest/gtest.h>
 
@@ -80,7 +80,7 @@ TEST(LogTime, TimersFireInPortionsAndAllOfThem) {
   EXPECT_EQ(pool.seen().grants.size(), 100U);
 }
 
-// Epochs start from the engine's time, so that they go on above those of a log that was lost.
+// Epochs start from the engine's time, so they stay above those of a lost log.
 TEST(LogTime, EpochsFollowTheEnginesClockAcrossLogs) {
   TestPool old_pool;
   old_pool.node("a");

@@ -1,6 +1,6 @@
 #pragma once
 
-// A pool with many resident jobs, and who holds them.
+// A pool with many resident jobs, and their holders.
 
 #include <map>
 #include <string>

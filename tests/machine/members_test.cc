@@ -1,5 +1,5 @@
-// Who is in the pool: sessions begin by joining, live by beating, and end once. What a claim of death may do, and
-// what an ended session can no longer do.
+// Membership: sessions begin by joining, live by beating, and end once. What a claim of death may do, and what an ended
+// session can no longer do.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Messages to a key: in order, kept until its holder has handled them, and never dropped without a word.
+// Messages for a key: in order, kept until its holder has handled them, and never dropped silently.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Who holds which key: the fewest moves as workers come and go, served and chosen keys, portions.
+// Who holds which key: as few moves as possible when workers come and go, served and chosen keys, portions.
 
 #include <gtest/gtest.h>
 

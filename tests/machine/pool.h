@@ -1,7 +1,7 @@
 #pragma once
 
-// A pool without nodes: a log of entries, and one or more machines that apply it side by side. Every append is a
-// batch of its own at the next position; time is the engine's and moves only when a test says so.
+// A pool without nodes: a log of entries, and one or more machines that apply it in parallel. Every append is a
+// separate batch at the next position. Time is the engine's and moves only when the test says so.
 
 #include <gtest/gtest.h>
 
@@ -74,7 +74,7 @@ class TestPool {
     }
   }
 
-  // Members. A node joins and adds one worker; both are told by the worker's name.
+  // Members. A node joins and adds one worker. The worker's name identifies both.
   std::uint64_t join() {
     append(rec::join(++sessions_));
     return sessions_;

@@ -1,5 +1,5 @@
-// What holds in every history: random ones, of mostly meaningful records. A failing run prints its seed;
-// RC_PARAMS="seed=…" repeats it.
+// Properties that hold in every history, tested with random ones of mostly meaningful records. A failing run prints its
+// seed; RC_PARAMS="seed=…" repeats it.
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -65,7 +65,7 @@ RC_GTEST_PROP(MachineProperty, TwoMachinesAgreeAtEveryPosition, ()) {
   }
 }
 
-// Wherever a node starts from a snapshot, it goes on as those that were there all along.
+// A node that starts from a snapshot at any position continues like those that applied everything.
 RC_GTEST_PROP(MachineProperty, ARestoredMachineIsTheSameAtEveryPositionAndEverAfter, ()) {
   Machine machine;
   std::deque<Machine> restored;

@@ -1,4 +1,4 @@
-// A job that kills its holder time and again is set aside; what merely ran beside it is not.
+// A job that kills its holder repeatedly is set aside. Jobs that merely ran beside it are not.
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 namespace tenure::test {
 namespace {
 
-// Runs the pool as its workers would: whatever is granted starts, tasks are done after a while, and whoever holds the
-// poisonous key dies `fuse_ms` after it got it, and comes back. Each of `processes` has its own workers.
+// Runs the pool as its workers would: granted jobs start, tasks are done after a while, and the holder of the poisonous
+// key dies `fuse_ms` after it got it, and comes back. Each of `processes` has its own workers.
 class PoisonedPool {
  public:
   PoisonedPool(std::vector<std::vector<Bytes>> processes, Bytes poison, std::int64_t fuse_ms)

@@ -1,6 +1,6 @@
 #pragma once
 
-// Keeps what a machine says: as typed lists to ask about, and as lines to compare two machines by.
+// Records a machine's effects: as typed lists for queries, and as lines to compare two machines.
 
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Records as a node would write them, one short call each.
+// Records as a node would write them, with one short call each.
 
 #include <cstdint>
 #include <string>

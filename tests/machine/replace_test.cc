@@ -1,4 +1,4 @@
-// A worker that names the one it replaces takes that one's place, and so its keys, in one move.
+// A worker that names another one as replaced takes its place, and so its keys, in one move.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// A job that fails: retried with growing gaps, requeued without counting, dropped, or buried.
+// Failing jobs: retried with growing delays, requeued without counting, dropped, or buried.
 
 #include <gtest/gtest.h>
 

@@ -63,7 +63,7 @@ TEST(Senders, AStepOfTheWholeWindowForgetsNothingItCouldMix) {
   EXPECT_TRUE(applies(pool, kOther, 66));
 }
 
-// Much longer than a sender may go on resending, and counted in log time, which never runs ahead.
+// Much longer than a sender may resend, and measured in log time, which is never ahead.
 TEST(Senders, ASilentSenderIsForgottenAfterTheKeepTime) {
   TestPool pool;
   EXPECT_TRUE(applies(pool, kOther, 5));

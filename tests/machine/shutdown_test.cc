@@ -1,4 +1,4 @@
-// Shutdown: nothing new is taken, what was taken is processed, and the pool is gone when its last member leaves.
+// Shutdown: new jobs are refused, accepted ones are processed, and the pool is gone when its last member leaves.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Stop ends whatever lies under a key, in every state it may be in, and says when it has.
+// Stop ends all jobs of a key, in every state, and reports when they have ended.
 
 #include <gtest/gtest.h>
 
@@ -204,7 +204,7 @@ TEST(Stop, ADeadOrQuarantinedResidentGoesWithItsLetter) {
   EXPECT_EQ(pool.machine().keys(), 0U);
 }
 
-// A job whose stop hangs may be asked to stop by many: how many are kept is bounded, and the rest are told so.
+// Many callers may request the stop of a job that hangs: only a bounded number is kept, and the others get an error.
 TEST(Stop, ThoseWhoWaitForOneStopAreBounded) {
   TestPool pool;
   pool.node("a");

@@ -1,4 +1,4 @@
-// A tenure: granted once, spoken for by its epoch alone, ended before the next begins, its legacy handed on.
+// A tenure is granted once, identified by its epoch alone, and ends before the next one begins, which gets its legacy.
 
 #include <gtest/gtest.h>
 
@@ -315,7 +315,7 @@ TEST(Tenure, TheOldestAreForgotten) {
   EXPECT_EQ(pool.machine().state_bytes(), bytes + kPastTenuresMax * 42);
 }
 
-// A host, and whoever deals with dead letters, knows tenures of all shards by their epochs alone.
+// A host, and users of dead letters, identify tenures of all shards by their epochs alone.
 TEST(Tenure, ShardsGiveNoEpochTwice) {
   std::set<std::uint64_t> epochs;
   for (const std::uint32_t shard : {0U, 1U, 2U}) {

@@ -1,4 +1,4 @@
-// New rules are switched on by a record, once every living session has said that it speaks them.
+// A record switches new rules on, once every living session has reported that it supports them.
 
 #include <gtest/gtest.h>
 

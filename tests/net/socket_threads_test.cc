@@ -8,7 +8,7 @@
 namespace tenure::net {
 namespace {
 
-// Sockets at which a test makes things happen: whoever sits there runs what it is given.
+// Sockets that a test makes ready. The thread that waits there runs the test's function.
 class SocketThreadsTest : public testing::Test {
  protected:
   ~SocketThreadsTest() override {
@@ -110,7 +110,7 @@ TEST_F(SocketThreadsTest, ThereIsABoundToThoseWhoAreAway) {
   all_back.get_future().wait();
 }
 
-// Closing does not wait for one who is away, who comes back to threads that are closed.
+// Closing does not wait for a thread on an errand, which returns after the end.
 TEST_F(SocketThreadsTest, ClosingDoesNotWaitForAnErrand) {
   threads_->begin();
   std::promise<void> gate;

@@ -216,8 +216,8 @@ TEST_F(AppenderTest, NeverGivesUpWhatIsKnownToBeUnsent) {
   EXPECT_EQ(gave_up_, 0);
 }
 
-// While an engine takes nothing, it is said once, and once that it does again; nothing is said while it is in doubt
-// whether it took something.
+// If an engine accepts nothing, that is reported once, and once when it accepts again. Nothing is reported while it is
+// in doubt whether it accepted an append.
 TEST_F(AppenderTest, SaysThatTheLogTakesNothing) {
   offer("a");
   loop_.settle();
@@ -252,7 +252,7 @@ TEST_F(AppenderTest, ReportsARefusal) {
   EXPECT_TRUE(log_.appends.empty());
 }
 
-// Users' records find the way full beyond a bound, and free again once it was sent. Whoever found it full is told so,
+// Users' records are refused beyond a bound, and accepted again after a send. A caller that was refused is notified
 // once.
 TEST_F(AppenderTest, HasABound) {
   offer("first");

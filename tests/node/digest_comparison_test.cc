@@ -1,4 +1,4 @@
-// A node that is alone with its state is wrong. Where two sides are equal, the eldest member is taken to be right.
+// A node that differs from all others is wrong. If two sides are equal, the eldest member counts as right.
 
 #include "node/digest_comparison.h"
 

@@ -1,5 +1,5 @@
 // A node that loses its lease begins another session. If the log then loses the end of the former one, that session is
-// back, and all that it held is stuck until somebody ends it. The node knows that nothing of it runs.
+// back, and its keys are stuck until its end is written again. The node knows that nothing of it runs.
 
 #include <gtest/gtest.h>
 

@@ -69,7 +69,7 @@ TEST_F(HeartTest, OnlyOwnBeatsRenew) {
   EXPECT_EQ(until(), before);
 }
 
-// Without a confirmation the handlers are told to stop before the deadline, and ended at it.
+// Without a confirmation the handlers are asked to stop before the deadline, and ended at it.
 TEST_F(HeartTest, FencesBeforeTheDeadlineAndKillsAtIt) {
   loop_.advance(849ms);
   EXPECT_EQ(holder_.fenced, 0U);

@@ -1,4 +1,4 @@
-// Whoever listens to a node hears everything that the machine says, in its order, and before the node acts on it.
+// A listener of a node gets all effects of the machine, in order, and before the node acts on them.
 
 #include <gtest/gtest.h>
 

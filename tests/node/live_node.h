@@ -1,7 +1,7 @@
 #pragma once
 
-// A node on real loops and a real engine, with a host that does at once what it is asked: for tests that want the
-// production threads rather than the simulator.
+// A node on real loops and a real engine, with a host that does everything at once, for tests that need the production
+// threads instead of the simulator.
 
 #include <condition_variable>
 #include <functional>
@@ -64,7 +64,7 @@ class LiveNode final : private Host, private NodeEvents {
     loop_.run([&] { what(*node_); });
   }
   std::uint64_t dispatch(Bytes key, JobKind kind, Bytes payload = "");
-  // The process dies: nothing of the node runs any more, and nothing is said.
+  // The process dies: nothing of the node runs any more, and nothing is reported.
   void crash();
 
  private:

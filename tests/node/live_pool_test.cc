@@ -1,5 +1,5 @@
-// A pool on real loops and the embedded engines. What it promises under faults is the simulator's to judge; this
-// shows that the same code works with production's threads.
+// A pool on real loops and the embedded engines. The simulator tests its promises under faults; this test shows that
+// the same code works with production's threads.
 
 #include <gtest/gtest.h>
 
@@ -136,7 +136,7 @@ TEST_P(LivePool, ShutsDown) {
   EXPECT_TRUE(journal_.holder.empty());
   nodes_.clear();
   journal_.members.clear();
-  // Epochs begin with the engine's time: a pool that is made anew in the same millisecond may give them once more.
+  // Epochs start with the engine's time: a pool that is created again in the same millisecond may repeat them.
   const auto gone = std::chrono::steady_clock::now();
   while (std::chrono::steady_clock::now() - gone < 2ms) std::this_thread::yield();
   LiveNode& c = add("c");

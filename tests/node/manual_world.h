@@ -1,7 +1,6 @@
 #pragma once
 
-// A loop that runs when it is told to, and a log that answers when it is told to: for tests that must hold a step of
-// the protocol still.
+// A loop that runs, and a log that answers, only when told to, for tests that must stop the protocol at a certain step.
 
 #include <deque>
 #include <map>

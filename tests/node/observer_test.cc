@@ -90,7 +90,8 @@ TEST_F(ObserverTest, SuspectsAfterALease) {
   EXPECT_EQ(suspects_.size(), 1U);
 }
 
-// Just when the lease would be over, an own beat is asked for, so that the claim does not wait for the usual one.
+// An own beat is requested at the moment when the lease would be over, so that the claim does not wait for the usual
+// one.
 TEST_F(ObserverTest, AsksForABeatWhenTheLeaseIsOver) {
   observer_.set_own(1, 1s);
   observer_.heard(2, 2);
@@ -171,7 +172,7 @@ TEST_F(ObserverTest, ABeatCountsAfresh) {
   EXPECT_TRUE(suspects_.empty());
 }
 
-// A death that is known is said at once by the eldest.
+// The eldest reports a known death at once.
 TEST_F(ObserverTest, EldestSpeaksOfAKnownDeathAtOnce) {
   observer_.set_own(1, 1s);
   observer_.known_dead(2);
@@ -185,7 +186,7 @@ TEST_F(ObserverTest, DeadElderIsNotWaitedFor) {
   EXPECT_EQ(gone_, std::vector<std::uint64_t>{1});
 }
 
-// A death that was known before this node had a session is said once it has one; one that was said by others is not.
+// A death that was known before this node had a session is reported once it has one, unless others have reported it.
 TEST_F(ObserverTest, KnownDeathWaitsForASession) {
   observer_.known_dead(2);
   observer_.known_dead(77);  // not in the pool

@@ -1,4 +1,4 @@
-// A replica reads on while it applies; a read that was under way when the state was given up is waited for. It writes
+// A replica reads ahead while it applies, and waits for a read in flight when the state was given up. It writes
 // snapshots when they are worth it.
 
 #include "node/replica.h"
@@ -58,7 +58,7 @@ class ReplicaTest : public testing::Test, private ReplicaEvents {
   void broken(const Error& error) override { ADD_FAILURE() << error.message(); }
 };
 
-// The next run is asked for before the first is applied, behind its last entry.
+// The run after the last entry is requested before the first one is applied.
 TEST_F(ReplicaTest, ReadsOnWhileItApplies) {
   ASSERT_EQ(log_.reads.size(), 1U);
   bring(std::vector{entry(1), entry(2)});
@@ -88,7 +88,7 @@ TEST_F(ReplicaTest, DropsWhatWasReadForAStateThatWasGivenUp) {
   EXPECT_EQ(replica_.position(), 1U);
 }
 
-// If it is such a read that finds the history lost, the engine has to be told that the reader begins anew.
+// If such a read finds lost history, the engine must be told that the reader starts over.
 TEST_F(ReplicaTest, LoadsAgainWhenAnOutdatedReadFindsHistoryLost) {
   give_up_ = true;
   bring(std::vector{entry(1)});
@@ -115,7 +115,7 @@ TEST_F(ReplicaTest, BeginsALoadAnewWhenAnOutdatedReadFindsHistoryLost) {
   EXPECT_EQ(log_.reads.size(), 1U);
 }
 
-// One failure is a connection that is made anew, and not worth a word.
+// A single failure is a connection that is made again, and is not reported.
 TEST_F(ReplicaTest, SaysOnceThatTheLogIsAway) {
   const auto fail_once = [this](const std::string& why) {
     bring(fail(Errc::unavailable, "read", why));
@@ -262,8 +262,8 @@ TEST_F(SnapshotRuleTest, NothingIsDueAfterAnothersSnapshot) {
   EXPECT_EQ(log_.snapshots_begun, 0);
 }
 
-// While the state shrinks it is put off, since it becomes cheaper: until the log outweighs what is left four times, or
-// eight times where it is busy.
+// While the state shrinks, the snapshot is delayed, because it becomes smaller: until the log is four times as large as
+// the rest, or eight times if it is busy.
 TEST_F(SnapshotRuleTest, AStateThatShrinksIsWaitedFor) {
   dispatch_all();
   int number = 0;

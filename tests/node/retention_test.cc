@@ -1,4 +1,4 @@
-// What of a log may be trimmed, by what its members have read and by its weight.
+// How much of a log may be trimmed, given what its members have read and its size.
 
 #include "node/retention.h"
 
@@ -53,7 +53,7 @@ TEST_F(RetentionTest, ATailStaysForThoseWhoAreNoMembers) {
   EXPECT_EQ(trim(members(10 + 17, 150)), 100U);
 }
 
-// It is cut off, reads that it was, and begins anew.
+// It is cut off, learns that from its read, and starts over.
 TEST_F(RetentionTest, AMemberThatIsVeryFarBehindHoldsUpNobody) {
   saved(100, 10);
   EXPECT_EQ(trim(members(10 + 256, 0)), std::nullopt);

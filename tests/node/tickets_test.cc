@@ -1,4 +1,4 @@
-// The table of tickets, and what the tickets are told by it.
+// The table of tickets, and what it reports to the tickets.
 
 #include "node/tickets.h"
 
@@ -10,12 +10,12 @@
 namespace tenure {
 namespace {
 
-// Writes down what it is told.
+// Records its events.
 class Listener final : public OpenTicket {
  public:
   std::string heard;
   bool wants_more = false;
-  std::function<void()> meanwhile = [] {};  // while it is told of a step
+  std::function<void()> meanwhile = [] {};  // during a step
 
  private:
   bool advanced(const std::shared_ptr<OpenTicket>& /*self*/, const Settlement& step, bool known) override {
@@ -68,7 +68,7 @@ TEST_F(TicketsTest, AcceptanceMayBeTheEnd) {
   EXPECT_TRUE(tickets_.empty());
 }
 
-// One that nobody has is told so, and kept as long as it wants to hear more.
+// A ticket without handles learns that, and is kept as long as it wants further steps.
 TEST_F(TicketsTest, KeepsWhatWantsToHear) {
   auto ticket = std::make_shared<Listener>();
   Listener& listener = *ticket;
@@ -82,8 +82,8 @@ TEST_F(TicketsTest, KeepsWhatWantsToHear) {
   EXPECT_FALSE(tickets_.has(kNumber));
 }
 
-// Somebody may give a ticket a callback and throw it away, both after it was told that it is accepted and before the
-// table looks who has it: the callback is not lost.
+// A user may add a callback to a ticket and drop it, after the ticket was accepted and before the table checks for
+// handles. The callback is not lost.
 TEST_F(TicketsTest, ThrownAwayWhileItIsTold) {
   auto ticket = std::make_shared<Listener>();
   Listener& listener = *ticket;
@@ -93,8 +93,8 @@ TEST_F(TicketsTest, ThrownAwayWhileItIsTold) {
   EXPECT_TRUE(tickets_.has(kNumber));
 }
 
-// The state is loaded, and the log is then replaced by a new one whose positions begin anew. What marked the end of the
-// old log must not be waited for.
+// The state is loaded, and then the log is replaced by a new one whose positions start again. The marker for the end of
+// the old log must not be waited for.
 TEST_F(TicketsTest, AMarkerInALogThatWasReplacedHoldsNothingUp) {
   tickets_.add(kNumber, false, {}, std::make_shared<Listener>());
   for (const Position end : {Position{100}, Position{5}}) {

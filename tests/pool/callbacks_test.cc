@@ -51,7 +51,7 @@ TEST(Callbacks, ReleaseWhatTheyCaptured) {
   EXPECT_TRUE(released);
 }
 
-// After the end a closure runs where it is posted, and a call stays with who has it.
+// After the end a closure runs where it is posted, and a call stays with its owner.
 TEST(Callbacks, AfterTheEnd) {
   Callbacks callbacks;
   callbacks.close();

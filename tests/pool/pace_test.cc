@@ -1,4 +1,4 @@
-// When jobs count as so quick that one thread is to work them off alone.
+// When jobs are short enough for one thread to run them all alone.
 
 #include "pool/pace.h"
 

@@ -1,4 +1,4 @@
-// A ticket as the node's table tells it, and as those see it who have handles.
+// A ticket as the node's table updates it, and as its handles see it.
 
 #include "pool/pending_ticket.h"
 
@@ -63,7 +63,7 @@ class PendingTicketTest : public testing::Test, private AppenderEvents, private 
   void append_refused(const Error&) override {}
 };
 
-// Whoever has a handle can ask for all that was heard.
+// A handle can query everything that was reported.
 TEST_F(PendingTicketTest, HandleIsToldEverything) {
   const Ticket ticket = dispatch(1);
   EXPECT_EQ(ticket.state(), std::nullopt);
@@ -218,7 +218,7 @@ TEST_F(PendingTicketTest, AfterTheEnd) {
   EXPECT_EQ(said_, (Words{"accepted", "done", "open: closed", "late: closed"}));
 }
 
-// Who waits is woken at once, whatever the callbacks' thread does.
+// A waiter is woken at once, whatever the callbacks' thread does.
 TEST_F(PendingTicketTest, WakesWhoWaits) {
   const Ticket ticket = dispatch(1);
   auto accepted = std::async(std::launch::async, [&] { return ticket.wait_accepted(kPatience).has_value(); });

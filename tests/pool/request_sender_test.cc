@@ -1,5 +1,5 @@
-// Requests reach the way in their order, and wait where it is full. Each counts as unanswered until it is answered or
-// given up.
+// Requests are sent in order, and wait while there is no room. Each counts as unanswered until it is answered or given
+// up.
 
 #include "pool/request_sender.h"
 

@@ -1,4 +1,4 @@
-// Jobs of both kinds, from dispatch to their end, as the dispatcher sees them.
+// Jobs of both kinds, from dispatch to their end, from the dispatcher's view.
 
 #include <atomic>
 #include <thread>
@@ -24,7 +24,7 @@ TEST_P(PoolDispatch, TaskIsDoneAndGone) {
   EXPECT_EQ(code_of(pool.key("k")), Errc::no_such_key);
 }
 
-// A task that takes its time is told started while it runs.
+// A long task is reported as started while it runs.
 TEST_P(PoolDispatch, LongTaskIsToldStarted) {
   Gate gate;
   Pool pool = open();
@@ -54,7 +54,7 @@ TEST_P(PoolDispatch, ResidentLivesUntilStopped) {
                                              "notify k 4", "stop k"}));
 }
 
-// Of dispatchers that race for a key exactly one wins; the others are told key_exists.
+// Of several dispatchers that race for a key exactly one wins; the others get key_exists.
 TEST_P(PoolDispatch, OneOfManyDispatchersWins) {
   Pool pool = open();
   Pool other = open();

@@ -1,4 +1,4 @@
-// How a process leaves a pool, how a pool ends, and what is left of what was under way.
+// How a process leaves a pool, how a pool ends, and what happens to jobs in flight.
 
 #include <atomic>
 #include <thread>
@@ -153,7 +153,7 @@ TEST_P(PoolEnd, ClientShutsDown) {
   EXPECT_EQ(problem(open().shutdown(kPatience)), "");
 }
 
-// Not even by one who looks on, has read that the pool is to end, and finds its log gone.
+// Not even by a process that only reads, knows that the pool will end, and finds its log gone.
 TEST_P(PoolEnd, NothingIsLeftBehind) {
   Gate gate;
   Pool looks_on = open();

@@ -1,4 +1,4 @@
-// Handlers that throw, ask for another try, or give up for good.
+// Handlers that throw, ask for a retry, or give up.
 
 #include <atomic>
 
@@ -141,7 +141,7 @@ TEST_P(PoolFailure, ResidentEndsByItself) {
   EXPECT_EQ(code_of(pool.key("good")), Errc::no_such_key);
 }
 
-// A start that takes longer than a pending job may is told to stop, and given to another try.
+// A start that takes longer than pending_job_ttl is stopped, and tried again.
 TEST_P(PoolFailure, SlowStartIsGivenToAnotherTry) {
   class Slow final : public Handler {
    public:

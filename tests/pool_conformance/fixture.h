@@ -1,7 +1,7 @@
 #pragma once
 
-// What the pool's tests share: an engine of the list in log_conformance, pools on it that are quick to notice things,
-// and a notebook in which handlers write what they saw, so that tests wait for events and never for time.
+// Shared by the pool's tests: an engine from log_conformance, pools with short timeouts, and a notebook in which
+// handlers record what they saw, so that tests wait for events and never for time.
 
 #include <gtest/gtest.h>
 
@@ -54,7 +54,7 @@ class Notebook {
   Pages pages_;
 };
 
-// A gate that handlers wait at, so that a test decides when they go on.
+// A gate where handlers wait until the test opens it.
 class Gate {
  public:
   void open() {
@@ -95,7 +95,8 @@ class Resident : public Handler {
   const std::string name_;
 };
 
-// The engines with a pool that is whole, and with one that was created with shards. Whoever opens it needs not know.
+// The engines with a pool without shards, and with one that was created with shards. Opening a pool does not need the
+// number.
 std::vector<TestEngine> pool_engines();
 
 class PoolConformance : public testing::TestWithParam<TestEngine> {

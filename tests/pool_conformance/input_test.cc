@@ -1,4 +1,4 @@
-// What is refused before anything is written.
+// Input that is refused before anything is written.
 
 #include <fstream>
 

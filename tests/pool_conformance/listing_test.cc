@@ -128,7 +128,7 @@ TEST_P(PoolListing, ClientLooksWhenAsked) {
   EXPECT_EQ(problem(caller.drain("w")), "");
 }
 
-// A client lists very many keys, each once, whether it has loaded the state by then or is told by a member.
+// A client lists very many keys, each once, from its own state or from a member's answers.
 TEST_P(PoolListing, ClientListsVeryMany) {
   class Quiet final : public Handler {
    public:

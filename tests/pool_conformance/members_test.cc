@@ -1,4 +1,4 @@
-// Workers that come, go, and are taken over from; and who gets which key.
+// Workers that come, go and are taken over, and which worker gets which key.
 
 #include <set>
 

@@ -1,4 +1,4 @@
-// What is different where a pool has shards, and what must not be.
+// The differences of a pool with shards, and what must stay the same.
 
 #include <future>
 #include <set>
@@ -146,7 +146,7 @@ TEST_P(PoolShards, ServedKeysOfAnyShardAreTheWorkers) {
   }
 }
 
-// The one who asks has no worker, and tells every shard; and if it could not, the workers would.
+// The requesting process has no worker, and shuts every shard down; if it could not, the workers would.
 TEST_P(PoolShards, AShutdownEndsAllAndTheNextPoolIsNew) {
   {
     std::atomic<int> done = 0;
@@ -172,8 +172,8 @@ TEST_P(PoolShards, AShutdownEndsAllAndTheNextPoolIsNew) {
   EXPECT_EQ(next.dispatch_task("key-1").value().wait_done(kPatience).value(), "new");
 }
 
-// The other shards have ended long before: they must neither take jobs, nor be made anew by who is told that they
-// exist.
+// The other shards have ended long before: they must not accept jobs, nor be created again by a process that knows
+// their number.
 TEST_P(PoolShards, OneThatTakesLongToEndHoldsTheOthersInPlace) {
   Gate gate;
   {

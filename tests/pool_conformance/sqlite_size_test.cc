@@ -1,4 +1,4 @@
-// What a pool takes of the disk does not grow with what has gone through it.
+// The disk space of a pool does not grow with the number of jobs that it has processed.
 
 #include <gtest/gtest.h>
 

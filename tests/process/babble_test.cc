@@ -1,4 +1,4 @@
-// Programs that never come to an end: a caller waits no longer for an answer that goes on and on than for none.
+// Programs whose answers never end: a caller waits no longer for an endless answer than for a missing one.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Frames over a wire that takes and gives as few bytes at a time as it likes: what was sent arrives, whole and in
-// order, and bytes that are no frames are an error rather than a crash, a wait or a heap of memory.
+// Frames over a wire that takes and returns any small number of bytes: data arrives complete and in order. Bytes that
+// are not frames cause an error, and no crash, wait or large allocation.
 
 #include "process/channel.h"
 

@@ -1,5 +1,5 @@
-// A worker program for the tests: it echoes, or misbehaves as the request says. With --ready it says so first, with
-// --mute it says nothing and with --fail it ends at once.
+// A worker program for the tests: it echoes, or misbehaves as the request says. With --ready it reports so first, with
+// --mute it sends nothing, and with --fail it ends at once.
 
 #include <arpa/inet.h>
 #include <sys/socket.h>

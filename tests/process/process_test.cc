@@ -1,4 +1,4 @@
-// Child processes as workers: what they answer, what ends them, and that nothing of them is left. The program is
+// Child processes as workers: their answers, their ends, and that nothing of them is left. The program is
 // tests/process/child.cc, which misbehaves on request.
 
 #include <gtest/gtest.h>
@@ -109,7 +109,7 @@ TEST_F(Process, AnswersCallsErrorsAndParts) {
   EXPECT_TRUE(worker->fit());
 }
 
-// More than the sockets hold, in both directions at once: neither side waits for the other for ever.
+// More than the sockets can hold, in both directions at once: neither side waits for the other forever.
 TEST_F(Process, ManyRequestsUnderWay) {
   const auto worker = started(program());
   const std::string payload(1000, 'p');
@@ -123,7 +123,7 @@ TEST_F(Process, ManyRequestsUnderWay) {
   EXPECT_EQ(worker->call("now").value(), "now");
 }
 
-// A holder that sends and never receives is told so, and can go on after it has received.
+// A holder that sends and never receives gets an error, and can continue after it has received.
 TEST_F(Process, WhoNeverReceivesIsHeldUp) {
   ProcessOptions options = program();
   options.frame_bytes_max = 1U << 20;
@@ -168,7 +168,7 @@ TEST_F(Process, StartsThatFailSayWhy) {
   EXPECT_EQ(ProcessWorker::start(options).error().code, Errc::timed_out);
 }
 
-// Whatever is no answer to the request ends the program, and the holder hears why.
+// Anything that is not an answer to the request ends the program, and the holder gets the reason.
 TEST_F(Process, BrokenFramesEndTheProgram) {
   struct Case {
     const char* request;
@@ -229,7 +229,7 @@ TEST_F(Process, ACallThatTakesTooLongEndsTheProgram) {
   EXPECT_EQ(pool.checkout().value()->call("next").value(), "next");
 }
 
-// The limit holds also for a holder that does not look: its program is killed, and the holder is told.
+// The limit also holds if the holder does not wait: its program is killed, and the holder is notified.
 TEST_F(Process, TheHardLimitOfACallNeedsNobodyWhoWaits) {
   ProcessOptions options = program();
   options.limits.call_time = 300ms;

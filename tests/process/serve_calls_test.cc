@@ -1,4 +1,4 @@
-// Worker programs by the library's own loop: tests/process/serving_child.cc.
+// Worker programs with the library's loop: tests/process/serving_child.cc.
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
-// A worker program by the library's own loop, for the tests: it echoes, or does what the request says. With --ready it
-// says so first.
+// A worker program with the library's loop, for the tests: it echoes, or does what the request says. With --ready it
+// reports so first.
 
 #include <unistd.h>
 

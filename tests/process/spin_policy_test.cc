@@ -1,5 +1,5 @@
-// The policy is given made-up durations: it finds the better way, follows when conditions change, leaves slow programs
-// alone, and what it tries in vain costs little.
+// The policy gets invented durations: it finds the faster way, adapts when conditions change, does not spin for slow
+// programs, and spends little on useless trials.
 
 #include "process/spin_policy.h"
 
@@ -108,8 +108,8 @@ TEST(SpinPolicy, NeverLooksWithoutASecondCore) {
 TEST(SpinPolicy, CostsLittleBeyondTheBetterWay) {
   for (const int block : {5, 10, 20, 40, 60, 90, 120, 400}) {
     for (const int spin : {5, 10, 20, 40, 50, 90, 140, 450}) {
-      // Who has looked in vain sleeps: that takes no more than the look and the sleep, and something for a core that
-      // was kept from the other side.
+      // After spinning without result the thread sleeps: that takes no more than the spin and the sleep, and some time
+      // for a core that the other side could not use.
       const Machine machine{.block = microseconds(block), .spin = microseconds(std::min(spin, block + 100))};
       SpinPolicy policy(true);
       const int waits = 200'000;

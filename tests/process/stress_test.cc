@@ -1,5 +1,5 @@
-// A pool of processes under random kills, judged by an oracle: whoever holds a worker is its only holder and gets its
-// own answers; there are never more programs than max_workers; and none is left at the end.
+// A pool of processes under random kills, judged by an oracle: a worker has one holder, who gets its own answers; there
+// are never more programs than max_workers; and none is left at the end.
 //
 // Runs for a second, or for TENURE_STRESS_SECONDS; TENURE_STRESS_SEED repeats the choices.
 
@@ -107,7 +107,8 @@ TEST(ProcessStress, RandomKills) {
     for (std::uint64_t i = 0; i < 5; ++i) {
       threads.emplace_back([&, i] { use_processes(pool, judge, seed + i); });
     }
-    // Kills whoever, and counts. Grandchildren hang below their keeper when their program is dead: they are no workers.
+    // Kills any program, and counts. Grandchildren are below their keeper when their program is dead; they are not
+    // workers.
     std::mt19937_64 dice(seed + 99);
     while (std::chrono::steady_clock::now() < end || judge.answered < 100) {
       std::set<pid_t> keepers;

@@ -1,4 +1,4 @@
-// Who may come in, and by which door: ACL users, TLS, unix sockets, databases.
+// Ways to connect, and who may: ACL users, TLS, unix sockets, databases.
 
 #include <fstream>
 #include <sstream>
@@ -137,7 +137,7 @@ TEST(RedisAccess, ALookAtTheServerSaysWhatCouldBeLost) {
   EXPECT_FALSE(find(findings, "eviction")->ok);
 }
 
-// It may not ask, and is told so; nothing is made up.
+// The user has no right to query, and gets a note about that; nothing is invented.
 TEST(RedisAccess, ALookWithFewRightsSaysWhatItCouldNotSee) {
   const RedisServer server;
   allow(server, "worker", "s3cret");

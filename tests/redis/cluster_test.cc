@@ -1,4 +1,4 @@
-// Two servers of a cluster, each with half of the slots. The URL names the one that does not have the pool.
+// Two servers of a cluster, each with half of the slots. The URL names the server that does not have the pool.
 
 #include <array>
 

@@ -1,4 +1,4 @@
-// Commands as bytes, byte for byte.
+// The bytes of encoded commands.
 
 #include "log/redis/command.h"
 

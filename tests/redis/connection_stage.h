@@ -1,6 +1,6 @@
 #pragma once
 
-// One Link, and the servers that it meets.
+// One Connection, and the servers that it connects to.
 
 #include <gtest/gtest.h>
 

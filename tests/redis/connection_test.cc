@@ -1,4 +1,4 @@
-// A connection's life step by step, against servers whose every byte the test decides.
+// A connection's life step by step, with servers that send exactly the test's bytes.
 
 #include "log/redis/command.h"
 #include "redis/connection_stage.h"
@@ -95,7 +95,7 @@ TEST_F(RedisLink, AServerThatFallsSilentIsGivenUpAndPatienceIsCounted) {
   EXPECT_EQ(answers_, (Answers{"unknown"}));
 }
 
-// What a server does on purpose comes on top of nothing: a dead connection is noticed in time by those who only wait.
+// Patience and timeout do not add up: a reader that only waits notices a dead connection in time.
 TEST_F(RedisLink, PatienceAndTimeoutAreNotAddedUp) {
   connect_by("redis://h:1?timeout=2000");
   ask("BLOCKING", 1000ms);
@@ -193,8 +193,7 @@ TEST_F(RedisLink, AServiceThatNoSentinelKnowsIsUnavailable) {
   EXPECT_EQ(answers_, (Answers{"unavailable"}));
 }
 
-// A connection that is dead without a word takes what is sent for a long time. Who goes on asking must notice all the
-// same that nobody answers.
+// A dead connection accepts bytes for a long time. A client that keeps sending must still notice that no answers come.
 TEST_F(RedisLink, ASilentServerIsLeftHoweverMuchIsStillSentToIt) {
   connect_by("redis://h:1?timeout=1000");
   ask("ONE");
@@ -212,7 +211,7 @@ TEST_F(RedisLink, ASilentServerIsLeftHoweverMuchIsStillSentToIt) {
   EXPECT_EQ(answers_.front(), to_string(Errc::unknown));
 }
 
-// A large request on a slow line is no silence.
+// A large request on a slow line is not silence.
 TEST_F(RedisLink, ARequestThatIsStillOnItsWayHasTime) {
   connect_by("redis://h:1?timeout=1000");
   ask(std::string(100'000, 'x'));

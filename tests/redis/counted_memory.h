@@ -1,6 +1,6 @@
 #pragma once
 
-// Counts what a test program has from `new`. A program that links counted_memory.cc has its operators replaced.
+// Counts the memory that a test program allocates with `new`. Linking counted_memory.cc replaces the operators.
 
 #include <cstddef>
 

@@ -1,4 +1,4 @@
-// Credentials that are replaced while a log is open: each connection reads them anew, and a refusal is borne for a
+// Credentials are replaced while a log is open: each connection reads them again, and a refusal is tolerated for a
 // while.
 
 #include <gtest/gtest.h>
@@ -184,7 +184,7 @@ TEST_F(RedisCredentials, SoIsACertificateThatIsNotTrusted) {
   EXPECT_EQ(answers_, (std::vector<std::string>{"yes", "unavailable"}));
 }
 
-// A connection that the server has logged out is made anew.
+// A connection that the server has logged out is made again.
 TEST_F(RedisCredentials, AConnectionThatWasLoggedOutIsMadeAnew) {
   connect_by("redis://h:1?password_file=" + path_);
   ask();

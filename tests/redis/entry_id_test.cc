@@ -1,4 +1,4 @@
-// Ids of a stream's entries as positions, and back.
+// Conversion of a stream's ids to positions and back.
 
 #include "log/redis/entry_id.h"
 

@@ -1,4 +1,4 @@
-// What a server's words mean to the port.
+// Translation of a server's error replies into errors of the port.
 
 #include "log/redis/errors.h"
 

@@ -1,4 +1,4 @@
-// What a server's settings mean for a pool.
+// Findings about a server's settings.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Servers that die, freeze, run full, forget, and come back with less than they had.
+// Servers that die, freeze, are full, lose data, or come back with less of it.
 
 #include <algorithm>
 #include <csignal>
@@ -30,7 +30,7 @@ TEST(RedisFaults, NoServerIsUnavailableAtOnce) {
   EXPECT_EQ(code_of(try_open("unix:/nonexistent/redis.sock")), Errc::unavailable);
 }
 
-// Reader and appender go on where they were.
+// Reader and appender continue where they were.
 TEST(RedisFaults, ADurableServerThatIsKilledAndComesBackHasLostNothing) {
   RedisServer server(kDurable);
   const auto log = open_at(server.url());
@@ -86,7 +86,7 @@ TEST(RedisFaults, LoadingIsNeverToldThatHistoryIsLost) {
   EXPECT_TRUE(append(*log, "anew"));
 }
 
-// What only the master has may be lost with it, so nobody is told of it: not by an answer, and not by reading.
+// An entry that only the master has may be lost with it, so nobody gets it: neither by an answer nor by a read.
 TEST(RedisFaults, WithWaitReplicasNothingIsReadThatNoReplicaHas) {
   const RedisServer master({"--repl-diskless-sync-delay", "0"});
   const RedisServer replica({"--replicaof", "127.0.0.1", std::to_string(master.port())});

@@ -1,4 +1,4 @@
-// Servers that are none of ours, or are out of their mind: a connection to them ends, in time and without harm.
+// Servers that are not Redis, or send nonsense: a connection to them ends in time and without harm.
 
 #include "log/redis/command.h"
 #include "redis/connection_stage.h"
@@ -17,7 +17,7 @@ TEST_F(RedisHostile, BytesOfAnotherProtocolEndTheConnection) {
   EXPECT_EQ(answers_, (Answers{"unavailable"}));
 }
 
-// One byte now and then is no answer.
+// Single bytes from time to time are not an answer.
 TEST_F(RedisHostile, AServerThatAcceptsAndIsSlowOfSpeechIsGivenUp) {
   connect_by("redis://h:1?timeout=100");
   ask("ONE");

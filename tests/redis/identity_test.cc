@@ -1,7 +1,7 @@
 // A beat proves the log (log.h, promise 7). Each key of a pool is deleted, renamed away, evicted, or replaced by an
 // older copy, by another pool's or by something else, under members that wait, beat, or are busy. Afterwards there is
-// one log: either the member's beats are refused, or newcomers get the log that the member is in. That this holds with
-// any lease is shown with whole programs (tests/e2e/identity_test.py).
+// one log: either the member's beats are refused, or newcomers get the member's log. tests/e2e/identity_test.py shows
+// with whole programs that this holds with any lease.
 
 #include <array>
 #include <atomic>
@@ -111,7 +111,7 @@ class RedisIdentity : public testing::TestWithParam<Case> {
   std::vector<std::string> names_;  // what was tampered with
 };
 
-// Whether one who opens the log now, and begins with its snapshot, finds the entry.
+// True if a process that opens the log now, and starts from its snapshot, finds the entry.
 bool newcomers_find(const std::string& url, const Bytes& data) {
   const auto log = try_open(url);
   if (!log) return false;
@@ -131,7 +131,7 @@ TEST_P(RedisIdentity, LeavesOneLog) {
   ASSERT_TRUE(GetParam().life == Life::idle || soon(5s, [&] { return member.has_read("beat 2"); }));
   tamper();
 
-  // Who comes now gets a log, or is refused.
+  // A newcomer gets a log, or is refused.
   const auto newcomer = try_open(server_.url());
   if (newcomer) {
     int marks = 0;
@@ -148,7 +148,7 @@ TEST_P(RedisIdentity, LeavesOneLog) {
   EXPECT_TRUE(!beats || !loads || newcomers_find(server_.url(), "proof"));
 }
 
-// A member alone puts back what can be put back, without anybody who comes anew.
+// A member alone restores what it can, without a newcomer.
 TEST_P(RedisIdentity, IsMendedByABeatWhereTheStreamIsThere) {
   if (GetParam().key == Key::stream || GetParam().key == Key::chunks || GetParam().deed == Deed::other_type ||
       GetParam().deed == Deed::another_pools) {
@@ -167,7 +167,7 @@ TEST_P(RedisIdentity, IsMendedByABeatWhereTheStreamIsThere) {
   ASSERT_TRUE(append(*other, "by another", Lane::beat));
 }
 
-// The member is told, so that it can write another snapshot; meanwhile the newcomer tries again.
+// The member learns of it, so that it can write another snapshot; meanwhile the newcomer tries again.
 TEST(RedisSnapshot, AMemberIsToldOfASnapshotThatIsGone) {
   const RedisServer server;
   const auto log = open_at(server.url());

@@ -1,4 +1,4 @@
-// What another program, or a person, can do to a pool's keys; and what the engine says then.
+// What other programs, or people, can do to a pool's keys, and how the engine reports it.
 
 #include "log/redis/entry_id.h"
 #include "redis/place.h"
@@ -90,12 +90,12 @@ TEST_F(RedisKeys, AHoleIsCorruptToThoseWhoOpenTheLog) {
   const Entry third = put(*log, "2", Cursor::at(second));
   command({"XDEL", log_key(server_), redis::id_of(second.position)});
   EXPECT_EQ(error_of_open().code, Errc::corrupt);
-  ASSERT_TRUE(append(*log, "3"));  // who has read it goes on
+  ASSERT_TRUE(append(*log, "3"));  // a reader of that entry continues
   EXPECT_EQ(code_of(read(*log, {})), Errc::lost_history);
 }
 
-// The stream lives on under a connection that has not broken, with less in it than its reader has seen. What has come
-// since is read at once; with the next read the reader is told.
+// The connection does not break, but the stream has fewer entries than its reader has seen. New entries are read at
+// once; with the next read the reader gets the error.
 TEST_F(RedisKeys, AnOlderCopyOfTheStreamIsNoticedUnderALivingConnection) {
   const auto log = open();
   const Entry kept = put(*log, "kept");
@@ -141,7 +141,7 @@ TEST_F(RedisKeys, AStreamThatAnotherProgramTrimmedIsCorruptToThoseWhoNeedItsBegi
   const Entry second = put(*log, "1", Cursor::at(first));
   command({"XTRIM", log_key(server_), "MAXLEN", "1"});
   EXPECT_EQ(error_of_open().code, Errc::corrupt);
-  // Nor can those who have read it tell any more whether they have read all.
+  // Readers of these entries cannot know any more whether they have read all.
   EXPECT_EQ(code_of(read(*log, Cursor::at(second))), Errc::lost_history);
 }
 
@@ -181,7 +181,7 @@ TEST_F(RedisKeys, AFlushedDatabaseIsLostHistoryToAWaitingReader) {
   EXPECT_EQ(code_of(append(*log, "y")), Errc::lost_history);
 }
 
-// Also to a handle that has not read anything, and also when another handle has created the log anew meanwhile.
+// Also for a handle that has not read anything, and when another handle has created the log again meanwhile.
 TEST_F(RedisKeys, AFlushedDatabaseTakesNoAppendOfThoseWhoKnewIt) {
   const auto one = open();
   const auto other = open();

@@ -1,7 +1,6 @@
 #pragma once
 
-// What the tests of the Redis engine share: a server, handles on it, and calls that are tried again the way a node
-// does.
+// Shared by the tests of the Redis engine: a server, handles, and calls that are retried as a node does it.
 
 #include <gtest/gtest.h>
 

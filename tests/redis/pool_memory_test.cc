@@ -1,5 +1,5 @@
-// What a pool takes of a server's memory does not grow with what has gone through it. TENURE_MEMORY_JOBS says how many
-// jobs; an hour of a thousand a second is
+// The memory of a pool on a server does not grow with the number of jobs that it has processed. TENURE_MEMORY_JOBS sets
+// how many jobs; an hour of a thousand a second is
 //
 //   TENURE_MEMORY_JOBS=3600000 build/release/tests/pool_conformance/redis_memory_test
 
@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <memory>
 #include <semaphore>
 #include <tenure/tenure.hpp>
 #include <thread>
@@ -85,8 +86,10 @@ TEST(RedisMemory, IsBoundedUnderLoad) {
 }
 
 // As many jobs as the machine can do, with the default lease of ten seconds: far more goes through the log in that time
-// than it may keep. Afterwards the pool is idle, and the log shrinks.
-TEST(RedisMemory, IsBoundedAtAnyRate) {
+// than it may keep, with one member or several that share the work. Afterwards the pool is idle, and the log shrinks.
+class RedisMemoryOf : public testing::TestWithParam<int> {};
+
+TEST_P(RedisMemoryOf, IsBoundedAtAnyRate) {
   constexpr std::ptrdiff_t kUnderWay = 4000;
   constexpr std::uint64_t kMost = 128U << 20;
   constexpr std::uint64_t kIdle = 16U << 20;
@@ -96,6 +99,11 @@ TEST(RedisMemory, IsBoundedAtAnyRate) {
   options.max_queued_jobs = 2 * kUnderWay;  // so that the rate is the machine's and not the queue's
   Pool pool("memory", server.url(), options);
   ASSERT_TRUE(pool.add_worker([](Job&) {}));
+  std::vector<std::unique_ptr<Pool>> others;
+  while (others.size() + 1 < static_cast<std::size_t>(GetParam())) {
+    others.push_back(std::make_unique<Pool>("memory", server.url(), options));
+    ASSERT_TRUE(others.back()->add_worker([](Job&) {}));
+  }
 
   std::counting_semaphore<> room(kUnderWay);
   std::atomic<std::size_t> done = 0;
@@ -136,6 +144,8 @@ TEST(RedisMemory, IsBoundedAtAnyRate) {
   } while (used >= kIdle && std::chrono::steady_clock::now() < deadline);
   EXPECT_LT(used, kIdle) << "the log does not shrink while the pool is idle";
 }
+
+INSTANTIATE_TEST_SUITE_P(Members, RedisMemoryOf, testing::Values(1, 3));
 
 }  // namespace
 }  // namespace tenure::conformance

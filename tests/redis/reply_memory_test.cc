@@ -1,5 +1,5 @@
-// What a server can make the parser of its answers take. It counts what the program has from `new`, and so is a program
-// of its own.
+// How much memory a server can make the parser of its replies allocate. It counts all of the program's `new`, so it is
+// a separate program.
 
 #include <gtest/gtest.h>
 

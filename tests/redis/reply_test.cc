@@ -1,4 +1,4 @@
-// What a server says, cut into values, however the bytes arrive.
+// A server's replies are parsed into values, in whatever pieces the bytes arrive.
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 namespace tenure::redis {
 namespace {
 
-// All whole replies, with the bytes fed so many at a time.
+// All complete replies, with the bytes fed in pieces of this size.
 std::vector<Reply> parse(ReplyParser& parser, const std::string& bytes, std::size_t at_a_time) {
   std::vector<Reply> replies;
   for (std::size_t at = 0; at < bytes.size(); at += at_a_time) {

@@ -1,4 +1,4 @@
-// Servers whose data goes back in time under open logs.
+// Servers whose data goes back in time while logs are open.
 
 #include <filesystem>
 #include <thread>
@@ -53,7 +53,7 @@ TEST_F(RedisRollback, AReaderIsToldAlsoWhereOthersHaveWrittenOn) {
   EXPECT_EQ(code_of(insist_read(*log, Cursor::at(last))), Errc::lost_history);
 }
 
-// It had the acknowledgement and has read nothing: what it was told is no longer true.
+// It had the acknowledgement and has read nothing: the acknowledged entry is gone.
 TEST_F(RedisRollback, AnAppenderThatReadsNothingIsTold) {
   const auto log = open_at(server_.url());
   ASSERT_TRUE(append(*log, "kept"));

@@ -1,4 +1,4 @@
-// Passwords and certificates that are replaced while a log is open, on a real server that is told so at run time.
+// Passwords and certificates are replaced while a log is open, on a real server that is reconfigured at run time.
 
 #include <filesystem>
 #include <fstream>
@@ -50,7 +50,7 @@ TEST_F(RedisRotation, AnOpenLogGoesOnWithTheNewPassword) {
       ASSERT_TRUE(code == Errc::unavailable || code == Errc::unknown);
     } while (code == Errc::unknown);
   }
-  EXPECT_EQ(code_of(try_open(url())), Errc::refused);  // who opens is told at once
+  EXPECT_EQ(code_of(try_open(url())), Errc::refused);  // opening fails at once
   write("second");
   ASSERT_TRUE(insist_append(*log, "second"));
   ASSERT_TRUE(insist([&] { return append(*log, "beat", Lane::beat); }));
@@ -140,7 +140,7 @@ TEST_F(RedisTlsRotation, ACertificateThatIsNotTrustedYetIsBorne) {
   ASSERT_TRUE(insist_append(*log, "second"));
 }
 
-// A certificate without its key, and a file that is none, change nothing, and are said once.
+// A certificate without its key, and a file that is not one, change nothing, and are reported once.
 TEST_F(RedisTlsRotation, FilesOfNoUseLeaveTheOldOnesInUse) {
   const RedisServer server(options("yes"));
   std::mutex mutex;

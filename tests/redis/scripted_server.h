@@ -1,6 +1,6 @@
 #pragma once
 
-// A loop on a clock that a test moves, and servers whose every byte it decides.
+// A loop on a clock that the test moves, and servers that send exactly the test's bytes.
 
 #include <deque>
 #include <functional>

@@ -1,4 +1,4 @@
-// A master, its replica, and a sentinel that lets the one follow the other.
+// A master, its replica, and a sentinel that promotes the replica.
 
 #include <csignal>
 #include <fstream>
@@ -63,7 +63,7 @@ TEST_F(RedisSentinel, AfterAFailoverThatLostNothingTheHandleGoesOn) {
   wait_for_failover();
   const auto by_another = open_at(url());
   ASSERT_TRUE(append(*by_another, "after"));
-  // Who waits for a replica needs one again.
+  // With wait_replicas a replica is needed again.
   const RedisServer next({"--replicaof", "127.0.0.1", std::to_string(replica_.port())});
   const auto run = insist_read(*log, Cursor::at(last));
   ASSERT_TRUE(run) << run.error().message();
@@ -71,8 +71,7 @@ TEST_F(RedisSentinel, AfterAFailoverThatLostNothingTheHandleGoesOn) {
   EXPECT_GT(run->front().position, last.position);
 }
 
-// The replica had not got the last entry. The one who read it, and the one who was told that it is in the log, learn
-// that it is not.
+// The replica lacked the last entry. Its reader, and the client that got the acknowledgement, learn that it is gone.
 TEST_F(RedisSentinel, AFailoverThatLostTheTailIsToldToThoseWhoKnewIt) {
   const auto reader = open_at(url());
   const auto writer = open_at(url());

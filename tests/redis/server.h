@@ -1,7 +1,7 @@
 #pragma once
 
-// A real redis-server for one test: on a free port of the loopback and a unix socket, in a directory of its own. It
-// ends with the object, or with the test's process.
+// A real redis-server for one test: on a free port of the loopback and a unix socket, in its own directory. It ends
+// with the object, or with the test's process.
 
 #include <cstdint>
 #include <memory>

@@ -1,4 +1,4 @@
-// What Redis URLs mean, and that no error repeats a password.
+// Parsing of Redis URLs. No error repeats a password.
 
 #include "log/redis/settings.h"
 

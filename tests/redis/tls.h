@@ -1,6 +1,6 @@
 #pragma once
 
-// Certificates for a redis-server and for us, made by openssl.
+// Certificates for a redis-server and its clients, created with openssl.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-"""Runs a command with a redis-server of its own, whose URL stands for the word URL.
+"""Runs a command with a new redis-server. The word URL in the command is replaced by the server's URL.
 
 Usage: with_server.py COMMAND ARGUMENT…
 """

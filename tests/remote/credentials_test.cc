@@ -1,4 +1,4 @@
-// A server's token and certificate are replaced while it runs: each newcomer meets the files as they are.
+// A server's token and certificate are replaced while it runs: each newcomer gets the current files.
 
 #include <filesystem>
 #include <fstream>
@@ -47,7 +47,7 @@ TEST_F(RemoteCredentials, ATokenIsReplaced) {
   EXPECT_EQ(outcome(), Errc::refused);
   write("mine", "second");
   EXPECT_EQ(outcome(), Errc{});
-  // Empty for a moment, since it is written in place: the last one holds. That is said, and once.
+  // The file is empty for a moment because it is written in place: the last token stays valid. That is reported once.
   for (const std::string& unfit : {std::string(), std::string("\n"), std::string(2000, 'x')}) {
     write("token", unfit);
     EXPECT_EQ(outcome(), Errc{});

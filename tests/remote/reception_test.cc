@@ -1,4 +1,4 @@
-// Whoever can connect can be a newcomer: however many there are, and whatever they do, clients have their room.
+// Anybody who can connect can be a newcomer. However many there are, and whatever they do, clients have their places.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -47,7 +47,7 @@ TEST_F(Reception, NewcomersTakeNoClientsRoom) {
     EXPECT_EQ(server->connections(), 1U);
     Raw second(server->address());
     second.greet();
-    EXPECT_EQ(checkout().error().code, Errc::busy);  // so many clients there may be
+    EXPECT_EQ(checkout().error().code, Errc::busy);  // the limit on clients is reached
     worker.checkin();
     ASSERT_TRUE(soon([this] { return server->connections() == 1; }));
     EXPECT_EQ(checkout().value().call("hello").value(), "hello");
@@ -111,7 +111,7 @@ TEST_F(Reception, WhoHasGoneLeavesNothing) {
   EXPECT_TRUE(soon([&] { return open_files() == before; }));
 }
 
-// Long frames are for who has a worker: others cannot make the server keep them.
+// Only clients with a worker may send long frames: others cannot make the server store them.
 TEST_F(Reception, LongFramesAreForLeases) {
   serve();
   Raw client(server->address());
@@ -138,7 +138,7 @@ TEST_F(Reception, ASlowReaderLosesItsLeaseInTime) {
   EXPECT_LT(std::chrono::steady_clock::now() - begun, 15s);
 }
 
-// Nor do a worker and a client that go on and on outlast it; and a caller has its own patience.
+// A worker and a client that never stop sending do not outlast it either. A caller has its own timeout.
 TEST_F(Reception, EndlessAnswersEndWithTheLease) {
   serve({.max_hold = 300ms});
   auto worker = checkout().value();

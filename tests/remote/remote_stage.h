@@ -1,6 +1,6 @@
 #pragma once
 
-// A pool of programs that is served, and clients of it.
+// A served pool of programs, and its clients.
 
 #include <gtest/gtest.h>
 

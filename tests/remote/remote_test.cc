@@ -1,4 +1,4 @@
-// Checkout from elsewhere: the lease is the connection, whatever ends it; and who may connect.
+// Remote checkout: the lease is the connection, whatever ends it; and who may connect.
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -197,7 +197,7 @@ TEST_F(Remote, HalfOpenConnectionsAreNoticed) {
   EXPECT_EQ(kept, 2);
 }
 
-// Bytes that are no frames, frames that are not understood, and guests beyond the bound: the server goes on.
+// Bytes that are not frames, unexpected frames, and connections beyond the limit: the server continues.
 TEST_F(Remote, BadInputIsRefused) {
   serve();
   {

@@ -1,4 +1,4 @@
-// Another process at a SQLite pool's file, in situations that need a process of their own.
+// Another process at a SQLite pool's file, for situations that need a separate process.
 //
 //   sqlite_actor hold-turn PATH     takes the write turn; "held" once it has it; keeps it until killed
 //   sqlite_actor fill PATH BYTES    opens the log with no file allowed to grow beyond BYTES, and appends until that

@@ -1,5 +1,5 @@
-// The embedded engine, for the suite. Its shards are tested in pool_conformance/shards_test.cc: here their commits
-// would take most of the time.
+// The embedded engine, for the suite. Its shards are tested in pool_conformance/shards_test.cc, because here their
+// commits would take most of the time.
 
 #include "log_conformance/engine.h"
 #include "log_conformance/temporary_directory.h"

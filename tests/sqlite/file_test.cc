@@ -1,4 +1,4 @@
-// What happens to a SQLite pool's file while it is in use: replaced, tampered with, full, locked by a frozen process.
+// A SQLite pool's file while it is in use: replaced, tampered with, full, or locked by a frozen process.
 
 #include <csignal>
 #include <deque>
@@ -96,7 +96,8 @@ TEST_F(SqliteUse, AfterTheFileWasReplacedTheHandleBeginsAnew) {
   EXPECT_GE(entries->at(2).time_ms, entries->at(1).time_ms);
 }
 
-// Beginning anew needs the write turn. Where a frozen process has it, the handle says so soon, and closes promptly.
+// Starting over needs the write turn. If a frozen process has it, the handle soon returns an error, and closes
+// promptly.
 TEST_F(SqliteUse, AHandleThatCannotBeginAnewClosesPromptly) {
   auto log = open();
   ASSERT_TRUE(append(*log, "x"));

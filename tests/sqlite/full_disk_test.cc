@@ -1,5 +1,5 @@
-// A disk that runs full at every point of a commit. SQLite lets a test replace the calls its files are written with;
-// here the one that writes, which takes as many bytes as there is room for.
+// A disk that becomes full at every point of a commit. SQLite lets a test replace its system calls. Here the write call
+// accepts as many bytes as there is room for.
 
 #include <unistd.h>
 
@@ -78,8 +78,8 @@ class SqliteFullDisk : public SqliteFile {
     sqlite3_close(db);
   }
 
-  // Fills the disk after each of these many bytes of a commit with one entry of `size`. Nothing of it is in the log
-  // then, be it read here or after everything stopped right there; and with room again the log goes on.
+  // Fills the disk after each of these numbers of bytes of a commit with one entry of `size`. Then nothing of it is in
+  // the log, read here or after everything stopped right there. When there is space again, the log continues.
   void fill_within(std::size_t size, const std::vector<std::int64_t>& after, const std::string& options) const {
     const auto log = open(options);
     ASSERT_TRUE(append(*log, "first"));

@@ -1,7 +1,7 @@
 // A beat proves the log (log.h, promise 7). The database and the files beside it are removed, renamed, replaced,
-// emptied or put back from an older copy, under members that wait, beat, or are busy. Afterwards there is one log:
-// either the member's beats are refused, or newcomers get the log that the member is in. Nobody dies of it. Newcomers
-// are processes of their own, since the connections of one process share what they have open.
+// emptied or replaced by an older copy, under members that wait, beat, or are busy. Afterwards there is one log: either
+// the member's beats are refused, or newcomers get the member's log. No process dies. Newcomers are separate processes,
+// because the connections of one process share their open files.
 
 #include <array>
 #include <thread>
@@ -105,7 +105,7 @@ TEST_P(SqliteIdentity, LeavesOneLog) {
   ASSERT_TRUE(GetParam().life == Life::idle || soon(5s, [&] { return member->has_read("beat 2"); }));
   tamper();
 
-  // Whoever comes now gets a log, or is refused. The member hears of what a newcomer appends, or is told of the loss.
+  // A newcomer gets a log, or is refused. The member reads what a newcomer appends, or learns of the loss.
   const auto other = newcomer();
   const auto answer = other->line();
   ASSERT_TRUE(answer);
@@ -162,7 +162,7 @@ TEST_F(SqliteLoss, ARemovedWalLosesNothing) {
   EXPECT_EQ(entries->back().data, "entry99");
 }
 
-// The wake file is made anew under its users: appends go on, and readers are woken through the new one.
+// The wake file is created again under its users: appends continue, and readers are woken through the new one.
 TEST_F(SqliteLoss, AWakeFileThatIsGoneIsMadeAnew) {
   const auto log = open();
   for (const char* command : {": > ", "rm ", "chmod 666 ", "head -c 100 /dev/urandom > "}) {

@@ -1,4 +1,4 @@
-// A process reads from memory what it has just committed, and from the file whatever memory cannot vouch for.
+// A process reads entries that it has just committed from memory, and all others from the file.
 
 #include <atomic>
 #include <cstring>

@@ -1,4 +1,4 @@
-// What opening a SQLite pool says about files, URLs and versions it cannot use.
+// The errors for files, URLs and versions that a SQLite pool cannot use.
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// What memory keeps of the last commits, and to whom it is handed out.
+// Which commits the memory keeps, and which readers get them.
 
 #include "log/sqlite/recent_commits.h"
 

@@ -1,5 +1,5 @@
-// Whose a pool's files are: their owner's alone, or a group's where the URL names one, whatever the umask. A lock that
-// another user could take stops nobody.
+// Access rights of a pool's files: only their owner, or a group that the URL names, under any umask. Another user's
+// lock stops nobody.
 
 #include <fcntl.h>
 #include <grp.h>

@@ -1,5 +1,5 @@
-// The `sync` option, seen where it counts: in the calls that SQLite makes. This program defines fsync and fdatasync
-// itself, in front of the C library's, and counts.
+// The `sync` option, observed in SQLite's system calls. This program defines fsync and fdatasync itself, in front of
+// the C library's, and counts them.
 
 #include <sys/syscall.h>
 #include <unistd.h>

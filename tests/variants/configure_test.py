@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Configures builds without some engines. Usage: configure_test.py ROOT CMAKE COMPILER
 
-Each must configure and name no library that it does not have. TLS does not depend on Redis.
+Each must configure and must not link libraries that it does not have. TLS does not depend on Redis.
 """
 
 import pathlib

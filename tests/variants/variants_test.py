@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Shows what a build without some engines does. Usage: variants_test.py PROGRAM none|sqlite|redis
+"""Tests builds without some engines. Usage: variants_test.py PROGRAM none|sqlite|redis
 
-It works with the engines that it has. For the URL of another engine it says which one is missing, which ones there are,
-and which build option adds it.
+Such a build works with the engines that it has. For the URL of a missing engine the error names the engine, the available
+ones, and the build option that adds it.
 """
 
 import os

@@ -90,7 +90,7 @@ void Core::try_load(SnapshotDone done, int tries) {
     if (!overview) return done(Failure(not_loaded(overview.error())));
     // Waiting requests of the old log are answered before the handle continues in the new one.
     if (overview->id != history_.id && !history_.lost) {
-      lose({Errc::lost_history, "redis log", settings_.shown + ": the log was removed and created anew"});
+      lose({Errc::lost_history, "redis log", settings_.shown + ": the log was removed and created again"});
     }
     const auto take = [this, tries, done, found = *overview](Result<std::optional<Snapshot>> snapshot) {
       if (!snapshot) return done(Failure(not_loaded(snapshot.error())));

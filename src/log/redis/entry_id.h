@@ -1,7 +1,7 @@
 #pragma once
 
 // Converts the ids that the server gives to a stream's entries, MILLISECONDS-COUNT, into positions. The count starts at
-// zero with each millisecond of the server's clock. If the clock was set back, the count goes on until it catches up.
+// zero with each millisecond of the server's clock. If the clock was set back, the count continues until it catches up.
 // Both fit into 64 bits until the year 2109 as long as the count does not overflow: a client that has seen it half full
 // requests the next millisecond by name (append_lane.cc). Appends in flight are far fewer than the other half.
 

@@ -40,8 +40,8 @@ Result<std::shared_ptr<PoolFile>> PoolFile::open(const SqliteSettings& settings,
   if (options.read_only) return open_for_reading(settings, options);
   const BootClock clock;
   const Instant began = clock.now();
-  // A file beside the database may just have been truncated or taken away. Those who use the pool notice within half a
-  // second, let go of what they have, and make it anew.
+  // A file beside the database may just have been truncated or removed. Processes that use the pool notice within half
+  // a second, release their files, and create it again.
   for (;;) {
     auto file = open_known(settings, options, patience);
     const bool may_pass = !file && file.error().code == Errc::unavailable;

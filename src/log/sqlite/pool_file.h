@@ -41,7 +41,7 @@ class PoolFile {
 
  private:
   static Result<std::shared_ptr<PoolFile>> open_for_reading(const SqliteSettings& settings, const LogOptions& options);
-  // The one that this process has open already, or else another one.
+  // The file that this process already has open, or otherwise a new one.
   static Result<std::shared_ptr<PoolFile>> open_known(const SqliteSettings& settings, const LogOptions& options,
                                                       TurnPatience patience);
   static Result<std::shared_ptr<PoolFile>> open_for_writing(const SqliteSettings& settings, const LogOptions& options,

@@ -1,13 +1,13 @@
 #pragma once
 
-// The states that are said in the log, as the record names them.
+// Converts ticket states into the states of answers in the log.
 
 #include "machine/effects.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure {
 
-// `started` and `done` are never said: the holder's own records name the ticket.
+// `started` and `done` need no answer: the holder's own records name the ticket.
 inline v1::Answer::State answer_state(TicketState state) {
   switch (state) {
     case TicketState::refused: return v1::Answer::REFUSED;

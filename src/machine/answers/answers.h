@@ -1,10 +1,11 @@
 #pragma once
 
-// The part `answers`: what dispatchers are told.
+// The part `answers`: the answers that dispatchers get.
 //
-// A dispatcher that follows the log hears of its ticket through the effects of its own machine. A dispatcher without a
-// state only reads the log; for it the eldest node writes an Answer for whatever cannot be seen there. This part
-// remembers which answers are still to be written, so that the next eldest writes them if the first one dies.
+// A dispatcher that follows the log learns the state of its ticket from the effects of its own machine. A dispatcher
+// without a state only reads the log. For it the eldest node writes an Answer for everything that other records do not
+// show. This part remembers the answers that are still to be written, so that the next eldest node writes them if the
+// first one dies.
 
 #include <cstdint>
 #include <map>
@@ -34,22 +35,22 @@ struct DueAnswer {
 struct AnswersState {
   std::map<std::uint64_t, DueAnswer> by_ticket;
   std::map<std::uint64_t, std::uint64_t> by_order;  // order -> ticket
-  std::uint64_t orders = 0;                         // the order that was given last
+  std::uint64_t orders = 0;                         // the last order
 };
 
 class Answers {
  public:
   Answers(AnswersState& state, Context& context) : state_(state), context_(context) {}
 
-  // The answer is in the log. A newer state of the same ticket is still to be written.
+  // The answer is in the log. If the ticket has a newer state, that one is still to be written.
   void on(const v1::Answer& record);
 
   // `in_log`: the dispatcher keeps no state.
   void settle(const Settlement& settlement, bool in_log);
   void refuse(std::uint64_t ticket, bool in_log, Errc code);
-  // A holder's record has said it already.
+  // A holder's record has already reported the state.
   void forget(std::uint64_t ticket);
-  // Another node has become the eldest: everything is still to be written.
+  // Another node became the eldest: report all answers that are still to be written.
   void repeat();
 
  private:

@@ -12,8 +12,9 @@ void DeadLetters::bury(SlotId slot, bool quarantined, BytesView error) {
   const JobId id = state_.table.slots[slot].head;
   KeptJob& job = state_.table.jobs[id];
   const std::uint64_t epoch = state_.table.slots[slot].epoch;
-  // A letter is named by its last tenure, or by what the next one of its shard would have. Epochs do not come again
-  // when the log loses its tail, so that somebody who saw a letter in what was lost does not retry or drop another one.
+  // A letter's id is the epoch of its last tenure, or the epoch that the next tenure of its shard would have. Epochs
+  // are not repeated when the log loses its tail. So somebody who saw a letter in the lost part cannot retry or drop
+  // another one.
   std::uint64_t letter = epoch;
   while (state_.dead.contains(letter)) letter += context_.config().shard.count;
   slots_.tell_failed(job, epoch, error);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Jobs that are out of attempts, or too dangerous, and wait for a person to retry or drop them. A dead resident keeps
-// its key, so that nobody starts the same one again by accident; a dead task makes room for the next.
+// Jobs that are out of attempts or too dangerous. They wait for a person to retry or drop them. A dead resident keeps
+// its key, so that nobody starts it again by accident. A dead task makes room for the next one.
 
 #include <cstdint>
 
@@ -30,7 +30,7 @@ class DeadLetters {
   void bury(SlotId slot, bool quarantined, BytesView error);
   // The letter of a dead resident.
   void erase_letter_of(SlotId slot);
-  // The pool is ending. Dead residents are ended with their keys.
+  // The pool is ending. Dead residents end with their keys.
   void forget_all();
 
  private:

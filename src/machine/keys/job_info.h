@@ -1,6 +1,6 @@
 #pragma once
 
-// Jobs and tenures as those outside the machine see them. The views die with the next entry.
+// Jobs and tenures as seen from outside the machine. The views are valid until the next entry.
 
 #include <cstdint>
 
@@ -20,12 +20,12 @@ struct DeadLetter {
   Bytes error;
 };
 
-// A tenure of a resident that has ended. No rule asks for it; people do.
+// A past tenure of a resident. Kept for people; no rule needs it.
 struct PastTenure {
   Bytes key;
   Bytes worker;
   std::uint64_t epoch = 0;
-  std::int64_t started_ms = 0;  // the engine's time, as that of the end; zero if it did not start
+  std::int64_t started_ms = 0;  // the engine's time, as is the end; zero if it did not start
   std::int64_t ended_ms = 0;
   TenureEnd why{};
   bool quarantined = false;
@@ -43,7 +43,7 @@ struct JobInfo {
   std::uint64_t epoch;
   std::uint32_t attempt;
   std::int64_t since_ms;    // log time
-  std::int64_t started_ms;  // the engine's time; zero if it has not
+  std::int64_t started_ms;  // the engine's time; zero if it has not started
   Past past;
   std::uint64_t ticket;
   bool answer_in_log;
@@ -55,7 +55,7 @@ struct JobInfo {
 
 struct TicketView {
   std::uint64_t ticket;
-  TicketState state;  // accepted, started or failed; of a task that is held the state does not tell whether it started
+  TicketState state;  // accepted, started or failed; for a held task it does not distinguish accepted and started
   std::uint64_t epoch;
   BytesView worker;
   BytesView error;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The jobs of a key, one after another: the head is the one that is, or will be, held; delayed tasks join the line when
-// their time has come.
+// The jobs of a key, one after another. The head is the one that is, or will be, held. Delayed tasks join the line when
+// they are due.
 
 #include <cstdint>
 
@@ -20,13 +20,13 @@ class JobLine {
   // Adds a task that is due later, or now.
   void add_delayed(SlotId slot, JobId job, std::int64_t delay_ms);
   void delay_over(const MachineTimer& timer);
-  // All delayed tasks join the line now, in the order in which they would have.
+  // All delayed tasks join the line now, in the order of their times.
   void end_delays(SlotId slot);
-  // Forgets the tasks behind the head, and the delayed ones. Their dispatchers hear that they were stopped.
+  // Drops the tasks behind the head, and the delayed ones. Their dispatchers learn that they were stopped.
   void drop_waiting(SlotId slot);
-  // The head job is over and forgotten; the key goes on with the next.
+  // The head job is over and forgotten. The key continues with the next job.
   void finish_head(SlotId slot);
-  // The key goes on with its head, or is gone.
+  // The key continues with its head. Without jobs it is removed.
   void next_job(SlotId slot);
 
  private:

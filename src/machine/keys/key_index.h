@@ -1,7 +1,7 @@
 #pragma once
 
-// From a key's hash to its slot. Open addressing in 64 parts by the hash's top bits: a part that grows rehashes
-// alone, so that no insertion into a table of a million keys takes longer than a fraction of a millisecond.
+// Maps a key's hash to its slot. Open addressing in 64 parts, chosen by the hash's top bits. A part that grows is
+// rehashed alone, so no insertion into a table of a million keys takes longer than a fraction of a millisecond.
 
 #include <array>
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace tenure {
 
 class KeyIndex {
  public:
-  // `matches(slot)` says whether the slot holds the key that is sought.
+  // `matches(slot)` tells whether the slot has the wanted key.
   template <class Matches>
   std::uint32_t find(std::uint64_t hash, Matches matches) const {
     const Part& part = parts_[hash >> kShift];

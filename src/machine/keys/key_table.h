@@ -1,7 +1,7 @@
 #pragma once
 
-// The keys of a pool and the jobs queued on each. A key has a slot as long as it has a job; the jobs of a key form
-// a list whose head is the one that is, or will be, held. A resident job is a list of one.
+// The keys of a pool and the jobs queued on each. A key has a slot while it has a job. The jobs of a key form a list
+// whose head is the one that is, or will be, held. A resident job is a list of one.
 
 #include <algorithm>
 #include <cstdint>
@@ -20,7 +20,7 @@ using SlotId = std::uint32_t;
 using JobId = std::uint32_t;
 using WorkerIx = std::uint32_t;
 
-// Of the head job of a key:
+// The states of a key's head job:
 //
 //            ┌──────────────── retry, requeue, delay ───────────────┐
 //            ▼                                                      │
@@ -29,43 +29,43 @@ using WorkerIx = std::uint32_t;
 //            │                └──start timed────┤ └─stop▶ stopping ─Released▶ (gone)
 //            └──Released────── moving ◀─move────┘
 //
-// The end of the holder's session takes starting, running and moving back to queued (or to quarantined), and
-// stopping to gone. A task is running as soon as it is granted. The states themselves are public: tenure/kinds.hpp.
+// The end of the holder's session moves starting, running and moving back to queued (or to quarantined), and ends a
+// stopping job. A task is running as soon as it is granted. The states are public: tenure/kinds.hpp.
 
 struct Message {
   std::uint64_t number;
   Bytes text;
 };
 
-// What few jobs have, kept apart so that a million plain ones stay small.
+// Data that few jobs have, stored separately so that a million plain jobs stay small.
 struct JobExtra {
   bool has_checkpoint = false;
   Bytes checkpoint;
   std::deque<Message> messages;   // not yet handled by the holder
   std::size_t message_bytes = 0;  // of messages
   std::uint64_t last_message = 0;
-  std::vector<std::uint64_t> stop_tickets;  // to be told when it has stopped
-  std::vector<std::uint64_t> stop_says;     // the same, to be said in the log
-  std::uint32_t together_max = 0;           // on trial with so many in all; zero: with any number
+  std::vector<std::uint64_t> stop_tickets;  // get an answer when it has stopped
+  std::vector<std::uint64_t> stop_says;     // the same, with an answer in the log
+  std::uint32_t together_max = 0;           // on trial with this many jobs altogether; zero: with any number
   std::vector<std::uint64_t> failed_on;     // the ages of workers on which it failed to start since it last ran
-  Bytes error;                              // of its last failed start, until it has run again
+  Bytes error;                              // of its last failed attempt, until it has run again
 };
 
 struct KeptJob {
   Bytes payload;
   std::uint64_t ticket = 0;
-  std::uint64_t stamp = 0;  // with due_ms, names its delay timer
+  std::uint64_t stamp = 0;  // with due_ms, identifies its delay timer
   std::int64_t due_ms = 0;
   std::unique_ptr<JobExtra> extra;
   JobId next = kNone;
-  JobId before = kNone;  // in the list of delayed tasks; of no meaning in others
+  JobId before = kNone;  // in the list of delayed tasks; unused in others
   SlotId slot = kNone;
   std::uint32_t max_attempts = 0;
-  std::uint16_t attempts = 0;  // that failed
-  std::uint16_t crashes = 0;   // of holders
-  std::uint16_t fuse_ms = 0;   // how long it had run, at most, when they crashed
+  std::uint16_t attempts = 0;  // failed attempts
+  std::uint16_t crashes = 0;   // deaths of holders
+  std::uint16_t fuse_ms = 0;   // its age, at most, when they died
   bool answer_in_log : 1 = false;
-  bool fresh : 1 = true;    // never held: counts against the queue bound
+  bool fresh : 1 = true;    // never held, so it counts for the limit of the queue
   bool ran : 1 = false;     // a resident that was started once
   bool steady : 1 = false;  // one whose start succeeded once (see Starts)
 
@@ -75,43 +75,43 @@ struct KeptJob {
   }
 };
 
-// What the state keeps of a key's last tenure that ended. Without a word on it nobody could tell a key that was never
-// held before from one whose past was forgotten.
+// What the state keeps of a key's last past tenure. Without it, a key that was never held and a key whose past was
+// dropped would look the same.
 enum class Past : std::uint8_t { none, kept, forgotten };
 
 struct Slot {
   Bytes key;
-  std::uint64_t epoch = 0;      // of the present or last tenure
-  std::uint64_t stamp = 0;      // of the present state: outdates queue items and timers of earlier ones
+  std::uint64_t epoch = 0;      // of the current or last tenure
+  std::uint64_t stamp = 0;      // of the current state; makes older queue items and timers void
   std::int64_t since_ms = 0;    // log time of the last change of state
-  std::int64_t due_ms = 0;      // of its timer, if it has one
-  std::int64_t started_ms = 0;  // the engine's time; zero if the present or last tenure did not start
+  std::int64_t due_ms = 0;      // when its timer is due, if it has one
+  std::int64_t started_ms = 0;  // the engine's time; zero if the current or last tenure did not start
   JobId head = kNone;
   JobId tail = kNone;
   JobId delayed = kNone;    // tasks that join the list later
-  std::uint32_t saved = 0;  // the snapshot that has it already
+  std::uint32_t saved = 0;  // the last snapshot that has it
   JobState state = JobState::idle;
   JobKind kind = JobKind::resident;
   bool live = false;
-  bool stop_wanted = false;  // stop as soon as it has started
+  bool stop_wanted = false;  // stop it as soon as it has started
   bool solo = false;         // on its last chance, alone in its session or with few others
-  bool settled = false;      // had run for long when it was asked to stop
+  bool settled = false;      // had run for long when its stop was requested
   Past past = Past::none;
   bool diverted = false;  // its target is not what the assignment gives: it failed to start there, or is a probe
 };
 
-// What a change of membership looks at for every key, packed so that a million are scanned in a few milliseconds.
+// The data that a change of membership reads for every key, packed so that a million are scanned in a few milliseconds.
 struct Placed {
   std::uint64_t hash = 0;
   WorkerIx target = kNone;  // who should hold the key
-  WorkerIx holder = kNone;  // who does
+  WorkerIx holder = kNone;  // who holds it
 };
 
 class KeyTable {
  public:
   Slab<Slot> slots;
   Slab<KeptJob> jobs;
-  std::vector<Placed> placed;  // by SlotId; a free slot's hash means nothing
+  std::vector<Placed> placed;  // by SlotId; the hash of a free slot means nothing
 
   SlotId find(BytesView key, std::uint64_t hash) const {
     return index_.find(hash, [&](SlotId id) { return placed[id].hash == hash && slots[id].key == key; });
@@ -134,7 +134,7 @@ class KeyTable {
     slots.remove(id);
   }
 
-  // For restoring, once slots, placed and jobs are filled in and found sound.
+  // For restoring, after slots, placed and jobs were filled in and checked.
   void rebuild() {
     index_.clear();
     for (SlotId id = 0; id < slots.end(); ++id) {
@@ -150,15 +150,15 @@ class KeyTable {
 
   KeptJob& head(SlotId id) { return jobs[slots[id].head]; }
 
-  // Of a job that has been fetched itself; of a long one, its beginning.
+  // For a job that was fetched itself. Fetches the start of a long payload.
   void prefetch_payload(JobId id) const {
     constexpr std::size_t kBytesMax = 256;
     const Bytes& payload = jobs[id].payload;
     fetch_ahead(payload.data(), std::min(payload.size(), kBytesMax));
   }
 
-  // Calls `visit` for the job and those behind it in its list. They lie scattered like the keys: the next but one is
-  // fetched, and what the next one holds.
+  // Calls `visit` for the job and those behind it in its list. They are scattered in memory like the keys, so later
+  // ones are prefetched.
   template <class Visit>
   void visit_list(JobId first, Visit visit) const {
     JobId next = kNone;
@@ -183,7 +183,7 @@ class KeyTable {
     slot.tail = job;
   }
 
-  // The order of the delayed tasks means nothing: their timers have it.
+  // The order of delayed tasks does not matter: their timers have it.
   void push_delayed(SlotId id, JobId job) {
     Slot& slot = slots[id];
     jobs[job].before = kNone;
@@ -222,9 +222,9 @@ class KeyTable {
     return found;
   }
 
-  // Calls `visit` for each of the slots, in order. Slots lie scattered over a hundred megabytes, and their head jobs
-  // over another; waiting for each in turn would be most of the time, so that they are fetched ahead. `visit` may
-  // remove its own slot, and no other.
+  // Calls `visit` for each of the slots, in order. Slots and their head jobs are scattered over some hundred megabytes,
+  // and waiting for each would take most of the time, so they are prefetched. `visit` may remove its own slot, but no
+  // other.
   enum class Ahead : std::uint8_t { slots, slots_and_heads };
   template <class Visit>
   void visit_each(const std::vector<SlotId>& ids, Ahead ahead, Visit visit) {

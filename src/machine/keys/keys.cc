@@ -38,7 +38,7 @@ void Keys::on(const v1::Record& record) {
     case v1::Record::kFailed: return tenures_.on(record.failed());
     case v1::Record::kCheckpoint: return tenures_.on(record.checkpoint());
     case v1::Record::kNotified: return tenures_.on(record.notified());
-    default: ASSERT(false);  // another part's
+    default: ASSERT(false);  // belongs to another part
   }
 }
 

@@ -1,11 +1,11 @@
 #pragma once
 
-// The part `keys`: workers, jobs, and who holds what. One class for each subject:
+// The part `keys`: workers, jobs, and who holds which key. One class for each subject:
 //
 //   workers       workers come, drain, serve keys and go
-//   requests      what users ask of a key: dispatch, notify, stop
-//   tenures       what holders say of their keys, and what the end of a holder leaves behind
-//   starts        what becomes of a resident's start, above all of one that fails
+//   requests      requests of users: dispatch, notify, stop
+//   tenures       reports of holders, and the consequences of a holder's end
+//   starts        starts of residents, above all those that fail
 //   dead_letters  jobs that wait for a person
 //   probation     workers whose starts keep failing
 //   placement     which worker should hold which key
@@ -14,7 +14,7 @@
 //   moves         keys that are to be taken from their holders
 //   fitness       how far each worker is trusted to start residents
 //   suspects      which jobs may have killed their holder
-//   slots         the steps that the above are made of
+//   slots         the basic steps of all others
 //
 // Each uses only those below it.
 
@@ -53,19 +53,18 @@ class Keys {
   // While the session is still in the pool.
   void session_ended(std::uint64_t session, SessionEnd how) { workers_.session_ended(session, how); }
   void fire(const MachineTimer& timer);
-  // To be called after each record and each timer.
+  // Call it after each record and each timer.
   void settle() {
     if (!state_.strays.empty()) placement_.settle_strays();
     queues_.settle();
   }
   void assignment_changed() { placement_.retarget_all(); }
-  // No job is accepted from here on. Tasks still run, without further delay; residents are stopped once they have
-  // started.
+  // Accepts no job from now on. Tasks still run, without further delay. Residents are stopped once they have started.
   void begin_shutdown();
   // Nothing is left to do.
   bool idle() const { return state_.table.slots.live() == 0; }
 
-  // What a snapshot would weigh, roughly: the contents, and what goes with each key and job.
+  // The approximate size of a snapshot: the contents, and the overhead of each key and job.
   std::uint64_t bytes() const {
     return state_.bytes + std::uint64_t{state_.table.slots.live()} * 64 + std::uint64_t{state_.table.jobs.live()} * 32;
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// The state of the part `keys` as bytes, and back. What is read is checked: numbers that point nowhere, lists that loop
-// or counts that differ make it refused, never a crash.
+// Encodes and decodes the state of the part `keys`. Decoding checks everything: numbers that point nowhere, lists that
+// loop, or wrong counts make it fail, but never crash.
 
 #include <cstdint>
 #include <functional>
@@ -20,15 +20,15 @@ class KeysState;
 using TakeItem = std::function<void(const Bytes&)>;
 
 void save_keys(const KeysState& keys, v1::KeysState& into);
-// An encoded Item for the key, and for each of its jobs.
+// Passes an encoded Item for the key, and one for each of its jobs, to `take`.
 void each_item(const KeysState& keys, SlotId slot, const TakeItem& take);
-// For each dead task: it belongs to no slot.
+// The same for each dead task, which belongs to no slot.
 void each_dead_item(const KeysState& keys, const TakeItem& take);
 
-// `items`: how many of them there are.
+// `items`: the number of items.
 bool load_keys(const v1::KeysState& from, std::uint64_t items, KeysState& into);
 bool load_key_item(const v1::Item& item, KeysState& into);
-// Whether what was read could have come about by applying records.
+// True if a state that was read could be the result of applying records.
 bool keys_are_sound(const KeysState& keys, const FrameState& frame, const SessionTable& sessions);
 
 }  // namespace tenure

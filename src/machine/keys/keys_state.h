@@ -14,13 +14,13 @@
 
 namespace tenure {
 
-// A key that waits in a worker's queue. Void once the slot's stamp has moved on.
+// A key that waits in a worker's queue. Void if the slot's stamp has changed.
 struct QueueItem {
   SlotId slot;
   std::uint64_t stamp;
 };
 
-// The keys that are to be granted to a worker, and those that are to be taken from it.
+// The keys to be granted to a worker, and the keys to be taken from it.
 struct WorkerQueues {
   std::deque<QueueItem> residents;
   std::deque<QueueItem> tasks;
@@ -28,7 +28,7 @@ struct WorkerQueues {
   std::map<WorkerIx, std::deque<QueueItem>> moves;  // by where they are to go
   std::deque<QueueItem> tentative;                  // residents whose start here has not settled
   std::uint64_t wanted = 0;                         // in the moves of others, to here; derived
-  bool dirty = false;  // something changed in this record; never set between records
+  bool dirty = false;  // something changed in this record; never true between records
 };
 
 struct KeysState {
@@ -42,7 +42,7 @@ struct KeysState {
   std::uint32_t queued = 0;                                     // jobs that were never held
   std::vector<SlotId> strays;  // wait for a worker that is unfit by now; empty between records
 
-  // Derived from the above.
+  // Derived from the fields above.
   std::vector<WorkerIx> open;      // open workers, eldest first
   std::vector<Place> open_places;  // their places
   std::uint64_t bytes = 0;         // of keys, payloads, checkpoints, messages and past tenures

@@ -21,7 +21,7 @@ bool load_queue(const v1::QueueState& from, std::uint32_t slots_end, std::deque<
   return true;
 }
 
-// A free list names each number below `end` at most once.
+// A free list has each number below `end` at most once.
 bool load_free(const google::protobuf::RepeatedField<std::uint32_t>& from, std::uint32_t end,
                std::vector<std::uint32_t>& into) {
   std::vector<bool> seen(end);
@@ -111,7 +111,7 @@ bool load_workers(const v1::KeysState& from, KeysState& into) {
 }
 
 bool load_table(const v1::KeysState& from, std::uint64_t items, KeyTable& table) {
-  // Every number is free or has an item: so the room that is made is in proportion to the bytes that were read.
+  // Every number is free or has an item, so the allocated memory is proportional to the bytes read.
   const std::uint64_t slots_max = static_cast<std::uint64_t>(from.slots_free_size()) + items;
   const std::uint64_t jobs_max = static_cast<std::uint64_t>(from.jobs_free_size()) + items;
   if (from.slots_end() > std::min<std::uint64_t>(slots_max, kSlotsMax)) return false;
@@ -174,7 +174,7 @@ bool load_job(const v1::JobState& state, KeysState& into) {
   const JobId id = from_stored(state.job());
   if (id >= into.table.jobs.end() || state.message_numbers_size() != state.messages_size()) return false;
   KeptJob& job = into.table.jobs[id];
-  if (state.ticket() == 0 || job.ticket != 0) return false;  // it has a ticket once it was loaded
+  if (state.ticket() == 0 || job.ticket != 0) return false;  // a ticket that was already loaded
   job.payload = state.payload();
   job.ticket = state.ticket();
   job.stamp = state.stamp();

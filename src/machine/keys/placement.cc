@@ -11,7 +11,7 @@
 
 namespace tenure {
 
-// The worker that should hold the key, given the open workers; none if there are none, or if a choice is due.
+// The worker that should hold the key, given the open workers. None if there are none, or if a choice is pending.
 WorkerIx Placement::choose(SlotId slot) const {
   if (const WorkerIx server = server_of(slot); server != kNone) return server;
   if (state_.open.empty()) return kNone;
@@ -25,7 +25,7 @@ WorkerIx Placement::choose(SlotId slot) const {
   ASSERT(false);
 }
 
-// The open worker that serves the key, the last one if there are several.
+// The open worker that serves the key. The last one if there are several.
 WorkerIx Placement::server_of(SlotId slot) const {
   if (state_.servers.empty()) return kNone;
   const auto found = state_.servers.find(state_.table.slots[slot].key);
@@ -42,7 +42,8 @@ void Placement::on(const v1::Choose& record) {
       context_.config().assignment != Assignment::chosen) {
     return context_.refuse_record();
   }
-  if (server_of(slot) != kNone) return context_.refuse_record();  // a served key is its server's, whatever is chosen
+  // a served key belongs to its server, whatever the choice
+  if (server_of(slot) != kNone) return context_.refuse_record();
   retarget(slot, ix);
 }
 
@@ -76,7 +77,7 @@ void Placement::aim(SlotId slot, WorkerIx target) {
   if (entry.state == JobState::moving && placed.target != kNone) queues_.mark(placed.target);
   slots_.set_target(slot, target);
   if (entry.state == JobState::queued) {
-    slots_.set_state(slot, JobState::queued);  // its place in the old queue is void
+    slots_.set_state(slot, JobState::queued);  // makes its place in the old queue void
     queues_.enqueue(slot);
   } else if (entry.state == JobState::running && entry.kind == JobKind::resident && placed.holder != target) {
     queues_.enqueue_move(slot);
@@ -126,8 +127,7 @@ void Placement::remove_server(WorkerIx ix, BytesView key) {
   if (found->second.empty()) state_.servers.erase(found);
 }
 
-// Under rendezvous only the newcomer's draw has to be compared with the present one's, so that nothing moves but what
-// must.
+// Under rendezvous only the newcomer's draw is compared with the current one, so only keys that must move do.
 void Placement::worker_opened(WorkerIx ix, WorkerIx replaced, bool inherits) {
   if (context_.config().assignment == Assignment::chosen) {
     if (replaced != kNone) {
@@ -146,7 +146,7 @@ void Placement::worker_opened(WorkerIx ix, WorkerIx replaced, bool inherits) {
 
   const bool any_served = !state_.servers.empty();
   const std::vector<SlotId> gained = state_.table.select([&](const Placed& placed) {
-    if (placed.target == kNone) return true;  // or free
+    if (placed.target == kNone) return true;  // no target, or a free slot
     if (inherits) return placed.target == replaced;
     return rendezvous_prefers(placed.hash, worker.place, state_.workers[placed.target].place);
   });
@@ -155,7 +155,7 @@ void Placement::worker_opened(WorkerIx ix, WorkerIx replaced, bool inherits) {
   });
 }
 
-// Those it should have had go to the others; those it holds follow as moves.
+// Keys targeted at it go to the others. Keys that it holds follow as moves.
 void Placement::worker_closed(WorkerIx ix) {
   if (context_.config().assignment == Assignment::jump) return retarget_all();
   const std::vector<SlotId> lost = state_.table.select([=](const Placed& placed) { return placed.target == ix; });

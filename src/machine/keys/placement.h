@@ -1,7 +1,7 @@
 #pragma once
 
-// Which worker should hold which key. A key's target follows from the assignment and the open workers; when it changes,
-// the key waits in another queue, or moves.
+// Decides which worker should hold which key. The assignment and the open workers determine a key's target. When the
+// target changes, the key waits in another queue, or moves.
 
 #include <cstdint>
 #include <vector>
@@ -24,18 +24,19 @@ class Placement {
 
   void on(const v1::Choose& record);
 
-  // A slot for a key that has none, with its target.
+  // Creates a slot, with its target, for a key that has none.
   SlotId add_key(BytesView key, std::uint64_t hash, JobKind kind);
   // Under chosen assignment, a key without a target waits for the users' function.
   void ask_for_choice(SlotId slot);
   void retarget_all();
-  // The key is about to lose its holder `from`: a target that is the same worker changes without a move.
+  // The key is about to lose its holder `from`. If the new target is the same worker, it changes without a move.
   void retarget_orphan(SlotId slot, WorkerIx from);
   void set_serves(WorkerIx worker, BytesView key, bool serves);
   void stop_serving(WorkerIx worker);
-  // The worker takes keys. It may take the place of another: `inherits` says that it gets exactly that one's keys.
+  // The worker accepts keys. It may take the place of another worker; `inherits` means that it gets exactly that one's
+  // keys.
   void worker_opened(WorkerIx worker, WorkerIx replaced, bool inherits);
-  // The worker takes no more keys.
+  // The worker accepts no more keys.
   void worker_closed(WorkerIx worker);
   // The worker is unfit: what does not run there goes to others.
   void worker_unfit(WorkerIx worker);
@@ -48,7 +49,7 @@ class Placement {
   void rechoose(SlotId slot) { retarget(slot, choose(slot)); }
   // Between records: finds workers for the strays.
   void settle_strays();
-  // To be called when the set of open workers has changed, before the above.
+  // Call it when the set of open workers has changed, before worker_opened() and worker_closed().
   void refresh_open();
 
  private:

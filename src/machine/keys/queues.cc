@@ -42,7 +42,7 @@ void Queues::settle() {
   dirty_.clear();
 }
 
-// Once all have passed, the next ones have their turn, of any worker of the session.
+// When all have passed, the next ones run, on any worker of the session.
 void Queues::end_trial(SlotId slot) {
   if (!state_.table.slots[slot].solo) return;
   state_.table.slots[slot].solo = false;
@@ -79,8 +79,8 @@ void Queues::pump(WorkerIx ix) {
   if (!queues.last_chances.empty() && suspects_.on_trial(worker.session) == 0) pump_last_chances(ix);
 }
 
-// One at a time would take days where a process has died twice with very many young keys. If several together kill
-// their holder it cannot be told which of them did: they are tried again with fewer, and in the end alone.
+// One at a time would take days if a process has died twice with very many young keys. If several together kill their
+// holder, it is unknown which of them did. They are tried again with fewer, and in the end alone.
 void Queues::pump_last_chances(WorkerIx ix) {
   PoolWorker& worker = state_.workers[ix];
   std::deque<QueueItem>& waiting = state_.queues[ix].last_chances;
@@ -117,7 +117,7 @@ void Queues::grant(SlotId slot, WorkerIx ix, bool trial) {
   entry.started_ms = 0;
   ++worker.keys_held;
   ++context_.stats.grants;
-  // A change of the limit may have made it a suspect after it was queued; then others may be on trial.
+  // A change of the limit may have made it a suspect after it was queued. Others may be on trial then.
   if (suspects_.last_chance(job) && (trial || suspects_.on_trial(worker.session) == 0)) {
     entry.solo = true;
     ++worker.on_trial;

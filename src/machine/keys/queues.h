@@ -1,7 +1,7 @@
 #pragma once
 
-// Each worker's queues: keys that it is to get, and keys that are to be taken from it. Grants are given and moves are
-// begun in portions, so that a worker that inherits many keys is not handed all of them at once.
+// Each worker's queues: keys that it will get, and keys that will be taken from it. Grants and moves happen in
+// portions, so that a worker that inherits many keys does not get all of them at once.
 
 #include <cstdint>
 #include <deque>
@@ -26,16 +26,16 @@ class Queues {
         fitness_(fitness),
         moves_(state, fitness) {}
 
-  // The head job of this key wants a holder. Where none can be had it waits, and the next worker to open finds it. If
-  // its target is unfit, it is one of the strays, for whom Placement looks for another one.
+  // The head job of this key needs a holder. Without an open worker it waits, and the next worker to open finds it. If
+  // its target is unfit, it becomes a stray, and Placement looks for another worker.
   void enqueue(SlotId slot);
-  // The key's holder is not the worker that should have it.
+  // The key's holder is not its target.
   void enqueue_move(SlotId slot);
-  // The worker may have room for more.
+  // The worker may have room for more keys.
   void mark(WorkerIx worker);
-  // Between records: gives what can be given.
+  // Between records: grants what can be granted.
   void settle();
-  // The job is on its last chance no more, because it passed or because its tenure is over.
+  // The job is no longer on its last chance, because it passed or its tenure is over.
   void end_trial(SlotId slot);
   // The worker is gone.
   void forget(WorkerIx worker);

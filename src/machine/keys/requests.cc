@@ -59,7 +59,7 @@ Errc Requests::judge(const v1::Dispatch& record, SlotId slot) const {
   if (record.kind() != v1::RESIDENT && record.kind() != v1::TASK) return Errc::invalid;
   if (context_.shutting_down()) return Errc::shutting_down;
   if (slot != kNone) {
-    // A resident job has its key for itself.
+    // A resident job is the only job of its key.
     const bool shares = record.kind() == v1::TASK && state_.table.slots[slot].kind == JobKind::task;
     if (!shares) return Errc::key_exists;
   }
@@ -106,14 +106,14 @@ void Requests::on(const v1::Notify& record) {
     return refuse(Errc::busy);
   }
   extra.message_bytes += record.message().size();
-  // Like epochs, numbers do not come again when the log loses its tail. A holder that does not know of the loss yet,
-  // and reports a message of the lost part as handled, must not be taken to mean another one.
+  // Like epochs, message numbers are not repeated when the log loses its tail. A holder that does not know of the loss,
+  // and reports a message of the lost part as handled, must not name another one.
   const std::uint64_t number = std::max(extra.last_message + 1, context_.engine_us());
   extra.last_message = number;
   state_.bytes += record.message().size();
   extra.messages.push_back({number, record.message()});
   slots_.tell_accepted(record.ticket(), record.answer_in_log(), slot);
-  // A holder that is starting gets it once it runs, the next holder if this one is on its way out.
+  // A starting holder gets it once the job runs. If the holder is about to release the key, the next holder gets it.
   if (state_.table.slots[slot].state == JobState::running) {
     context_.effects().message(context_.at(), slots_.tenure(slot), number, extra.messages.back().text);
   } else if (MUTANT(notify_dropped_on_move) && state_.table.slots[slot].state == JobState::moving) {
@@ -137,7 +137,7 @@ void Requests::on(const v1::Stop& record) {
   stop_job(slot, record.ticket(), record.answer_in_log());
 }
 
-// Ends everything under the key: what runs is asked to stop, what waits is dropped.
+// Ends everything under the key: a running job is asked to stop, waiting jobs are dropped.
 void Requests::stop_job(SlotId slot, std::uint64_t ticket, bool in_log) {
   line_.drop_waiting(slot);
   if (state_.table.slots[slot].head == kNone) {
@@ -153,7 +153,7 @@ void Requests::stop_job(SlotId slot, std::uint64_t ticket, bool in_log) {
       slots_.set_state(slot, JobState::stopping);
       slots_.ask_stop(slot, StopReason::stop);
       return;
-    case JobState::moving:  // it is being stopped already, and will not be started again
+    case JobState::moving:  // it is already stopping, and will not be started again
       --state_.workers[holder].moving;
       queues_.mark(holder);
       if (state_.table.placed[slot].target != kNone) queues_.mark(state_.table.placed[slot].target);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What users ask of a key: dispatch a job, send its holder a message, stop it.
+// Requests of users: dispatch a job, send its holder a message, stop it.
 
 #include <cstdint>
 

@@ -69,7 +69,7 @@ void save_workers(const KeysState& keys, v1::KeysState& into) {
   }
 }
 
-// A key may have many jobs: they are encoded from one message into one string, whose memory is used again.
+// A key may have many jobs. They are encoded with one reused message and string.
 void encode_job(const KeysState& keys, JobId id, v1::Item& scratch, Bytes& into) {
   const KeptJob& job = keys.table.jobs[id];
   v1::JobState& state = *scratch.mutable_job();

@@ -13,7 +13,7 @@ void Slots::set_state(SlotId slot, JobState state) {
   Slot& entry = state_.table.slots[slot];
   if (entry.due_ms != 0) context_.timers().erase({entry.due_ms, entry.stamp, TimerKind::retry, slot});
   entry.due_ms = 0;
-  // Being asked to stop does not make a job young again.
+  // A request to stop does not make a job young again.
   if (state == JobState::moving || state == JobState::stopping) {
     entry.settled = entry.settled || is_settled(slot);
   } else {
@@ -86,7 +86,7 @@ void Slots::tell_accepted(std::uint64_t ticket, bool in_log, SlotId slot) {
                             in_log);
 }
 
-// Not written to the log as an answer: the holder's own record names the ticket.
+// Needs no answer in the log: the holder's own record names the ticket.
 void Slots::tell_started(SlotId slot) {
   context_.answers().settle({.ticket = state_.table.head(slot).ticket,
                              .state = TicketState::started,

@@ -1,5 +1,5 @@
-// Whether a state that was read from bytes could have come about by applying records. A snapshot may be damaged, or
-// made by somebody else: what passes here must never break an assertion later.
+// Checks that a state read from bytes could be the result of applying records. A snapshot may be damaged or forged. A
+// state that passes must never break an assertion later.
 
 #include <algorithm>
 #include <vector>
@@ -16,7 +16,7 @@ bool is_held(JobState state) {
          state == JobState::moving;
 }
 
-// Every job lies in exactly one list of one key, or is a dead task.
+// Every job is in exactly one list of one key, or is a dead task.
 bool lists_fit(const KeysState& keys, const FrameState& frame) {
   std::vector<bool> seen(keys.table.jobs.end());
   std::uint64_t fresh = 0;
@@ -89,7 +89,7 @@ bool fitness_fits(const KeysState& keys, const FrameState& frame) {
   });
 }
 
-// Who serves a key is kept twice: by worker and by key.
+// Served keys are stored twice: by worker and by key.
 bool servers_fit(const KeysState& keys) {
   std::size_t pairs = 0;
   for (const WorkerIx ix : keys.workers.by_age) {
@@ -143,7 +143,7 @@ bool holders_fit(const KeysState& keys, const FrameState& frame) {
   });
 }
 
-// The timers are exactly those that the keys and the delayed tasks have.
+// The timers are exactly those of the keys and the delayed tasks.
 bool timers_fit(const KeysState& keys, const FrameState& frame) {
   MachineTimers expected;
   std::size_t count = 0;
@@ -179,7 +179,7 @@ bool timers_fit(const KeysState& keys, const FrameState& frame) {
                                                 });
 }
 
-// A dead resident job and its letter name each other.
+// A dead resident job and its letter refer to each other.
 bool dead_fit(const KeysState& keys) {
   if (!keys.dead.empty() && keys.dead.rbegin()->first >= kCountMax) return false;
   std::size_t letters = 0;
@@ -193,7 +193,7 @@ bool dead_fit(const KeysState& keys) {
       return false;
     }
   }
-  // As many letters as dead keys, and no two letters of one job.
+  // There are as many letters as dead keys, and no two letters have the same job.
   std::vector<JobId> jobs;
   jobs.reserve(keys.dead.size());
   for (const auto& [id, letter] : keys.dead) jobs.push_back(letter.job);

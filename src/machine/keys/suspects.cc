@@ -19,8 +19,8 @@ std::uint32_t Suspects::on_trial(std::uint64_t session) const {
   return count;
 }
 
-// Where one job was on its last chance, the death is that job's, and no other's. Where several were, they are tried
-// again, fewer at a time.
+// If one job was on its last chance, it is to blame for the death, and no other. If several were, they are tried again,
+// fewer at a time.
 bool Suspects::blame(SlotId slot, std::uint32_t on_trial) {
   const Slot& entry = state_.table.slots[slot];
   KeptJob& job = state_.table.head(slot);
@@ -45,8 +45,8 @@ void Suspects::acquit(KeptJob& job) {
   if (job.extra) job.extra->together_max = 0;
 }
 
-// A job that kills its holders does so at about the age it had when they died. It has to be alone for longer than that,
-// or it would pass and never be found. The age is kept when it passes, until it has run for long.
+// A job that kills its holders usually does so at the same age. It has to be alone for longer than that, or it would
+// pass and never be found. The age is kept after it passes, until it has run for long.
 std::int64_t Suspects::trial_ms(const KeptJob& job) {
   static_assert(kYouthMs <= UINT16_MAX);
   return std::clamp<std::int64_t>(2 * std::int64_t{job.fuse_ms}, kSoloMs, kYouthMs);

@@ -9,8 +9,8 @@
 
 namespace tenure {
 
-// The slot of a tenure that is still going on. A record of any other tenure (a holder that was fenced, or that
-// woke up long after its session ended) finds nothing and changes nothing.
+// The slot of a current tenure. A record of any other tenure (from a holder that was fenced, or that woke up long after
+// its session ended) finds nothing and changes nothing.
 SlotId Tenures::held_slot(BytesView key, std::uint64_t epoch) const {
   const SlotId slot = state_.table.find(key);
   if (slot == kNone) return kNone;
@@ -79,9 +79,9 @@ void Tenures::on(const v1::Done& record) {
   slots_.touch(slot);
   KeptJob& job = state_.table.head(slot);
   const TenureRef tenure = slots_.tenure(slot);
-  // The key's next job has lain there since it was dispatched: it is fetched from memory while listeners are called.
+  // The key's next job has been in memory since its dispatch. Prefetch it while listeners are called.
   if (job.next != kNone) state_.table.jobs.prefetch(job.next);
-  // No answer is needed in the log: the record itself names the ticket.
+  // The log needs no answer: the record itself names the ticket.
   context_.answers().settle({job.ticket, TicketState::done, Errc{}, tenure.epoch, tenure.worker, record.result()},
                             false);
   if (job.next != kNone) state_.table.prefetch_payload(job.next);
@@ -152,7 +152,7 @@ void Tenures::on(const v1::Notified& record) {
   }
 }
 
-// The key has no holder any more. What becomes of the job is the caller's to say.
+// The key has no holder any more. The caller decides what happens to the job.
 void Tenures::end_tenure(SlotId slot, TenureEnd why, BytesView error) {
   const WorkerIx ix = state_.table.placed[slot].holder;
   if (ix == kNone) return;
@@ -164,7 +164,7 @@ void Tenures::end_tenure(SlotId slot, TenureEnd why, BytesView error) {
     --worker.tasks_held;
     entry.past = Past::forgotten;
   } else {
-    // Of very many that end at once, those that come last would push the others out.
+    // If very many tenures end at once, the last ones would push the others out.
     const bool all_end =
         why == TenureEnd::left || why == TenureEnd::fenced || why == TenureEnd::crashed || why == TenureEnd::expired;
     entry.past = all_end && worker.keys_held > kPastTenuresMax ? Past::forgotten : Past::kept;
@@ -220,7 +220,7 @@ void Tenures::orphan(SlotId slot, TenureEnd why, std::uint32_t on_trial) {
   queues_.enqueue(slot);
 }
 
-// Another try is made, unless the job was to be stopped anyway.
+// Tries again, unless the job was to be stopped anyway.
 void Tenures::time_out_start(SlotId slot) {
   const WorkerIx holder = state_.table.placed[slot].holder;
   --state_.workers[holder].starting;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What holders say of the keys they hold, and what the end of a holder leaves behind.
+// Reports of holders about their keys, and the consequences of a holder's end.
 
 #include <cstdint>
 
@@ -44,10 +44,10 @@ class Tenures {
   void on(const v1::Checkpoint& record);
   void on(const v1::Notified& record);
 
-  // The holder is gone without a word about this key. `on_trial`: how many jobs of its session were on their last
+  // The holder is gone without a report about this key. `on_trial`: how many jobs of its session were on their last
   // chance.
   void orphan(SlotId slot, TenureEnd why, std::uint32_t on_trial);
-  // The start takes too long: the holder has to give the key back.
+  // The start takes too long: the holder must give the key back.
   void time_out_start(SlotId slot);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// The workers of a pool: members that can hold keys, each under a session. Data and look-up only.
+// The workers of a pool: members that can hold keys, each under a session. Data and lookups only.
 
 #include <algorithm>
 #include <cstdint>
@@ -41,7 +41,7 @@ struct PoolWorker {
   bool draining = false;
   std::vector<Bytes> serves;  // sorted
 
-  std::uint32_t starting = 0;  // residents granted and not yet started
+  std::uint32_t starting = 0;  // residents granted but not started
   std::uint32_t tasks_held = 0;
   std::uint32_t moving = 0;
   std::uint64_t keys_held = 0;
@@ -55,8 +55,8 @@ struct PoolWorker {
   bool open() const { return live && !draining && !replaced && (!fitness.unfit || MUTANT(unfit_gets_keys)); }
 };
 
-// The place of a worker that is gone, if it does not follow from its name: it had replaced another. A worker that
-// replaces it in turn gets the same place.
+// The place of a worker that is gone, if it does not follow from its name because the worker had replaced another. A
+// worker that replaces it gets the same place.
 struct KeptPlace {
   Bytes worker;
   std::uint64_t seed = 0;
@@ -65,7 +65,7 @@ struct KeptPlace {
 class WorkerTable {
  public:
   std::vector<WorkerIx> by_age;       // live workers, eldest first
-  std::uint64_t ages = 0;             // the age that was given last
+  std::uint64_t ages = 0;             // the last age
   std::deque<KeptPlace> kept_places;  // the latest last; each worker once
 
   PoolWorker& operator[](WorkerIx ix) { return workers_[ix]; }
@@ -83,7 +83,7 @@ class WorkerTable {
     return kNone;
   }
 
-  // The seed of the place that the worker has or last had.
+  // The seed of the worker's current or last place.
   std::uint64_t seed_of(BytesView id) const {
     if (const WorkerIx ix = find(id); ix != kNone) return workers_[ix].place.seed;
     const auto kept = std::find_if(kept_places.begin(), kept_places.end(),

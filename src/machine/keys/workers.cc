@@ -55,8 +55,8 @@ Errc Workers::judge(const v1::AddWorker& record) const {
   return Errc{};
 }
 
-// The place follows from the name, so that a worker that comes back gets its keys back. A worker that replaces another
-// gets the place which that one has or last had. It may replace its own former life.
+// The name determines the place, so a worker that comes back gets its keys back. A worker that replaces another gets
+// that one's current or last place. It may replace its own former life.
 WorkerIx Workers::add(const v1::AddWorker& record) {
   const std::uint64_t seed =
       record.replaces().empty() ? hash_bytes(record.worker()) : state_.workers.seed_of(record.replaces());
@@ -108,7 +108,7 @@ void Workers::session_ended(std::uint64_t session, SessionEnd how) {
   }
 }
 
-// What it held waits for its next holder at once: in one pass, since it may have been half a million keys.
+// Its keys wait for their next holder at once. One pass, because there may be half a million.
 void Workers::remove(WorkerIx ix, TenureEnd why, std::uint32_t on_trial) {
   state_.workers[ix].draining = true;
   placement_.refresh_open();

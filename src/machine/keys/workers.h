@@ -37,7 +37,7 @@ class Workers {
   void on(const v1::RemoveWorker& record);
   void on(const v1::Drain& record);
   void on(const v1::Serve& record);
-  // All workers of the session are gone with it.
+  // The session has ended, and all its workers with it.
   void session_ended(std::uint64_t session, SessionEnd how);
 
  private:

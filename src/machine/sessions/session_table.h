@@ -1,6 +1,6 @@
 #pragma once
 
-// The sessions of a pool: each is one life of a node, kept alive by its beats. Data and look-up only.
+// The sessions of a pool. A session is one life of a node, and beats keep it alive. Data and lookups only.
 
 #include <cstdint>
 #include <map>
@@ -16,7 +16,7 @@ struct Session {
   std::uint32_t pid = 0;
   std::uint32_t lease_ms = 0;
   std::uint32_t speaks = 0;
-  std::uint64_t age = 0;        // smaller is elder
+  std::uint64_t age = 0;        // smaller is older
   std::uint64_t last_beat = 0;  // the position of its last beat, or of its join
   std::uint64_t beat_number = 0;
   std::int64_t joined_ms = 0;  // log time
@@ -24,7 +24,7 @@ struct Session {
 
 struct SessionTable {
   std::map<std::uint64_t, Session> all;  // by id
-  std::uint64_t ages = 0;                // the age that was given last
+  std::uint64_t ages = 0;                // the last age
 
   Session* find(std::uint64_t id) {
     const auto found = all.find(id);
@@ -32,7 +32,7 @@ struct SessionTable {
   }
   const Session* find(std::uint64_t id) const { return const_cast<SessionTable*>(this)->find(id); }
 
-  // The eldest session speaks for the pool; null if nobody is in it.
+  // The eldest session speaks for the pool. Null if there is none.
   const Session* eldest() const {
     const Session* best = nullptr;
     for (const auto& [id, session] : all) {
@@ -41,7 +41,7 @@ struct SessionTable {
     return best;
   }
 
-  // How many sessions are elder than this one: they speak first.
+  // How many sessions are older than this one. They speak first.
   std::size_t rank(const Session& session) const {
     std::size_t elder = 0;
     for (const auto& [id, other] : all) elder += other.age < session.age ? 1 : 0;

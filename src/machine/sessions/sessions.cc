@@ -19,7 +19,7 @@ bool Sessions::on(const v1::Join& record, bool gone, std::uint32_t version) {
     context_.refuse_record();
     return false;
   }
-  // Epochs that this node saw in a history that is gone must not be given again.
+  // Epochs that this node saw in a lost history must not be given again.
   context_.raise_epoch(record.epoch_floor());
 
   Session& session = table_.all[record.session()];
@@ -50,7 +50,7 @@ void Sessions::on(const v1::Beat& record) {
                                                .read = record.read()});
 }
 
-// A claim that was made too early, too late or twice finds a newer beat, or no session, and is void.
+// A claim that is too early, too late or repeated finds a newer beat, or no session, and has no effect.
 std::optional<EndedSession> Sessions::on(const v1::Expire& record) {
   const Session* session = table_.find(record.session());
   if (session == nullptr || session->last_beat != record.last_beat()) {

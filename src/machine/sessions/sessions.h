@@ -1,7 +1,7 @@
 #pragma once
 
-// The part `sessions`: nodes join, beat, and end; the others expire those that are silent for a lease. The frame tells
-// the other parts when a session has ended.
+// The part `sessions`: nodes join, beat and end. Other nodes expire a session without a beat for a lease. The frame
+// tells the other parts when a session has ended.
 
 #include <cstdint>
 #include <optional>
@@ -30,13 +30,13 @@ class Sessions {
  public:
   Sessions(SessionTable& table, Context& context) : table_(table), context_(context) {}
 
-  // True if the node is in the pool from here on. `gone`: the pool has ended; `version`: what it speaks.
+  // True if the node is in the pool from now on. `gone`: the pool has ended; `version`: the node's version.
   bool on(const v1::Join& record, bool gone, std::uint32_t version);
   void on(const v1::Beat& record);
-  // Both name the session that is to end, if the record is valid.
+  // Return the session to end, if the record is valid.
   std::optional<EndedSession> on(const v1::Expire& record);
   std::optional<EndedSession> on(const v1::End& record);
-  // Once the other parts have let go of it.
+  // Called when the other parts have released it.
   void end(const EndedSession& ended);
 
   bool all_speak(std::uint32_t version) const;

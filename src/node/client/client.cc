@@ -75,7 +75,7 @@ void Client::take_in(const SealedRequest& request, std::shared_ptr<OpenTicket> t
 
 void Client::request_appended(std::uint64_t ticket, Position at) {
   if (replica_) return;
-  // All may have been said before this copy.
+  // The answer may have come before this copy of the request.
   if (!cursor_ && appender_.resent()) return load_state();
   if (!cursor_) follow({at, 0});
   if (*cursor_ == Cursor{at, 0}) tickets_.meet(ticket);
@@ -114,14 +114,14 @@ void Client::take(const Result<std::vector<Entry>>& entries) {
     retry_.arm(loop_.now() + kRetry, [this] { read(); });
     return;
   }
-  // What cannot be followed any more must be loaded: with nobody waiting, as soon as somebody does.
+  // If the log cannot be followed any more, the state must be loaded: now, or when somebody waits.
   if (!entries) return load_state();
   for (const Entry& entry : *entries) {
     if (const v1::Batch* batch = decoder_.decode(entry.data)) look(*batch);
     cursor_ = Cursor::at(entry);
   }
   if (load_wanted_) return load_state();
-  // With nobody waiting there is nothing to follow: the next ticket begins at its own entry.
+  // Without tickets there is nothing to follow: the next ticket starts at its own entry.
   if (tickets_.empty() && questions_.empty()) {
     cursor_.reset();
     impatience_.cancel();
@@ -163,8 +163,8 @@ void Client::look(const v1::Batch& batch) {
   }
 }
 
-// What is said of a ticket is taken, unless the machine may see it otherwise: if who says it may have been ended, or if
-// the log lost the entry that asked.
+// News about a ticket are accepted unless the machine may decide otherwise: the session that reports may have ended, or
+// the log may have lost the request.
 void Client::hear(const Settlement& settlement, std::uint64_t session) {
   if (load_wanted_ || !tickets_.has(settlement.ticket)) return;
   if (shaken_.contains(session) || !tickets_.met(settlement.ticket)) {
@@ -174,19 +174,19 @@ void Client::hear(const Settlement& settlement, std::uint64_t session) {
   tickets_.tell(settlement);
 }
 
-// Somebody has to answer within the client's patience, or it looks for itself.
+// If no member answers within the client's patience, the client loads the state.
 void Client::watch_patience() {
   if (replica_) return impatience_.cancel();
   std::optional<Instant> eldest = tickets_.eldest_unanswered();
   if (!eldest) return impatience_.cancel();
   if (*eldest + patience_ <= loop_.now()) {
-    eldest = loop_.now();  // loading may take a while to begin, and is then wanted again
+    eldest = loop_.now();  // it may take a while until the load begins; then it is wanted again
     load_state();
   }
   if (!replica_) impatience_.arm(*eldest + patience_, [this] { watch_patience(); });
 }
 
-// From here on the client is a replica. It stays one: whoever waits long may wait for more.
+// From now on the client is a replica. It stays one, because a caller that waits long may wait for more.
 void Client::load_state() {
   load_wanted_ = true;
   if (replica_ || tickets_.empty()) return cursor_.reset();
@@ -201,7 +201,7 @@ void Client::load_state() {
   replica_->start();
 }
 
-// One read is outstanding at most: an own entry brings it back, if nothing else does.
+// At most one read is outstanding. An own entry ends it, if nothing else does.
 void Client::nudge() {
   v1::Record record;
   record.mutable_tick();

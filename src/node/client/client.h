@@ -3,11 +3,11 @@
 // Dispatches without a state: appends, follows the log from its own entry, and stops at the record that settles its
 // ticket. It starts in constant time, however many keys the pool has.
 //
-// Questions are answered by the eldest member; whoever asks has to do without an answer, too.
+// The eldest member answers questions. Callers must handle a missing answer, too.
 //
-// Acceptance and refusal are said in the log by the eldest member; starting and completion by the holder's records.
-// Where nobody answers in time, or where it cannot be told without the state whether a record counts, the client
-// loads the state after all and applies the log itself: the answer is a function of the log.
+// The eldest member reports acceptance and refusal in the log; the holder's records report starts and ends. If nobody
+// answers in time, or if the state is needed to know whether a record counts, the client loads the state and applies
+// the log itself.
 
 #include <cstdint>
 #include <functional>
@@ -46,22 +46,22 @@ class Client final : private ReplicaEvents, private AppenderEvents {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // Gives a ticket, whose fate ClientEvents::settled tells. Refused at once: what is over a bound (Errc::invalid), and
-  // what finds the way to the log full (Errc::busy).
+  // Returns a ticket; ClientEvents::settled reports its outcome. Fails at once if a bound is exceeded (Errc::invalid),
+  // or if too much is waiting to be sent (Errc::busy).
   Result<std::uint64_t> ask(const Request& request);
-  // The same for a request that comes sealed and asks for its outcome to be said: `ticket` is told, too.
+  // The same for an encoded request that wants its outcome in the log. The outcome is also reported to `ticket`.
   Status send(const SealedRequest& request, std::shared_ptr<OpenTicket> ticket);
-  // The same for several: all of them are taken, or none.
+  // The same for several requests. Takes all of them or none.
   Status send(SealedRequests& requests);
-  // Asks the members. `told` is called once, or never: where nobody answers, or what they say is not followed.
+  // Asks the members. `told` is called once, or never if nobody answers, or if the client stops following the log.
   std::uint64_t inquire(v1::Ask ask, std::function<void(v1::Told)> told);
-  // Nobody waits for the answer any longer.
+  // Nobody waits for the answer any more.
   void forget(std::uint64_t question) { questions_.erase(question); }
-  // False: what is sent now is refused as busy, and ClientEvents::room_for_requests() says when there is room.
+  // False: requests are refused as busy now. ClientEvents::room_for_requests() tells when there is room.
   bool has_room() { return appender_.has_room(); }
-  // How many of all tickets have been answered, or were given up.
+  // How many of all tickets were answered or given up.
   std::uint64_t answered() const { return tickets_.answered(); }
-  // Nobody will wait any longer.
+  // Answers all tickets with the error, because nobody will wait.
   void give_up_tickets(const Error& error) { tickets_.give_up_all(error); }
   bool keeps_state() const { return replica_ != nullptr; }
 
@@ -77,7 +77,7 @@ class Client final : private ReplicaEvents, private AppenderEvents {
   void load_state();
   void nudge();
 
-  // While it keeps a state.
+  // With the state loaded.
   void applied() override;
   void reloaded() override;
   void history_lost() override { replica_->resume(); }
@@ -94,17 +94,17 @@ class Client final : private ReplicaEvents, private AppenderEvents {
   Entropy& entropy_;
   ClientEvents& events_;
   Nanos patience_;
-  std::uint32_t speaks_;  // the newest machine version that it applies
+  std::uint32_t speaks_;  // the newest machine version that it supports
   Appender appender_;
   Decoder decoder_;
   Tickets tickets_;
-  EffectsTee effects_;  // what the machine says while it keeps a state: to the tickets
+  EffectsTee effects_;  // effects of the machine, for the tickets
   std::map<std::uint64_t, std::function<void(v1::Told)>> questions_;
   std::optional<Cursor> cursor_;    // set while following
-  std::set<std::uint64_t> shaken_;  // sessions that may have ended since the log is followed
+  std::set<std::uint64_t> shaken_;  // sessions that may have ended since the client follows the log
   bool reading_ = false;
   bool load_wanted_ = false;
-  std::unique_ptr<Replica> replica_;  // set while it keeps a state
+  std::unique_ptr<Replica> replica_;  // set once the state is loaded
   Timer impatience_;
   Timer retry_;
   Token token_;

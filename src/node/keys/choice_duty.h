@@ -28,7 +28,7 @@ class ChoiceDuty final : public EldestDuty, public KeyEffects {
 
   Appender& appender_;
   ChooseWorker choose_;
-  std::vector<Bytes> keys_due_;  // since the last entry that was served; empty while all are due
+  std::vector<Bytes> keys_due_;  // since the last served entry; empty while all are due
   bool all_due_ = true;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What runs the users' handlers, as a node sees it. The library's hosts run them in threads and in child processes;
-// the simulator's host only pretends.
+// Runs the users' handlers for a node. The library's hosts run them in threads and in child processes. The simulator's
+// host only pretends.
 
 #include <cstdint>
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace tenure {
 
-// A tenure that this node holds. The epoch alone names it: no two tenures share one.
+// A tenure that this node holds. The epoch identifies it: no two tenures have the same.
 struct Hold {
   Bytes key;
   std::uint64_t epoch = 0;
@@ -30,21 +30,21 @@ struct HeldJob {
   Bytes checkpoint;
 };
 
-// A host reports to the node's HoldReports (below). For every start() it reports, in the end, exactly one of
-// finished(), failed() and released(): also after a fence, and also if the handler had to be killed.
+// A host reports to the node's HoldReports (below). For every start() it finally reports exactly one of finished(),
+// failed() and released(), also after a fence, and also if the handler had to be killed.
 //
-// The calls below come from the node's loop and must not block. The heart calls what a LeaseHolder has.
+// The functions below are called from the node's loop and must not block. The heart calls those of LeaseHolder.
 class Host : public LeaseHolder {
  public:
   virtual void start(HeldJob job) = 0;
-  // Asks the job to stop by the deadline. A stop of one that has ended already is ignored.
+  // Asks the job to stop by the deadline. Ignored if the job has ended.
   virtual void stop(const Hold& hold, StopReason reason, Instant deadline) = 0;
   virtual void message(const Hold& hold, std::uint64_t number, BytesView text) = 0;
-  // Gives back, as released, what has been handed over under the session and was not begun.
+  // Releases the session's jobs that were passed to the host and have not begun.
   virtual void give_back_waiting(std::uint64_t /*session*/) {}
 };
 
-// What a host reports, from any thread.
+// The reports of a host, from any thread.
 class HoldReports {
  public:
   virtual ~HoldReports() = default;
@@ -62,8 +62,8 @@ class HoldReports {
   virtual void checkpoint(const Hold& hold, Bytes data) = 0;
   virtual void handled(const Hold& hold, std::uint64_t message_number) = 0;
 
-  // What is reported within the call goes to the node in one piece, and so most likely into the log. Short: meanwhile
-  // the reports of others wait too.
+  // Reports made within the call go to the node together, and so usually into one batch. Must be short, because others'
+  // reports wait meanwhile.
   virtual void together(const std::function<void()>& reports) { reports(); }
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a member does with its membership: it runs workers, and holds keys for them. The node's membership says when a
-// session begins and ends; this part says when everything has been handed over.
+// The part of a member that runs workers and holds keys. The node's membership says when a session begins and ends.
+// This part says when everything has been handed over.
 
 #include <functional>
 
@@ -26,19 +26,19 @@ class KeysPart {
   OwnWorkers& workers() { return workers_; }
   HoldReports& reports() { return runtime_; }
 
-  // This node is a member under the session, whose lease is sure up to `lease_until`, in nanoseconds since boot.
+  // This node is a member under the session. The lease is valid until `lease_until`, in nanoseconds since boot.
   void begin(std::uint64_t session, std::function<std::int64_t()> lease_until);
-  // Stops whatever runs; `stopped` is called once nothing does.
+  // Stops everything that runs. Calls `stopped` once nothing does.
   void fence(std::function<void()> stopped);
-  // Nothing is held: a grant that is still under way is ignored from here on.
+  // Nothing is held. Grants in flight are ignored from now on.
   void leave();
   // The session has ended in the log.
   void end();
-  // The node is closing: nothing new is taken. Jobs have the pool's worker_shutdown_ttl to stop, from the next step on.
+  // The node is closing: it takes nothing new. Jobs have the pool's worker_shutdown_ttl to stop, from the next step on.
   void close();
   bool closing() const { return closing_; }
-  // After each entry, while the node is closing or removes workers: hands over, step by step. True when nothing is
-  // held.
+  // Called after each entry, while the node is closing or removes workers: hands over, step by step. True when nothing
+  // is held.
   bool hand_over();
   bool handing_over() const { return closing_ || workers_.removing(); }
 

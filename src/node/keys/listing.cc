@@ -94,7 +94,7 @@ void list_dead(const Machine& machine, const v1::ListDead& query, std::size_t mo
   }
 }
 
-// Of more than can be told the asker would have to know which are missing: then it is told of none to rely on.
+// If the history is larger than the limit, the client would have to know which tenures are missing. So it gets none.
 void list_history(const Machine& machine, const v1::ListHistory& query, std::size_t most, std::size_t bytes_most,
                   v1::Told& told) {
   const std::optional<JobInfo> job = machine.find(query.key());
@@ -113,7 +113,7 @@ void list_history(const Machine& machine, const v1::ListHistory& query, std::siz
     bytes += listed.ByteSizeLong();
   }
   if (!job) return;
-  // If any is left of what was kept, the last one is.
+  // If any kept tenure is left, the last one is.
   const bool kept = job->past == Past::kept && told.history_size() != 0;
   told.set_history_known((kept || job->past == Past::none) && room());
   add(machine, *job, told);

@@ -108,8 +108,8 @@ void OwnWorkers::worker_added(const At& /*at*/, std::uint64_t session, BytesView
   if (own->second.removing || closing_) drain(worker);
 }
 
-// Errc::key_exists: another living worker has the id. A worker that was killed and came back finds its former life not
-// yet expired, so it is offered again. After any other refusal no later try would fare better under this session.
+// Errc::key_exists: another living worker has the id. The former life of a worker that was killed and came back has not
+// expired yet, so the worker is offered again. After any other refusal a retry under this session would fail, too.
 void OwnWorkers::worker_refused(const At& /*at*/, std::uint64_t session, BytesView worker, Errc why) {
   if (!present(session)) return;
   events_.worker_refused(worker, why);

@@ -1,7 +1,7 @@
 #pragma once
 
-// This process's workers: which ones it wants in the pool, and what the pool has said of each under the present
-// session. Workers are members under a session; after a fence they are offered again under the next one.
+// This process's workers: which ones should be in the pool, and what the pool has answered for each under the current
+// session. Workers are members under a session. After a fence they are offered again under the next one.
 
 #include <map>
 #include <vector>
@@ -24,27 +24,27 @@ struct NodeWorker {
 // Belongs to the node's loop.
 class OwnWorkers final : public KeyEffects {
  public:
-  // `retry_after`: when a worker is offered again whose id another living worker has.
+  // `retry_after`: when to offer a worker again if another living worker has its id.
   OwnWorkers(Loop& loop, Appender& appender, NodeEvents& events, Nanos retry_after);
 
   void add(NodeWorker worker);
-  // The worker hands over what it holds, and leaves.
+  // The worker hands over its keys, and leaves.
   void remove(BytesView id);
   void serve(BytesView id, std::vector<Bytes> add, std::vector<Bytes> remove);
   bool empty() const { return workers_.empty(); }
   bool removing() const;
 
-  // The node is a member under this session from here on.
+  // The node is a member under this session from now on.
   void begin(std::uint64_t session);
   // The session is over, or is being fenced.
   void end();
-  // Nothing of the last session runs any more: workers that were being removed are gone.
+  // Nothing of the last session runs any more. Workers that were being removed are gone.
   void drop_removed();
-  // The node is closing: no worker is offered any more, and one that was on its way to the pool is drained.
+  // The node is closing: no worker is offered any more, and a worker on its way to the pool is drained.
   void close() { closing_ = true; }
   void drain_all();
-  // Takes workers that are being removed out of the pool, as soon as they hold nothing. True while some worker of this
-  // session still holds keys, or may still be given some.
+  // Takes workers that are being removed out of the pool, as soon as they hold nothing. True while a worker of this
+  // session holds keys, or may still get some.
   bool holding(const Machine& machine);
 
   void worker_added(const At& at, std::uint64_t session, BytesView worker) override;
@@ -60,9 +60,9 @@ class OwnWorkers final : public KeyEffects {
  private:
   struct OwnWorker {
     NodeWorker options;
-    bool added = false;     // in the pool, under the present session
-    bool refused = false;   // by the present session's pool, for good
-    bool removing = false;  // this process wants it gone
+    bool added = false;     // in the pool, under the current session
+    bool refused = false;   // refused for good in the current session
+    bool removing = false;  // this process wants to remove it
     bool removal_sent = false;
   };
 
@@ -75,7 +75,7 @@ class OwnWorkers final : public KeyEffects {
   Appender& appender_;
   NodeEvents& events_;
   const Nanos retry_after_;
-  std::uint64_t session_ = 0;  // zero: the node is no member
+  std::uint64_t session_ = 0;  // zero: the node is not a member
   bool closing_ = false;
   std::map<Bytes, OwnWorker, std::less<>> workers_;
   Timer retry_;

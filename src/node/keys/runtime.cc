@@ -11,7 +11,7 @@
 namespace tenure {
 namespace {
 
-// A record of the tenure, with nothing left in it of the one before.
+// Reuses the record for another tenure, with all fields of the last one cleared.
 template <class Said>
 Said& fresh(Said& said, std::uint64_t epoch, const Bytes& key) {
   said.Clear();
@@ -52,7 +52,7 @@ void Runtime::fence(std::function<void()> stopped) {
 
 void Runtime::granted(const At& /*at*/, const Grant& grant) {
   if (grant.tenure.session != session_ || session_ == 0) return;
-  // A process that was frozen may read of a grant before its watchdog has looked at the clock.
+  // A process that was frozen may read a grant before its watchdog has looked at the clock.
   if (lease_until_() <= loop_.now().since_boot.count()) return;
   Held& held = holds_[grant.tenure.epoch];
   held.key = grant.tenure.key;
@@ -69,8 +69,8 @@ void Runtime::granted(const At& /*at*/, const Grant& grant) {
   if (++granted_since_look_ >= look_every_) look_meanwhile();
 }
 
-// An entry that grants a thousand tenures takes the loop for a millisecond, in which the first of them may have ended:
-// their ends go to the log while the rest is granted. Otherwise node and log would take turns.
+// An entry that grants a thousand tenures takes the loop for a millisecond, and the first of them may have ended by
+// then. Their ends go to the log while the rest is granted. Otherwise node and log would wait for each other.
 void Runtime::look_meanwhile() {
   granted_since_look_ = 0;
   take_reports();
@@ -92,7 +92,7 @@ void Runtime::message(const At& /*at*/, const TenureRef& tenure, std::uint64_t n
   host_.message({held->key, tenure.epoch}, number, text);
 }
 
-// Usually the answer to the host's own report, and then there is nothing left to do.
+// Usually this is the echo of the host's own report, and nothing is left to do.
 void Runtime::ended(const At& /*at*/, const TenureRef& tenure, TenureEnd /*why*/) {
   Held* held = holds_.find(tenure.epoch);
   if (held == nullptr || held->over) return;
@@ -141,7 +141,7 @@ void Runtime::failed(const Hold& hold, Next next, Bytes error, Nanos delay) {
 void Runtime::released(const Hold& hold) { report({.kind = Report::Kind::released, .epoch = hold.epoch}); }
 
 void Runtime::released(const Hold& hold, Bytes blob) {
-  // A blob over the bound would make the machine refuse the release, and the key would be stuck here.
+  // The machine would refuse a release with a blob over the limit, and the key would be stuck here.
   if (blob.size() > kBlobBytesMax) return released(hold);
   report({.kind = Report::Kind::released, .epoch = hold.epoch, .text = std::move(blob), .has_blob = true});
 }
@@ -163,7 +163,8 @@ void Runtime::report(Report report) {
     if (newer) reported_.pop_back();
     reported_.push_back(std::move(report));
     end_of_job_ = end_of_job_ || (gathering_ > 0 && last);
-    if (gathering_ > 0 || std::exchange(turn_due_, true)) return;  // the turn that takes the others takes this one too
+    // the turn that takes the other reports takes this one, too
+    if (gathering_ > 0 || std::exchange(turn_due_, true)) return;
   }
   call_loop(last);
 }
@@ -183,7 +184,7 @@ void Runtime::together(const std::function<void()>& reports) {
   call_loop(last);
 }
 
-// Those that end a job come from a thread that has nothing else to do for the moment; a fence's must not wait.
+// Ends of jobs come from a thread that is idle for the moment. But those of a fence must not wait.
 void Runtime::call_loop(bool last) {
   auto work = token_.guard([this] { take_reports(); });
   last ? loop_.run_or_post(std::move(work)) : loop_.post(std::move(work));
@@ -200,7 +201,7 @@ void Runtime::take_reports() {
   check_stopped();
 }
 
-// What is said of a tenure that is over, or under another session, would be refused anyway.
+// Reports about a tenure that is over, or under another session, would be refused anyway.
 void Runtime::take(Report& report) {
   Held* held = holds_.find(report.epoch);
   if (held == nullptr || held->concluded) return;
@@ -216,15 +217,16 @@ void Runtime::take(Report& report) {
     }
     return;
   }
-  // It lies before whatever is said after it: that a message was handled, say, which nobody gets again then.
+  // The checkpoint goes before later reports. If one of them says that a message was handled, nobody gets the message
+  // again.
   if (held->unsaved) save(report.epoch, *held, std::move(*std::exchange(held->unsaved, nullptr)));
   held->concluded = report.last();
   append(report, *held);
 }
 
-// Of a tenure's checkpoints only the last one counts. So while one is on its way to the log, those that come are kept
-// back, and the newest of them follows. A handler that makes them faster than the log takes them, or while the log is
-// away, would otherwise fill the memory.
+// Only the last checkpoint of a tenure counts. So while one is on its way to the log, later ones wait, and the newest
+// of them follows. Otherwise a handler that makes them faster than the log takes them, or while the log is away, would
+// fill the memory.
 void Runtime::save(std::uint64_t epoch, Held& held, Bytes checkpoint) {
   v1::Checkpoint& said = fresh(*record_->mutable_checkpoint(), epoch, held.key);
   said.set_data(std::move(checkpoint));
@@ -251,7 +253,7 @@ void Runtime::append(const Report& report, const Held& held) {
     case Report::Kind::finished: append_finished(report, held); break;
     case Report::Kind::failed: append_failed(report, held); break;
     case Report::Kind::released: append_released(report, held); break;
-    case Report::Kind::checkpoint: break;  // for save()
+    case Report::Kind::checkpoint: break;  // done by save()
     case Report::Kind::handled: {
       v1::Notified& notified = fresh(*record_->mutable_notified(), report.epoch, held.key);
       notified.set_number(report.message_number);

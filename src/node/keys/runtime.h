@@ -1,7 +1,7 @@
 #pragma once
 
-// Turns what the machine decides for this node's session into calls on the host, and what the host reports into
-// records. It knows which tenures this node holds, and when the last of them has ended.
+// Turns the machine's decisions for this node's session into calls of the host, and the host's reports into records. It
+// knows which tenures this node holds, and when the last of them has ended.
 
 #include <cstdint>
 #include <functional>
@@ -23,32 +23,32 @@ namespace v1 {
 class Record;
 }  // namespace v1
 
-// Belongs to the node's loop; the reports may come from any thread. Those that come while the loop is at something
-// else wait together, and one turn of the loop takes them all.
+// Belongs to the node's loop, but reports may come from any thread. Reports that come while the loop is busy wait, and
+// one turn of the loop takes them all.
 class Runtime final : public HoldReports, public KeyEffects {
  public:
-  // `stop_patience`: how long a job has to stop when it is asked to. `look_every`: how many tenures an entry may grant
-  // before the runtime looks for what has been reported meanwhile.
+  // `stop_patience`: how long a job has to stop. `look_every`: how many tenures an entry may grant before the runtime
+  // looks for reports.
   Runtime(Loop& loop, Host& host, Appender& appender, std::function<Nanos()> stop_patience, std::uint32_t look_every);
   ~Runtime() override;
 
-  // The session whose tenures are to be held, and until when its lease is sure (nanoseconds since boot).
+  // Sets the session whose tenures to hold, and the end of its lease (nanoseconds since boot).
   void begin(std::uint64_t session, std::function<std::int64_t()> lease_until);
-  // Nothing of the session is reported any more, and what still runs is being ended: `stopped` is called once
+  // From now on nothing of the session is reported, and everything that still runs is ended. Calls `stopped` once
   // nothing runs.
   void fence(std::function<void()> stopped);
   bool fenced() const { return session_ == 0; }
-  // Tenures that the host is not done with.
+  // Tenures that the host has not finished.
   std::size_t running() const;
 
-  // What the machine says of this session's tenures.
+  // The machine's decisions about this session's tenures.
   void granted(const At& at, const Grant& grant) override;
   void started(const At& /*at*/, const TenureRef& /*tenure*/) override {}  // the host has reported it
   void stop_asked(const At& at, const TenureRef& tenure, StopReason reason) override;
   void message(const At& at, const TenureRef& tenure, std::uint64_t number, BytesView text) override;
   void ended(const At& at, const TenureRef& tenure, TenureEnd why) override;
 
-  // The node is closing: whatever has not ended by then is stopped.
+  // The node is closing: everything that has not ended by then is stopped.
   void stop_all(Instant deadline);
   void give_back_waiting(std::uint64_t session) { host_.give_back_waiting(session); }
 
@@ -66,13 +66,13 @@ class Runtime final : public HoldReports, public KeyEffects {
   struct Held {
     Bytes key;
     std::uint64_t session = 0;
-    std::uint64_t ticket = 0;  // to be named in records, if the dispatcher asked for it
+    std::uint64_t ticket = 0;  // for records, if the dispatcher needs it in the log
     std::uint64_t last_message = 0;
     bool stopping = false;
-    bool over = false;                 // the machine has ended the tenure; the host is not done with it
-    bool concluded = false;            // the host is done with it; the machine has not heard yet
+    bool over = false;                 // the machine has ended the tenure; the host has not finished it
+    bool concluded = false;            // the host has finished it; the machine does not know yet
     bool saving = false;               // a checkpoint is on its way to the log
-    std::unique_ptr<Bytes> unsaved{};  // the newest of those that came meanwhile, if any did
+    std::unique_ptr<Bytes> unsaved{};  // the newest checkpoint that came meanwhile, if any
   };
 
   struct Report {
@@ -87,13 +87,13 @@ class Runtime final : public HoldReports, public KeyEffects {
     Nanos delay{};
     std::uint64_t message_number = 0;
 
-    // The host is done with the tenure.
+    // The host has finished the tenure.
     bool last() const { return kind == Kind::finished || kind == Kind::failed || kind == Kind::released; }
   };
 
   void report(Report report);
   void call_loop(bool last);
-  // On the loop, from here on.
+  // The functions below run on the loop.
   void take_reports();
   void take(Report& report);
   void append(const Report& report, const Held& held);
@@ -113,10 +113,10 @@ class Runtime final : public HoldReports, public KeyEffects {
   const std::uint32_t look_every_;
   std::uint64_t session_ = 0;
   std::function<std::int64_t()> lease_until_;
-  IdMap<Held> holds_;  // by epoch; until both the host and the machine are done with it
+  IdMap<Held> holds_;  // by epoch; until both the host and the machine have finished with it
   std::function<void()> stopped_;
   std::uint32_t granted_since_look_ = 0;
-  std::unique_ptr<v1::Record> record_;  // the one being said; most are of one kind, and then its memory is used again
+  std::unique_ptr<v1::Record> record_;  // reused for each record, because most are of one kind
   std::vector<Report> taken_;           // empty between turns, with its capacity
 
   std::mutex mutex_;
@@ -124,7 +124,7 @@ class Runtime final : public HoldReports, public KeyEffects {
   std::vector<Report> reported_;
   bool turn_due_ = false;    // a turn of the loop will take them
   int gathering_ = 0;        // calls of together()
-  bool end_of_job_ = false;  // is among those that were gathered
+  bool end_of_job_ = false;  // one of the gathered reports ends a job
 
   Token token_;
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-// Writes to the log what became of the requests of dispatchers that keep no state.
+// Writes the outcomes of requests to the log, for dispatchers that keep no state.
 
 #include "node/appender.h"
 #include "node/steward/eldest_duty.h"
@@ -17,7 +17,7 @@ class AnswerDuty final : public EldestDuty {
 
  private:
   Appender& appender_;
-  std::uint64_t answered_ = 0;  // the order of the last answer that was written
+  std::uint64_t answered_ = 0;  // the order of the last answer written
 };
 
 }  // namespace tenure

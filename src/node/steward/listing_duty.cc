@@ -8,11 +8,11 @@
 namespace tenure {
 namespace {
 
-constexpr std::size_t kQuestionsMax = 16;  // of one entry: the loop waits while each is looked up
+constexpr std::size_t kQuestionsMax = 16;  // of one entry; the loop waits while each is answered
 
 }  // namespace
 
-// A question beyond the bound gets no answer. Its asker loads the state itself, as it does when nobody answers.
+// A question beyond the limit gets no answer. Its client loads the state itself, as without any member.
 void ListingDuty::asked(const At& /*at*/, const v1::Ask& ask) {
   if (questions_.size() < kQuestionsMax) questions_.push_back(ask.SerializeAsString());
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Answers those who ask for a listing through the log, since they have not loaded the state.
+// Answers clients that have not loaded the state and request a listing through the log.
 
 #include <vector>
 

@@ -10,7 +10,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr Nanos kTickStagger = milliseconds(100);  // by which each member waits longer than the next elder one
+constexpr Nanos kTickStagger = milliseconds(100);  // each younger member waits this much longer
 
 }  // namespace
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Lets log time pass where nothing else is appended: appends a tick when the machine's next timer is due. The eldest
-// member does so at once, each younger one a little later, should the elder ones not have done it.
+// Lets log time pass if nothing else is appended: appends a tick when the machine's next timer is due. The eldest
+// member does so at once, each younger one a little later, in case the older ones did not.
 
 #include <cstddef>
 
@@ -16,7 +16,7 @@ class LogTimeDuty {
  public:
   LogTimeDuty(Loop& loop, Appender& appender) : loop_(loop), appender_(appender), tick_(loop) {}
 
-  // After each entry, on every member.
+  // Called after each entry, on every member.
   void look(const Machine& machine, std::size_t rank, Instant applied_at);
   void stop() { tick_.cancel(); }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What somebody has to do for the whole pool, and the eldest member does: five duties, of which each is a class of its
-// own. Whatever the eldest does twice, or two members do at once, the machine takes once.
+// The tasks that the eldest member does for the whole pool: five duties, one class each. If the eldest does something
+// twice, or two members do it at once, the machine accepts it once.
 
 #include <array>
 #include <optional>
@@ -24,10 +24,10 @@ class Steward {
   Steward& operator=(const Steward&) = delete;
 
   void listen_to(EffectsTee& tee);
-  // To be called after each applied entry. `rank`: how many members are elder than this node's session; nothing if this
-  // node is no member.
+  // Call it after each entry. `rank`: how many members are older than this node's session; nothing if this node is not
+  // a member.
   void look(const Machine& machine, std::optional<std::size_t> rank, Instant applied_at);
-  // Another state, or another session: what was said before may have been lost.
+  // Another state, or another session: what was written before may be lost.
   void reset();
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// Switches the pool to newer rules once every member speaks them.
+// Switches the pool to newer rules once every member supports them.
 
 #include <cstdint>
 
@@ -19,7 +19,7 @@ class VersionDuty final : public EldestDuty {
 
  private:
   Appender& appender_;
-  std::uint32_t switching_to_ = 0;  // the version that was asked for already
+  std::uint32_t switching_to_ = 0;  // the version that was already requested
 };
 
 }  // namespace tenure

@@ -1,4 +1,4 @@
-// A dispatcher without state, beside real members on a real engine.
+// A dispatcher without state, with real members on a real engine.
 
 #include "node/client/client.h"
 
@@ -274,7 +274,7 @@ TEST_F(ClientTest, IsToldOfAKeysPast) {
   }
 }
 
-// What failed for good, in the order of its ids, and where to go on.
+// Dead letters, ordered by id, and where to continue.
 TEST_F(ClientTest, IsToldOfTheDead) {
   const auto member = node("a");
   LiveClient client(url_, journal_);
@@ -299,7 +299,7 @@ TEST_F(ClientTest, IsToldOfTheDead) {
   EXPECT_EQ(second->dead(0).payload(), "");
 }
 
-// What is told is bounded, whatever is asked for.
+// An answer is bounded, whatever the question.
 TEST_F(ClientTest, IsToldOnlySoMuchAtATime) {
   const auto member = node("a");
   LiveClient client(url_, journal_);
@@ -311,7 +311,7 @@ TEST_F(ClientTest, IsToldOnlySoMuchAtATime) {
   EXPECT_NE(told->next_plus_one(), 0U);
 }
 
-// So that nobody keeps a member from its work, one entry is told only so much.
+// The answers of one entry are bounded, so that clients cannot keep a member from its work.
 TEST_F(ClientTest, IsNotToldEverythingAtOnce) {
   const auto member = node("a");
   LiveClient client(url_, journal_);
@@ -321,7 +321,7 @@ TEST_F(ClientTest, IsNotToldEverythingAtOnce) {
   EXPECT_LE(told(), 20);
 }
 
-// Where there is nobody, nobody tells, be it later.
+// Without members there is no answer, not even later.
 TEST_F(ClientTest, IsToldNothingWhereNobodyIs) {
   LiveClient client(url_, journal_);
   EXPECT_FALSE(client.inquire(ask_for_jobs(10), 50ms));

@@ -45,7 +45,7 @@ class RuntimeTest : public testing::Test, private AppenderEvents {
     return sizes;
   }
 
-  // What is said of a tenure, batch by batch: the checkpoints' bytes, and `.` for anything else.
+  // The records about a tenure, batch by batch: the checkpoints' bytes, and `.` for everything else.
   std::vector<std::string> said() {
     std::vector<std::string> all;
     for (; !log_.appends.empty(); log_.answer(Position{++position_}), loop_.settle()) {
@@ -73,7 +73,7 @@ class RuntimeTest : public testing::Test, private AppenderEvents {
   void append_refused(const Error& /*error*/) override {}
 };
 
-// An idle loop takes a report at once; those that come meanwhile make up the next batch.
+// An idle loop handles a report at once; later reports make up the next batch.
 TEST_F(RuntimeTest, TellsOneReportAfterTheOther) {
   for (std::uint64_t epoch = 1; epoch <= 3; ++epoch) runtime_.finished(hold(epoch), "");
   EXPECT_EQ(sizes_of_batches(), (std::vector<int>{1, 2}));
@@ -107,7 +107,7 @@ TEST_F(RuntimeTest, OfManyCheckpointsTheLastCounts) {
   EXPECT_EQ(said(), (std::vector<std::string>{"e"}));
 }
 
-// Whatever is said later lies behind it, and its end takes it along.
+// Later records come after the checkpoint, and the tenure's end writes it first.
 TEST_F(RuntimeTest, ACheckpointStaysBeforeWhatIsSaidAfterIt) {
   for (const char* const data : {"a", "b", "c"}) {
     runtime_.checkpoint(hold(1), data);

@@ -1,4 +1,4 @@
-// Promises m and n: what a holder is given, by clients and by the holder before it.
+// Promises m and n: what a holder gets from clients and from the previous holder.
 
 #include <algorithm>
 
@@ -20,8 +20,8 @@ struct Course {
   std::size_t furthest = 0;  // over all tenures
 };
 
-// Whether the messages with these numbers may have been taken for handled: a holder that does not know yet that the
-// log lost entries goes on speaking of the messages it knew, and numbers come again.
+// True if the messages with these numbers may have counted as handled: a holder that does not know of lost entries
+// still reports the messages that it knew, and numbers are repeated.
 bool excused(const ReplayedJob& job, std::size_t from, std::size_t until, const PastHolds& holds, Time lease) {
   for (std::size_t number = from; number < until; ++number) {
     if (!holds.lost_within(job.messages[number - 1].accepted_at, lease)) return false;

@@ -1,4 +1,4 @@
-// Promises f to i: what becomes of what users ask for.
+// Promises f to i: the outcomes of users' requests.
 
 #include <map>
 #include <set>

@@ -1,26 +1,26 @@
 #pragma once
 
-// Judges a history. The checker knows what a pool promises and nothing of how it is built: it reads no state of a
-// machine and shares no code with one. The promises have letters, which violations name:
+// Judges a history. The checker knows what a pool promises, but not how it is built: it reads no state of a machine and
+// shares no code with one. The promises have letters, which violations name:
 //
 //   a  no two lease-valid tenures of a key overlap
 //   b  epochs of a key only grow, whatever was lost or restarted, and no tenure begins twice
 //   c  no write of an older epoch is accepted after a newer tenure wrote; the rightful holder's writes are accepted
-//   d  a process that runs has ended every hold by its lease's deadline, and begins none without a lease
+//   d  a running process has ended every hold by its lease's deadline, and begins none without a lease
 //   e  a key is granted anew only when its last holder has stopped, died, or lost its lease
-//   f  what was accepted is done, failed, buried, stopped or held in the end, and is settled once
+//   f  an accepted job ends as done, failed, buried or stopped, or is held at the end, and is settled once
 //   g  tasks of a key run one at a time, in the order of their acceptance
-//   h  a key never has two live jobs where one is resident; refusals for its sake are true
+//   h  a key never has two live jobs if one is resident; refusals for that reason are true
 //   i  the queue bound is exact: never exceeded, and `pool_full` only when it is reached
-//   j  all who applied the same entry have the same digest
+//   j  all nodes that applied the same entry have the same digest
 //   k  once all faults are over, every resident job is held again in time
 //   l  log and snapshot are bounded
-//   m  messages reach the holder in order, none left out
-//   n  a holder is given the last checkpoint or blob that was in the log before its grant
-//   o  where nothing goes wrong nobody is declared dead, and no process dies
-//   p  no node gives up for good: every fault here is one that passes
-//   q  who asks, and lives, hears what became of it
-//   r  where nothing goes wrong, the end of a hold is soon in the log
+//   m  messages reach the holder in order and without gaps
+//   n  a holder gets the last checkpoint or blob that was in the log before its grant
+//   o  without faults nobody is declared dead, and no process dies
+//   p  no node gives up for good, because every fault here is temporary
+//   q  every request of a living process gets its outcome
+//   r  without faults, the end of a hold is soon in the log
 
 #include <cstdint>
 #include <string>
@@ -31,10 +31,10 @@
 
 namespace tenure::sim {
 
-// A log that loses what it acknowledged takes away the ground that leases stand on: who was granted a key in the lost
-// tail, or had its beat confirmed there, may still believe so for a lease while others, who never read of it, go on.
-// For that long a, e and, for messages sent then, m are not asked for, and only the epochs (b, c) protect the user's
-// data; they always hold.
+// A log that loses acknowledged entries breaks an assumption of leases. A node that was granted a key in the lost tail,
+// or had its beat confirmed there, may believe so for a lease, while others, who never read of it, continue. During
+// that time a, e and, for messages sent then, m are not required, and only the epochs (b, c) protect the user's data;
+// they always hold.
 struct Expectations {
   Time lease = 0;                    // the longest in the pool
   Time watchdog_slack = 5 * kMilli;  // how late a hold may end after its deadline

@@ -1,5 +1,5 @@
-// For every promise, a history that breaks it and must be found out, and one that only nearly does and must pass.
-// A checker that has never rejected anything proves nothing.
+// For every promise, a history that breaks it and must be rejected, and one that almost breaks it and must pass. A
+// checker that has never rejected anything proves nothing.
 
 #include "sim/checker/checker.h"
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What happened in a run, as seen from outside with true times: the only thing the checker reads. It says what
-// users, their handlers and an onlooker at the log saw, and nothing of how the pool came to it.
+// The events of a run as seen from outside, with true times. The checker reads nothing else. It has what users, their
+// handlers and an onlooker at the log saw, and nothing about how the pool did it.
 
 #include <cstdint>
 #include <string>
@@ -30,7 +30,7 @@ struct ProcessResumed {
   ProcessNumber process;
 };
 
-// A node stopped for good, since it cannot go on.
+// A node stopped for good because it cannot continue.
 struct NodeBroke {
   ProcessNumber process;
   std::string why;
@@ -124,7 +124,7 @@ struct LogBuried {
   std::uint64_t position;
   std::uint64_t ticket;
 };
-// A checkpoint, or the blob of a release, that some holder sent. Repetitions are told by sender and sequence.
+// A checkpoint, or the blob of a release. Repetitions are recognised by sender and sequence.
 struct LogBlob {
   std::uint64_t position;
   std::uint64_t sender;
@@ -133,12 +133,12 @@ struct LogBlob {
   std::uint64_t epoch;
   std::uint64_t value;
 };
-// Everything after `kept` is gone from the log, whoever was told of it.
+// Everything after `kept` is gone from the log, even if somebody had read it.
 struct LogLost {
   std::uint64_t kept;
-  bool replaced = false;  // by a new log, while those who know the old one go on in it
+  bool replaced = false;  // by a new log, while nodes that know the old one continue in it
 };
-// The same two in a log that had been replaced by then: those who still follow it may act on them for a while.
+// The same two in a log that had been replaced by then: nodes that still follow it may act on them for a while.
 struct GhostSettled {
   std::uint64_t ticket;
   Step step;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The holds of a history with the spans in which their leases were valid: what several promises are judged by.
+// The holds of a history with the spans in which their leases were valid. Several promises are judged by them.
 
 #include <map>
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
 
-// The log's story replayed, by what users were told: which jobs live, under which key, who was granted what. It is
-// the checker's own, simple and slow, and shares nothing with the machine but the promises.
+// Applies the log's story as users were told it: which jobs are alive, under which key, and who was granted what. It
+// belongs to the checker, is simple and slow, and shares nothing with the machine but the promises.
 
 #include <list>
 #include <map>
@@ -35,7 +35,7 @@ struct ReplayedKey {
   bool stopping = false;            // a stop was accepted: the resident job is on its way out
   std::list<std::uint64_t> tasks;   // live tasks in the order of acceptance, but for the delayed ones
   std::set<std::uint64_t> delayed;  // live tasks that may be overtaken
-  std::uint64_t epoch = 0;          // of the tenure that goes on; zero if none does
+  std::uint64_t epoch = 0;          // of the current tenure; zero if there is none
   std::uint64_t holder_ticket = 0;  // what that tenure is for
   bool takes_messages() const { return resident != 0 && !stopping; }
   bool any() const { return resident != 0 || !tasks.empty() || !delayed.empty(); }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Histories made by hand, for judging the checker.
+// Handmade histories, to test the checker.
 
 #include <algorithm>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-// The parts of the checker. Each judges some of the promises and adds what it finds broken.
+// The parts of the checker. Each judges some of the promises and adds the violations that it finds.
 
 #include "sim/checker/checker.h"
 #include "sim/checker/holds.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-// One life of a node's process: production code from the log port up, with simulated log, loops, clock and handlers.
+// One life of a node's process: production code above the log port, with simulated log, loops, clock and handlers.
 
 #include <functional>
 #include <memory>

@@ -28,7 +28,7 @@ void Caller::write_settled(Recorder& recorder, const Settlement& settlement) con
   recorder.add(process_, Answered{process_.number(), settlement.ticket, step_of(settlement.state), settlement.code});
 }
 
-// A member that joins is refused, by those who have switched already; all others read of the switch.
+// Members that have switched already refuse a member that joins; all others read the switch.
 bool Caller::is_too_old(const Error& error, std::uint32_t speaks, const Onlooker& onlooker) {
   return (error.code == Errc::version || error.code == Errc::refused) && onlooker.newest_version() > speaks;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// One life of a process that asks things of the pool, whatever it is made of.
+// One life of a process that sends requests to the pool, with any implementation.
 
 #include <cstdint>
 #include <functional>
@@ -52,7 +52,7 @@ class Caller {
 
  protected:
   void write_settled(Recorder& recorder, const Settlement& settlement) const;
-  // `error` is what a program is told that applies machine versions up to `speaks` where the pool needs a newer one.
+  // `error` is the error of a program that supports machine versions up to `speaks`, when the pool needs a newer one.
   static bool is_too_old(const Error& error, std::uint32_t speaks, const Onlooker& onlooker);
 
  private:

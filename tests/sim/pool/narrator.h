@@ -1,6 +1,6 @@
 #pragma once
 
-// Tells a run as it happens, for a person who looks into a failing seed.
+// Prints a run as it happens, for a person who examines a failing seed.
 
 #include "sim/pool/recorder.h"
 #include "sim/pool/weights.h"

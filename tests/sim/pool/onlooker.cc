@@ -36,7 +36,7 @@ Onlooker::Onlooker(LogServer& server, Recorder& recorder)
 
 Onlooker::~Onlooker() { server_.observe(nullptr, nullptr, nullptr); }
 
-// Of a ghost only what those who follow it may be told, and their digests.
+// For a ghost, only what its followers may learn, and their digests.
 void Onlooker::take_ghost(const LogServer::Stored& stored, LogServer::LogNumber log) {
   Machine& machine = *ghosts_.at(log);
   ghost_ = silent_ = true;

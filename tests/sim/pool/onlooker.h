@@ -1,8 +1,8 @@
 #pragma once
 
-// Reads the simulated log at the moment of each append, applies it to a machine of its own, and writes down what the
-// machine says. What it writes is judged by the checker, which knows the promises and not the machine; and every
-// node's digest must be the onlooker's at the same entry.
+// Reads the simulated log at the moment of each append, applies it to its own machine, and records the effects. The
+// checker, which knows the promises and not the machine, judges them. Every node's digest must be equal to the
+// onlooker's at the same entry.
 
 #include <cstdint>
 #include <functional>

@@ -1,4 +1,4 @@
-// What befalls a run's processes, hosts and log.
+// The faults of a run's processes, hosts and log.
 
 #include <algorithm>
 
@@ -100,8 +100,8 @@ void PoolRun::fail_over() {
   server_.lose_since(world_.now() - lost, std::clamp<std::int64_t>(skew, -500, 500));
 }
 
-// Bytes that are no batch, or no batch of ours: all nodes must skip them alike. What parses must carry the sender and
-// the sequence it was sent with, since a forger who makes up new ones is not among the faults.
+// Bytes that are not a batch, or not ours: all nodes must skip them in the same way. Bytes that parse must have their
+// real sender and sequence, because a forger who invents new ones is not among the faults.
 void PoolRun::throw_junk() {
   Bytes bytes;
   const auto& history = server_.history();

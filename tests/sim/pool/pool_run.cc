@@ -13,7 +13,7 @@ namespace {
 constexpr Time kSettleMax = 120 * kSecond;
 // A pool of this size makes some thousand events a second. One that makes millions turns in a circle.
 constexpr std::uint64_t kEventsMax = 10'000'000;
-constexpr Time kQuiet = 2 * kSecond;     // what the run goes on for once all is settled
+constexpr Time kQuiet = 2 * kSecond;     // how long the run continues once everything is settled
 constexpr Time kWatched = 60 * kSecond;  // how long a pool that has recovered is watched, where it was allowed longer
 
 }  // namespace
@@ -91,7 +91,7 @@ void PoolRun::start(Seat& seat) {
     gone(seat);
   };
   seat.caller->on_closed = [this, &seat] {
-    // It ends in good order: what it still held would go on being held.
+    // It ends normally. Keys that it still held would stay held.
     recorder_.add(ProcessLeft{seat.process->number()});
     seat.process->on_crash = [this, &seat] { gone(seat); };
     seat.process->crash();
@@ -210,14 +210,14 @@ Expectations PoolRun::expectations() const {
   expected.calm = plan_.calm();
   // The batch before is on its way, there and back; and then this.
   expected.telling = 4 * (plan_.wires.latency_max + plan_.wires.data_extra_max) + 20 * kMilli;
-  // What may hold up the heart's thread is for the margin to cover. It may be stuck just when its process goes on.
+  // The margin has to cover stalls of the heart's thread. It may be stalled just when its process continues.
   if (plan_.interval(Fault::stall) != 0) {
     expected.watchdog_slack += plan_.lease / 50;
     expected.resume_slack += plan_.lease / 50;
   }
-  // A lease until the dead are known to be, half a lease more for the last in the row of those who may say so, and a
-  // beat to see it; twice what an answer takes that was lost when all healed; and the handlers' stops and starts, on
-  // the first worker and on the one that joined meanwhile.
+  // A lease until the deaths are noticed, half a lease more for the last member to claim them, and a beat to see it.
+  // Twice the time of an answer that was lost just before healing. And the handlers' stops and starts, on the first
+  // worker and on one that joined meanwhile.
   const Time spoken = plan_.lease + plan_.lease / 2 + plan_.lease / 5;
   expected.recovery = spoken + 2 * plan_.wires.timeout + 2 * (plan_.work.start_max + plan_.work.stop_max) + kSecond;
   // Jobs that may have killed their holders are tried one after another, each for twice as long as it had run then.
@@ -225,12 +225,12 @@ Expectations PoolRun::expectations() const {
     const Time alone = std::min<Time>(2 * plan_.busy, kYouthMs * kMilli) + kSecond / 2;
     expected.recovery += (plan_.work.resident_keys + plan_.work.task_keys) * alone;
   }
-  // Who reads a log that was replaced comes to notice.
+  // A reader of a replaced log notices that.
   if (plan_.interval(Fault::replaced) != 0) expected.recovery += plan_.wires.doubt_max;
   expected.queue_bound = plan_.queue_bound;
   expected.shard = plan_.shard;
-  // A snapshot is due when the log since the last one outweighs the state twice, or four times where that has shrunk,
-  // and twice as many times where it is busy; what is under way meanwhile comes on top.
+  // A snapshot is due when the log since the last one is twice as large as the state, or four times if the state has
+  // shrunk, and twice that if the log is busy. Entries in flight come on top.
   expected.bytes_since_snapshot_max = 8 * std::max(plan_.snapshot_bytes_min, 2 * snapshot_bytes()) + (64U << 10);
   return expected;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-// One run of one pool: starts it, lets clients ask and faults happen as the plan says, heals everything, waits for
+// One run of one pool: starts it, lets clients send requests and faults happen as planned, heals everything, waits for
 // the pool to settle, and has the history judged.
 
 #include <array>

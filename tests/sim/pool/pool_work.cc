@@ -1,4 +1,4 @@
-// What clients ask of a run's pool.
+// The requests of clients to a run's pool.
 
 #include <numeric>
 

@@ -1,8 +1,7 @@
 #pragma once
 
-// Writes the history of a run, and knows what users' bytes stand for: payloads and messages carry a number of the
-// simulator's own, so that a handler's side and a client's side of one request can be put together without asking
-// the pool.
+// Writes the history of a run, and knows the meaning of users' bytes: payloads and messages contain a number from the
+// simulator, so that the handler's and the client's side of a request can be matched without asking the pool.
 
 #include <cstdint>
 #include <cstring>

@@ -1,6 +1,6 @@
 #pragma once
 
-// What all processes of a run share.
+// Shared by all processes of a run.
 
 #include "sim/pool/onlooker.h"
 #include "sim/pool/recorder.h"

@@ -1,8 +1,8 @@
 #pragma once
 
 // The users' handlers of one simulated process. They only pretend to work: they start, write to a store under their
-// epoch, make checkpoints, get messages, end, fail, and now and then do not listen. What matters to the checker is
-// written down at the moment it happens.
+// epoch, make checkpoints, get messages, end, fail, and sometimes ignore a stop. Events that matter to the checker are
+// recorded when they happen.
 
 #include <cstdint>
 #include <functional>
@@ -21,7 +21,7 @@ class SimHost final : public Host {
     Process& process;
     Recorder& recorder;
     Store& store;
-    const Work& work;  // read anew at each decision: the run may grow calm
+    const Work& work;  // read again at each decision, because the run may become calm
     HoldReports* reports = nullptr;
     std::function<std::int64_t()> lease_until;
   };

@@ -1,5 +1,5 @@
-// tenure-sim: runs pools from seeds and says whether every promise was kept. A violation prints one command that
-// shows the run again, event by event.
+// tenure-sim: runs pools from seeds and reports whether every promise was kept. For a violation it prints one command
+// that shows the run again, event by event.
 
 #include <sys/resource.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-// A process that only dispatches and keeps no state: production code of the client, from the log port up.
+// A process that only dispatches and keeps no state: production code of the client above the log port.
 
 #include <memory>
 

@@ -1,9 +1,8 @@
 #pragma once
 
-// What one run is made of: the pool, its work, and which faults it meets how often. Swarm testing: a run does not
-// have a little of everything, but some kinds of fault switched on, with rates of its own, and the others off; so
-// that combinations come up which an average of everything would never reach. Some runs have no fault at all, some
-// exactly one kind.
+// The plan of one run: the pool, its work, and how often it meets which faults. Swarm testing: a run does not have a
+// little of everything. Some kinds of fault are on, with their own rates, and the others are off, so that combinations
+// occur that an average would never reach. Some runs have no fault at all, some exactly one kind.
 
 #include <array>
 #include <cstdint>
@@ -31,7 +30,7 @@ enum class Fault : std::uint8_t {
   clock_rate,    // a host's CLOCK_BOOTTIME changes its rate
   wall_step,     // a host's wall clock jumps
   leave,         // a node leaves in good order, and another one comes
-  replaced,      // newcomers get a new log, while the others go on in the old one
+  replaced,      // newcomers get a new log, while the others continue in the old one
 };
 constexpr std::size_t kFaults = 15;
 std::string_view to_string(Fault fault);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Draws for the simulator. Every part of a run (loops, links, faults, work) has dice of its own, forked from the
-// run's seed by name, so that a change in one part does not reshuffle all the others.
+// Random numbers for the simulator. Every part of a run (loops, links, faults, work) has its own dice, derived from the
+// run's seed by name, so that a change in one part does not change all the others.
 
 #include <cstdint>
 #include <string_view>

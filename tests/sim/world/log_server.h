@@ -1,10 +1,10 @@
 #pragma once
 
 // The simulated log itself, without any wire: order, times, snapshots, trims, and the loss of its tail. It keeps
-// what was trimmed, so that a loss can undo a trim as a failover to a lagging replica does.
+// trimmed entries, so that a loss can undo a trim, as a failover to a lagging replica does.
 //
-// A log can be replaced by a new one under its readers, as when the name that leads to it is lost: the old one is then
-// a ghost, in which those who know it go on reading and appending.
+// A log can be replaced by a new one under its readers, as when its name is lost. The old log is then a ghost:
+// processes that know it continue to read and append there.
 
 #include <cstdint>
 #include <deque>
@@ -58,8 +58,7 @@ class LogServer {
     return read(after, entries_max, current());
   }
   Result<std::vector<Entry>> read(Cursor after, std::size_t entries_max, LogNumber log) const;
-  // A snapshot that stands on an entry which is not there (any more) is refused with lost_history: whoever loaded it
-  // could never read on.
+  // A snapshot that is based on a missing entry is refused with lost_history, because its reader could never continue.
   Status commit(std::shared_ptr<const Snapshot> snapshot);
   std::shared_ptr<const Snapshot> snapshot() const { return line().snapshots.back().value; }
   void trim(Position before);

@@ -1,8 +1,8 @@
 #pragma once
 
-// A simulated process: a few loops, the clock of its host, and a body (the node, its log, its handlers) that dies
-// with it. It can be paused, as by SIGSTOP or a frozen virtual machine, and it can crash at any step, also in the
-// middle of a piece of work.
+// A simulated process: some loops, the clock of its host, and a body (the node, its log, its handlers) that dies with
+// it. It can be paused, as by SIGSTOP or a frozen virtual machine, and it can crash at any step, even in the middle of
+// a piece of work.
 
 #include <functional>
 #include <memory>
@@ -41,7 +41,7 @@ class Process {
   void crash();
   void pause();
   void resume();
-  // Stops one loop for a while. The others go on.
+  // Stops one loop for a while. The others continue.
   void stall(SimLoop& loop, Time span);
 
   // Crashes it around one of the next few things that leave it: just before or just after.

@@ -1,7 +1,7 @@
 #pragma once
 
-// The clocks of one simulated host. CLOCK_BOOTTIME has an offset and a rate of its own, which may change, but it
-// never steps and never stands still; the wall clock may be set to anything at any time.
+// The clocks of one simulated host. CLOCK_BOOTTIME has its own offset and rate, which may change, but it never steps
+// and never stops. The wall clock may be set to anything at any time.
 
 #include "base/clock.h"
 #include "sim/world/world.h"

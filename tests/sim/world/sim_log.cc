@@ -47,7 +47,7 @@ class AppendCall final : public AnsweredCall<Position> {
   void deliver() override {
     if (!*answer_ && answer_->error().code == Errc::lost_history && state_->log == log_) {
       state_->lost = true;
-      wires_.poke();  // the read that waits is told, too
+      wires_.poke();  // the waiting read gets an answer, too
     }
     AnsweredCall::deliver();
   }
@@ -139,7 +139,7 @@ class ReadCall final : public AnsweredCall<std::vector<Entry>> {
   }
 
  private:
-  // A reader of a ghost is told after a while. With the bug, a log that brings entries is taken for the right one.
+  // A reader of a ghost notices after a while. With the bug, a log that returns entries counts as the right one.
   bool noticed(const LogServer& server) {
     if (!server.is_ghost(state_->log)) return false;
     if (state_->doubts == 0) state_->doubts = wires_.doubt();

@@ -1,8 +1,8 @@
 #pragma once
 
-// The log port of one simulated process: a connection to the simulated log over the wires. Callbacks run on a loop
-// of the process, never inside the call, at most once, and not after close(); after a crash none runs. Those of appends
-// may also come in the midst of another call, as if on a thread of the engine.
+// The log port of one simulated process: a connection to the simulated log over the wires. Callbacks run on a loop of
+// the process, never inside the call, at most once, and not after close(). After a crash none runs. Callbacks of
+// appends may also come during another call, as if on a thread of the engine.
 
 #include <memory>
 

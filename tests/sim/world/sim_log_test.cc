@@ -1,5 +1,5 @@
-// The simulated log keeps the port's contract with and without faults. tests/log_conformance says the same of every
-// engine; here is what only a simulated one can be made to do.
+// The simulated log keeps the port's contract with and without faults. tests/log_conformance tests the same for every
+// engine; these tests need faults that only a simulated log has.
 
 #include "sim/world/sim_log.h"
 
@@ -185,8 +185,8 @@ TEST(SimLog, SnapshotAndTrim) {
   EXPECT_EQ(b.seen.size(), 4U);
 }
 
-// A failover that loses the tail takes the snapshot and the trim that stood on it along; who has read of the tail is
-// told, who has not reads on, and a snapshot of the lost history is refused.
+// A failover that loses the tail also loses the snapshot and the trim based on it. A reader of the tail gets an error,
+// a reader behind it continues, and a snapshot of the lost history is refused.
 TEST(SimLog, LostTailIsNoticedByContent) {
   Bench bench(9);
   auto& ahead = bench.client();
@@ -215,7 +215,7 @@ TEST(SimLog, LostTailIsNoticedByContent) {
   late_writer->commit([&](const Status& status) { refused = status.error().code; });
   bench.world.run_until(13 * kSecond);
   EXPECT_EQ(ahead.stopped, Errc::lost_history);
-  // Who has been told appends nothing more until it begins anew.
+  // After the error the handle appends nothing until it starts over.
   std::optional<Errc> append_refused;
   ahead.log->append(Lane::data, "late", [&](const Result<Position>& answer) { append_refused = answer.error().code; });
   bench.world.run_until(14 * kSecond);

@@ -1,8 +1,8 @@
 #pragma once
 
-// A thread of a simulated process, as a tenure::Loop. Posts run in order, timers in order of their time, and which
-// of the two goes first is left to chance, as it is between threads and condition variables. One piece of work is
-// one event: between any two, other loops run, and the process may be paused or crash.
+// A thread of a simulated process, as a tenure::Loop. Posts run in order, timers in order of their time. Which of the
+// two comes first is random, as it is between threads and condition variables. One piece of work is one event: between
+// two events other loops run, and the process may be paused or crash.
 
 #include <functional>
 #include <string>
@@ -31,7 +31,7 @@ class SimLoop final : public Loop {
   Instant now() const override;
 
   const std::string& name() const { return name_; }
-  // Nothing runs before this true time: a thread that is stuck while the others of its process go on.
+  // Nothing runs before this true time: a stalled thread, while the others of its process continue.
   void stall_until(Time until);
   void unstall();
 

@@ -177,7 +177,7 @@ void Wires::deliver(Id id) {
   call->deliver();
 }
 
-// The caller is told that it does not know, or, where nothing can have happened, that the server was out of reach.
+// The caller gets Errc::unknown, or, if the request cannot have taken effect, that the server was unreachable.
 void Wires::give_up(Id id, bool may_have_happened) {
   Call* call = find(id);
   call->settled = true;

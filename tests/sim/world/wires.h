@@ -1,8 +1,8 @@
 #pragma once
 
-// The wires between the processes and the simulated log, and all that goes wrong on them. A request travels to the
-// server, takes effect there or not, and its answer travels back; each leg can be slow, cut or lost, and a request
-// that its sender has given up can still arrive much later. Who asks is told only what a real client could know.
+// The wires between the processes and the simulated log, and their faults. A request travels to the server, takes
+// effect there or not, and its answer travels back. Each leg can be slow, cut or lost, and a request that its sender
+// has given up can still arrive much later. The sender learns only what a real client could know.
 
 #include <array>
 #include <cstdint>
@@ -76,7 +76,7 @@ class Wires {
   // A connection of a process over the link of its host, which must outlive it.
   std::unique_ptr<Log> connect(Process& process, Link& link);
 
-  // The server cannot be reached by anyone for a while; what was waiting there is told.
+  // Nobody can reach the server for a while; waiting requests get an error.
   void outage(Time span);
   bool down() const { return world_.now() < down_until_; }
   // Lets what the network had kept for a cut link arrive, as TCP does.

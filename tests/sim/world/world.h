@@ -1,8 +1,8 @@
 #pragma once
 
-// A world: true virtual time, one queue of what is to happen, and the processes that live in it. Everything runs in
-// the calling thread, in the order of true time; two events of one moment run in the order in which they were made.
-// The same seed and the same calls give the same run, event for event, which `trace()` sums up in a word.
+// A world: true virtual time, one queue of future events, and the processes in it. Everything runs in the calling
+// thread, in the order of true time. Two events at the same time run in the order of their creation. The same seed and
+// the same calls give the same run, event for event; `trace()` is a digest of it.
 
 #include <cstdint>
 #include <functional>

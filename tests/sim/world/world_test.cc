@@ -1,5 +1,5 @@
-// The simulated world keeps the promises of the interfaces it stands in for: order within a loop, clocks that run
-// at their own rate, and processes that stop where they are told to.
+// The simulated world keeps the promises of the interfaces that it implements: order within a loop, clocks with their
+// own rates, and processes that stop where they are told to.
 
 #include "sim/world/world.h"
 
