@@ -30,9 +30,10 @@ class Handler {
   // a thread for it. If this throws or returns a failure, the start has failed:
   //   - If the resident has never run, the dispatcher gets the error and the key is free again. But if this worker has
   //     not started anything so far and another one has, the pool tries that one first.
-  //   - If the resident has run before, on any worker, it keeps its key. The pool tries the other workers first, then all
-  //     of them again after a pause. After max_attempts such rounds the resident becomes a dead letter. If this throws or
-  //     returns NoRetry, it becomes a dead letter at once.
+  //   - If the resident has run before, on any worker, it keeps its key. The pool tries the other workers first, then
+  //   all
+  //     of them again after a pause. After max_attempts such rounds the resident becomes a dead letter. If this throws
+  //     or returns NoRetry, it becomes a dead letter at once.
   // If this returns Requeue, the pool tries again later.
   virtual Outcome start(Job& job);
 

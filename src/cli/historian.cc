@@ -32,9 +32,8 @@ void Historian::started(const At&, const TenureRef& ref) {
 }
 
 void Historian::failed(const At&, const TenureRef& ref, BytesView error) {
-  with(ref, [error = Bytes(error.substr(0, kPastErrorBytesMax))](Tenure& tenure, std::int64_t) {
-    tenure.error = error;
-  });
+  with(ref,
+       [error = Bytes(error.substr(0, kPastErrorBytesMax))](Tenure& tenure, std::int64_t) { tenure.error = error; });
 }
 
 void Historian::ended(const At&, const TenureRef& ref, TenureEnd why) {

@@ -170,7 +170,8 @@ class Told final : public NodeEvents {
   }
   void worker_unfit(BytesView worker, BytesView error) override {
     events_.write({"unfit", {}, 0, worker, error});
-    print_note("tenure: worker '" + Bytes(worker) + "' is unfit: its starts keep failing, and it gets no keys until one " +
+    print_note("tenure: worker '" + Bytes(worker) +
+               "' is unfit: its starts keep failing, and it gets no keys until one " +
                "succeeds. The last error: " + Bytes(error));
   }
   void worker_fit(BytesView worker) override { events_.write({"fit", {}, 0, worker, {}}); }

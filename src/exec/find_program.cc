@@ -13,7 +13,7 @@ namespace {
 
 // Zero, or why not.
 int check(const std::string& path) {
-  struct stat found {};
+  struct stat found{};
   if (::stat(path.c_str(), &found) != 0) return errno;
   if (!S_ISREG(found.st_mode)) return EACCES;
   return ::access(path.c_str(), X_OK) == 0 ? 0 : errno;

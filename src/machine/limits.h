@@ -25,7 +25,7 @@ constexpr std::size_t kSessionsMax = 1024;
 constexpr std::size_t kWorkersMax = 4096;
 constexpr std::size_t kPastTenuresMax = 8192;  // of residents; kept for `tenure explain`
 constexpr std::size_t kPastErrorBytesMax = 256;
-constexpr std::size_t kPlacesKeptMax = 1024;   // of workers that are gone; beyond it the oldest is forgotten
+constexpr std::size_t kPlacesKeptMax = 1024;  // of workers that are gone; beyond it the oldest is forgotten
 constexpr std::size_t kServedPerWorkerMax = 1U << 20;
 constexpr std::uint32_t kWindowDefault = 1024;  // how many tasks a worker may hold at a time
 constexpr std::uint32_t kWindowMax = 1U << 20;
@@ -35,8 +35,8 @@ constexpr std::uint32_t kWindowMax = 1U << 20;
 constexpr std::uint32_t kStartingMax = 256;
 constexpr std::uint32_t kMovingMax = 64;
 
-// What a worker is trusted with before it has shown that it can start residents (see Fitness): this many may be on their
-// way to it or starting there at first. Each start that succeeds doubles the number, up to kStartingMax.
+// What a worker is trusted with before it has shown that it can start residents (see Fitness): this many may be on
+// their way to it or starting there at first. Each start that succeeds doubles the number, up to kStartingMax.
 constexpr std::uint32_t kStartsFirst = 4;
 // So many different keys in a row whose starts failed on a worker, and on no other, make it unfit.
 constexpr std::size_t kUnfitAfter = 3;

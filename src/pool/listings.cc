@@ -12,9 +12,14 @@ namespace {
 using std::chrono::milliseconds;
 
 KeyInfo key_info(const v1::ListedJob& job) {
-  return {
-      job.key(),     static_cast<JobKind>(job.kind()), static_cast<JobState>(job.state()), job.worker(), job.epoch(),
-      job.attempt(), milliseconds(job.since_ms()),     job.error()};
+  return {job.key(),
+          static_cast<JobKind>(job.kind()),
+          static_cast<JobState>(job.state()),
+          job.worker(),
+          job.epoch(),
+          job.attempt(),
+          milliseconds(job.since_ms()),
+          job.error()};
 }
 
 // A worker is in every shard, with some of its keys in each.

@@ -8,9 +8,7 @@
 namespace tenure::render {
 namespace {
 
-const char* state_of(const WorkerRow& row) { 
-  return row.draining ? "draining" : row.unfit ? "unfit" : "open";
-}
+const char* state_of(const WorkerRow& row) { return row.draining ? "draining" : row.unfit ? "unfit" : "open"; }
 
 }  // namespace
 

@@ -142,7 +142,8 @@ class Auditor final : public Effects {
       }
       if (!is(state, JobState::queued) || target == nullptr) continue;
       check(!target->draining(), "waits for one that drains: " + key);
-      check(!target->fitness().unfit() || target->fitness().probe() == state.slot() + 1, "waits for an unfit one: " + key);
+      check(!target->fitness().unfit() || target->fitness().probe() == state.slot() + 1,
+            "waits for an unfit one: " + key);
       const auto waits_in = [&](const v1::QueueState& queue) {
         for (int i = 0; i < queue.slots_size(); ++i) {
           if (queue.slots(i) == state.slot() && queue.stamps(i) == state.stamp()) return true;
@@ -164,9 +165,8 @@ class Auditor final : public Effects {
     return used < fitness.window() ? fitness.window() - used : 0;
   }
   static bool some_unfit(const Image& image) {
-    return std::any_of(image.workers.begin(), image.workers.end(), [](const auto& entry) {
-      return entry.second.fitness().unfit() && !entry.second.draining();
-    });
+    return std::any_of(image.workers.begin(), image.workers.end(),
+                       [](const auto& entry) { return entry.second.fitness().unfit() && !entry.second.draining(); });
   }
   static bool lane_taken(const Image& image, const v1::WorkerState& worker) {
     return std::any_of(image.workers.begin(), image.workers.end(), [&](const auto& entry) {

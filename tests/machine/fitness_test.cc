@@ -1,5 +1,5 @@
-// Starts that fail: the job goes elsewhere and is never lost, the worker is trusted less, and one that can start nothing
-// gets no more keys until it recovers.
+// Starts that fail: the job goes elsewhere and is never lost, the worker is trusted less, and one that can start
+// nothing gets no more keys until it recovers.
 
 #include <gtest/gtest.h>
 
@@ -401,8 +401,9 @@ TEST(Fitness, AWorkerReplacedByAnUnfitOneGoesOnInItsPlace) {
   pool.leave(pool.session_of("a"));
   play(pool, look);
   for (const auto& [name, holder] : holders(pool)) EXPECT_EQ(holder, before.at(name) == "a" ? "a2" : "b");
-  EXPECT_EQ(pool.machine().stats().moves - moves, static_cast<std::uint64_t>(std::count_if(
-                                                      before.begin(), before.end(), [](auto& e) { return e.second == "a"; })));
+  EXPECT_EQ(
+      pool.machine().stats().moves - moves,
+      static_cast<std::uint64_t>(std::count_if(before.begin(), before.end(), [](auto& e) { return e.second == "a"; })));
 }
 
 TEST(Fitness, ARolledBackDeployLeavesTheOldWorkerOpen) {

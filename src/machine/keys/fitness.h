@@ -1,8 +1,8 @@
 #pragma once
 
-// How far each worker is trusted to start residents. A new worker gets a few at first, and more as these start: a worker
-// that can start none then takes no more than a few keys from those that run them well (slow start). Starts that fail
-// are counted against the worker if it may be at fault. Probation says what becomes of one with too many of them.
+// How far each worker is trusted to start residents. A new worker gets a few at first, and more as these start: a
+// worker that can start none then takes no more than a few keys from those that run them well (slow start). Starts that
+// fail are counted against the worker if it may be at fault. Probation says what becomes of one with too many of them.
 
 #include <cstdint>
 

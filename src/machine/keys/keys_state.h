@@ -28,7 +28,7 @@ struct WorkerQueues {
   std::map<WorkerIx, std::deque<QueueItem>> moves;  // by where they are to go
   std::deque<QueueItem> tentative;                  // residents whose start here has not settled
   std::uint64_t wanted = 0;                         // in the moves of others, to here; derived
-  bool dirty = false;  // something changed in this record; never true between records
+  bool dirty = false;                               // something changed in this record; never true between records
 };
 
 struct KeysState {

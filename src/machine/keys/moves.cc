@@ -19,9 +19,8 @@ void Moves::count(WorkerIx target, std::int64_t change) {
 // Where nobody is to have it, the key leaves its holder at once; unless some worker might recover, and take it then.
 bool Moves::has_room(WorkerIx target) const {
   if (target != kNone) return fitness_.room_for_moves(target) != 0;
-  return std::none_of(state_.workers.by_age.begin(), state_.workers.by_age.end(), [&](WorkerIx ix) {
-    return state_.workers[ix].fitness.unfit && !state_.workers[ix].draining;
-  });
+  return std::none_of(state_.workers.by_age.begin(), state_.workers.by_age.end(),
+                      [&](WorkerIx ix) { return state_.workers[ix].fitness.unfit && !state_.workers[ix].draining; });
 }
 
 bool Moves::valid(const QueueItem& item, WorkerIx target) const {
@@ -60,7 +59,8 @@ SlotId Moves::take(WorkerIx holder) {
 }
 
 void Moves::forget(WorkerIx holder) {
-  for (const auto& [target, waiting] : state_.queues[holder].moves) count(target, -static_cast<std::int64_t>(waiting.size()));
+  for (const auto& [target, waiting] : state_.queues[holder].moves)
+    count(target, -static_cast<std::int64_t>(waiting.size()));
   state_.queues[holder].moves.clear();
 }
 

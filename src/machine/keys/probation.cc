@@ -89,8 +89,7 @@ SlotId Probation::find_probe(WorkerIx ix) const {
   if (end == 0) return kNone;
   SlotId held = kNone;
   for (SlotId looked = 0; looked < std::min(end, kProbeLookMax); ++looked) {
-    const auto slot =
-        static_cast<SlotId>((std::uint64_t{state_.workers[ix].fitness.look_from} + looked) % end);
+    const auto slot = static_cast<SlotId>((std::uint64_t{state_.workers[ix].fitness.look_from} + looked) % end);
     const Slot& entry = state_.table.slots[slot];
     if (!entry.live || entry.kind != JobKind::resident) continue;
     const Placed& placed = state_.table.placed[slot];

@@ -1,8 +1,8 @@
 #pragma once
 
 // Unfit workers: those whose starts keep failing while others could do better. An unfit worker keeps the keys that run
-// well there and gets no more. From time to time it is given one key as a probe; if that starts, the worker is fit again.
-// Where all workers are unfit, the keys wait for the probes.
+// well there and gets no more. From time to time it is given one key as a probe; if that starts, the worker is fit
+// again. Where all workers are unfit, the keys wait for the probes.
 //
 // A worker that was replaced by one that proves unfit goes on in its place, for as long as it lives. So a deploy of a
 // version that cannot start anything moves back by itself.

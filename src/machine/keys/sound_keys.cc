@@ -83,7 +83,8 @@ bool fitness_fits(const KeysState& keys, const FrameState& frame) {
     const bool paused = fitness.pause_ms >= kProbeMsMin && fitness.pause_ms <= kProbeMsMax;
     const bool windowed = fitness.window >= kStartsFirst && fitness.window <= kStartingMax;
     return windowed && fitness.failed.size() <= kUnfitAfter && fitness.stamp <= frame.stamps &&
-           is_time(fitness.probe_at_ms) && (fitness.due_ms != 0) == timed && (fitness.unfit ? paused : fitness.pause_ms == 0) &&
+           is_time(fitness.probe_at_ms) && (fitness.due_ms != 0) == timed &&
+           (fitness.unfit ? paused : fitness.pause_ms == 0) &&
            (fitness.probe == kNone || (fitness.unfit && fitness.probe < keys.table.slots.end())) &&
            (worker.successor == kNone || !worker.draining);
   });
@@ -209,8 +210,8 @@ bool dead_fit(const KeysState& keys) {
 }  // namespace
 
 bool keys_are_sound(const KeysState& keys, const FrameState& frame, const SessionTable& sessions) {
-  return lists_fit(keys, frame) && workers_fit(keys, sessions) && fitness_fits(keys, frame) && servers_fit(keys) && holders_fit(keys, frame) &&
-         timers_fit(keys, frame) && dead_fit(keys);
+  return lists_fit(keys, frame) && workers_fit(keys, sessions) && fitness_fits(keys, frame) && servers_fit(keys) &&
+         holders_fit(keys, frame) && timers_fit(keys, frame) && dead_fit(keys);
 }
 
 }  // namespace tenure

@@ -48,9 +48,9 @@ struct PoolWorker {
   std::uint32_t on_trial = 0;  // jobs on their last chance that it runs now
 
   WorkerFitness fitness;
-  std::uint32_t arriving = 0;   // residents that others are stopping so that they can move here
-  WorkerIx successor = kNone;   // the worker that has replaced it
-  bool replaced = false;        // and that is fit; otherwise this one goes on in its place
+  std::uint32_t arriving = 0;  // residents that others are stopping so that they can move here
+  WorkerIx successor = kNone;  // the worker that has replaced it
+  bool replaced = false;       // and that is fit; otherwise this one goes on in its place
 
   bool open() const { return live && !draining && !replaced && (!fitness.unfit || MUTANT(unfit_gets_keys)); }
 };

@@ -21,6 +21,8 @@
 //   p  no node gives up for good, because every fault here is temporary
 //   q  every request of a living process gets its outcome
 //   r  without faults, the end of a hold is soon in the log
+//   s  a resident that has run ends by a stop, by itself or as a dead letter, and never because a start failed
+//   t  a worker whose starts keep failing gets no keys but for a try now and then
 
 #include <cstdint>
 #include <string>

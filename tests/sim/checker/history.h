@@ -109,6 +109,16 @@ struct LogGranted {
   std::uint64_t epoch;
   std::uint64_t ticket;
   bool first;  // the job was never held before
+  std::string worker{};
+};
+// The worker's starts keep failing; and: it is fit again, or gone.
+struct LogUnfit {
+  std::uint64_t position;
+  std::string worker;
+};
+struct LogFit {
+  std::uint64_t position;
+  std::string worker;
 };
 struct LogEnded {
   std::uint64_t position;
@@ -164,7 +174,7 @@ struct Closed {    // the end, and what the log looks like then
 };
 
 using What = std::variant<ProcessCrashed, ProcessLeft, ProcessPaused, ProcessResumed, NodeBroke, Leased, HoldBegan,
-                          HoldEnded, Wrote, Delivered, Asked, Answered, TicketLost, LogSettled, LogGranted, LogEnded,
+                          HoldEnded, Wrote, Delivered, Asked, Answered, TicketLost, LogSettled, LogGranted, LogUnfit, LogFit, LogEnded,
                           LogFenced, LogBuried, LogBlob, LogLost, GhostSettled, GhostGranted, Digest, Healed, Closed>;
 
 struct Event {

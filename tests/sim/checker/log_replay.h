@@ -26,6 +26,7 @@ struct ReplayedJob {
   bool granted = false;  // at least once
   bool live = true;      // neither settled for good nor, for a task, buried
   bool buried = false;
+  bool started = false;  // at least once
   std::uint64_t value = 0;                // the last checkpoint or blob
   std::vector<ReplayedMessage> messages;  // in the order of acceptance
 };
@@ -74,6 +75,7 @@ class LogReplay {
   const Expectations& expected_;
   Verdict& verdict_;
   Time now_ = 0;
+  std::uint64_t dropped_ = 0;  // a job that has run and failed; unless it is buried with the next event
   std::uint32_t queued_ = 0;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> batches_;  // sender and sequence -> first position
 };

@@ -33,10 +33,11 @@ void check_epochs(const History& history, const PastHolds& holds, const Expectat
                   Verdict& verdict);  // b, e
 void check_writes(const History& history, const PastHolds& holds, const Expectations& expected, Verdict& verdict);  // c
 void check_deadlines(const PastHolds& holds, const Expectations& expected, Verdict& verdict);                       // d
-void check_jobs(const History& history, const Expectations& expected, Verdict& verdict);  // f, g, h, i
+void check_jobs(const History& history, const Expectations& expected, Verdict& verdict);  // f, g, h, i, s
 void check_calm(const History& history, Verdict& verdict);                                // o
 void check_told(const History& history, const Expectations& expected, Verdict& verdict);  // r
 void check_whole(const History& history, Verdict& verdict);                               // p
+void check_unfit(const History& history, Verdict& verdict);                               // t
 void check_answers(const History& history, Verdict& verdict);                             // q
 void check_agreement(const History& history, Verdict& verdict);                           // j
 void check_recovery(const History& history, const PastHolds& holds, const Expectations& expected,

@@ -99,8 +99,8 @@ void Onlooker::applied(ProcessNumber process, Position position, std::uint64_t d
 void Onlooker::granted(const At&, const Grant& grant) {
   if (ghost_) recorder_.add(GhostGranted{Bytes(grant.tenure.key), grant.tenure.epoch, grant.ticket});
   if (silent_) return;
-  recorder_.add(
-      LogGranted{machine_->position(), Bytes(grant.tenure.key), grant.tenure.epoch, grant.ticket, grant.first});
+  recorder_.add(LogGranted{machine_->position(), Bytes(grant.tenure.key), grant.tenure.epoch, grant.ticket, grant.first,
+                           Bytes(grant.tenure.worker)});
 }
 
 void Onlooker::ended(const At&, const TenureRef& tenure, TenureEnd) {
@@ -144,7 +144,16 @@ void Onlooker::worker_refused(const At&, std::uint64_t session, BytesView worker
   if (!silent_) recorder_.note([&] { return "worker " + Bytes(worker) + " refused to " + to_hex(session); });
 }
 
+void Onlooker::worker_unfit(const At&, std::uint64_t, BytesView worker, BytesView) {
+  if (!silent_) recorder_.add(LogUnfit{machine_->position(), Bytes(worker)});
+}
+
+void Onlooker::worker_fit(const At&, std::uint64_t, BytesView worker) {
+  if (!silent_) recorder_.add(LogFit{machine_->position(), Bytes(worker)});
+}
+
 void Onlooker::worker_removed(const At&, std::uint64_t session, BytesView worker) {
+  if (!silent_) recorder_.add(LogFit{machine_->position(), Bytes(worker)});
   if (!silent_) recorder_.note([&] { return "worker " + Bytes(worker) + " of " + to_hex(session) + " removed"; });
 }
 

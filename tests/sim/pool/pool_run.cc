@@ -163,6 +163,7 @@ void PoolRun::heal() {
   work_.task_max = 10 * kMilli;
   work_.finishes = 0;
   work_.poison = 0;
+  work_.bad_programs = 0;
   for (const auto& seat : seats_) {
     wires_.heal(seat->link);
     seat->link.read_delay_max = 0;
@@ -224,6 +225,11 @@ Expectations PoolRun::expectations() const {
   if (plan_.quarantine_after != 0) {
     const Time alone = std::min<Time>(2 * plan_.busy, kYouthMs * kMilli) + kSecond / 2;
     expected.recovery += (plan_.work.resident_keys + plan_.work.task_keys) * alone;
+  }
+  // Workers that were unfit are tried, the last time before long. Tries are at most as far apart as the run has lasted.
+  if (plan_.work.start_fails != 0) expected.recovery += 2 * kProbeMsMin * kMilli;
+  if (plan_.work.bad_programs != 0) {
+    expected.recovery += std::min<Time>(2 * plan_.busy, kProbeMsMax * kMilli) + 2 * kSecond;
   }
   // A reader of a replaced log notices that.
   if (plan_.interval(Fault::replaced) != 0) expected.recovery += plan_.wires.doubt_max;

@@ -97,6 +97,9 @@ Plan plan_for(std::uint64_t seed) {
   Dice versions(seed, "versions");
   if (versions.chance(0.2)) plan.upgrade_every = versions.magnitude(kSecond, 10 * kSecond);
 
+  Dice programs(seed, "programs");
+  if (programs.chance(0.25)) plan.work.bad_programs = static_cast<double>(programs.between(1, 9)) / 10;
+
   const std::uint64_t style = dice.below(20);
   if (style == 0) return plan;  // no fault at all
   const auto add = [&](std::size_t kind) {
