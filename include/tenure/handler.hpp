@@ -17,14 +17,19 @@
 #include <string>
 #include <string_view>
 #include <tenure/job.hpp>
+#include <tenure/job_match.hpp>
 #include <tenure/outcome.hpp>
 #include <type_traits>
+#include <vector>
 
 namespace tenure {
 
 class Handler {
  public:
   virtual ~Handler() = default;
+
+  // Which jobs its workers take, unless WorkerOptions::takes says otherwise. Empty: every job.
+  virtual std::vector<JobMatch> takes() const { return {}; }
 
   // Starts a resident. When this returns, the resident counts as running until stop(), whether or not the handler keeps
   // a thread for it. If this throws or returns a failure, the start has failed:
@@ -50,12 +55,13 @@ class Handler {
 
 using TaskFunction = std::function<Outcome(Job&)>;
 
-// Returns a handler for tasks only. `task` takes a Job& and returns nothing, a text, an Outcome, a Status or a Result.
+// Returns a handler that takes tasks only. `task` takes a Job& and returns nothing, a text, an Outcome, a Status or a
+// Result.
 std::shared_ptr<Handler> task_handler(TaskFunction task);
 
-// Returns a handler that runs each resident as one function on its own thread. The function should return soon after
-// job.stop_token() trips; the next holder receives its return value. If it returns without a stop request, the job has
-// finished by itself. If it throws, the job has failed.
+// Returns a handler that takes residents only, and runs each as one function on its own thread. The function should
+// return soon after job.stop_token() trips; the next holder receives its return value. If it returns without a stop
+// request, the job has finished by itself. If it throws, the job has failed.
 using RunFunction = std::function<std::string(Job&)>;
 std::shared_ptr<Handler> run_handler(RunFunction run);
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <tenure/assignment.hpp>
 #include <tenure/defaults.hpp>
+#include <tenure/job_match.hpp>
 #include <tenure/kinds.hpp>
 #include <vector>
 
@@ -21,6 +22,14 @@ enum class LogLevel : std::uint8_t { info, warning, error };
 enum class OnLeaseLost : std::uint8_t {
   end_process,   // end the process with exit code 75 and a line on standard error, so that no key has two holders
   keep_running,  // let them run: only for programs whose writes are all checked by epoch
+};
+
+// Whether a process with workers has a guard (PoolOptions::guard). The program is looked for where TENURE_GUARD says,
+// beside this program, where it was installed, and in PATH.
+enum class Guard : std::uint8_t {
+  automatic,  // if the program is found; none for memory:
+  on,         // without one a worker cannot be added
+  off,
 };
 
 struct PoolOptions {
@@ -38,7 +47,7 @@ struct PoolOptions {
   // The pause before a retry: 1 s, doubling with each attempt up to 1 h, with jitter.
   std::chrono::milliseconds retry_backoff{kRetryBackoffMsDefault};
   std::chrono::milliseconds retry_backoff_max{kRetryBackoffMsMaxDefault};
-  // How many holders a job may kill before its quarantine: 3. Zero: no limit.
+  // How often a job's handler may crash its process before its quarantine: 3. Zero: no limit.
   std::uint32_t quarantine_after = kQuarantineAfterDefault;
   Assignment assignment = Assignment::rendezvous;
 
@@ -54,12 +63,23 @@ struct PoolOptions {
   std::size_t concurrency = 0;  // handlers that run at a time; zero: twice the cores, at least 4
   bool client_only = false;     // dispatches but has no workers; opens in constant time
   OnLeaseLost on_lease_lost = OnLeaseLost::end_process;
+  // If the log lost everything while workers of this process live, they put the pool back from memory.
+  bool heal = true;
   ChooseWorker choose{};                       // required for Assignment::chosen on every node that has workers
   std::string node_name{};                     // for people; empty: the host's name and the process id
   std::chrono::milliseconds close_timeout{0};  // for the destructor; zero: a little more than worker_shutdown_ttl
   // Called on a thread that the pool keeps for callbacks, with no lock held. The text is one line of printable
   // characters, whatever the keys, names and errors in it contain.
   std::function<void(LogLevel, std::string_view)> logger{};
+
+  // A small process beside this one, `tenure-guard`, that outlives it for a moment. When this process dies, it says so
+  // in the log at once, on every engine, and names the job whose handler crashed it. Without it the other processes
+  // wait for the lease, and no job is blamed.
+  Guard guard = Guard::automatic;
+  // Whether handlers for SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL and uncaught exceptions note which job caused them.
+  // They are installed with the guard, once for the process, and pass on to those that were installed before. False: no
+  // job of this process is blamed for a crash.
+  bool note_crashes = true;
 };
 
 struct WorkerOptions {
@@ -68,6 +88,9 @@ struct WorkerOptions {
   std::uint32_t window = 1024;        // how many tasks the pool may assign to it ahead of time
   std::string replaces{};             // the id of a leaving worker; this one inherits its keys in one move
   std::vector<std::string> serves{};  // keys that only this worker may hold
+  // The jobs that the worker takes: those that match one of these. Empty: what its handler takes. All members of the
+  // pool must know types (machine version 2); until they do, a worker that does not take every job waits to be added.
+  std::vector<JobMatch> takes{};
   // How long to wait for the pool to accept the worker. If another worker has the id, add_worker() retries until then:
   // a process that restarts after a crash may find that its previous session has not expired yet.
   std::chrono::milliseconds join_timeout{30'000};
@@ -76,6 +99,9 @@ struct WorkerOptions {
 struct DispatchOptions {
   std::chrono::milliseconds delay{0};  // the earliest start, counted from now
   std::uint32_t max_attempts = 0;      // zero: PoolOptions::max_attempts
+  // Only workers that take this type get the job; it waits for one. Up to 64 bytes. The jobs in a pool have up to 1024
+  // types at a time; beyond it a dispatch of another type gets Errc::pool_full.
+  std::string type{};
 };
 
 }  // namespace tenure

@@ -23,6 +23,7 @@
 #include <string>
 #include <string_view>
 #include <tenure/handler.hpp>
+#include <tenure/handlers.hpp>
 #include <tenure/listing.hpp>
 #include <tenure/options.hpp>
 #include <tenure/result.hpp>
@@ -57,6 +58,8 @@ class Pool {
   Result<Worker> add_worker(Task task, WorkerOptions options = {}) {
     return add_worker(task_handler(detail::as_task(std::move(task))), std::move(options));
   }
+  // Adds a worker with a handler for each type of job. It takes jobs of these types only.
+  Result<Worker> add_worker(const Handlers& handlers, WorkerOptions options = {});
   // Hands over the worker's keys, and waits until it has left.
   Status remove_worker(const Worker& worker, Timeout timeout = std::chrono::minutes(3));
 
@@ -69,10 +72,12 @@ class Pool {
   // Sends a message to the key's resident, wherever it runs.
   Result<Ticket> notify(std::string key, std::string message);
   // Stops the key's job, wherever it runs, and drops the tasks behind it. The ticket is done when the job has stopped.
+  // Its result is the number of tasks that were dropped, or empty if there were none.
   Result<Ticket> stop(std::string key);
 
   // Listings. local_workers() lists the ids of this process's workers at once. The others cover the whole pool, and
-  // first wait until this process has read the log up to its present end.
+  // first wait until this process has read the log up to its present end. So a listing shows everything that anybody
+  // was told before the call. If the engine is away, it fails once the timeout is over.
   std::vector<std::string> local_workers() const;
   Result<std::vector<WorkerInfo>> workers(Timeout timeout = kListingTimeout) const;
   Result<KeyPage> keys(const KeyQuery& query = {}, Timeout timeout = kListingTimeout) const;

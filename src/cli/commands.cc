@@ -22,8 +22,9 @@ std::vector<Command> work_commands() {
        "hold keys, and run a program for each of them",
        "Joins the pool with one or more workers, and runs the command after --exec for every key that they get: once "
        "for each tenure of a resident job, once for each attempt of a task. The program reads its key from "
-       "TENURE_KEY, its epoch from TENURE_EPOCH and its payload from $TENURE_DIR/payload. It exits with 0 when done, "
-       "75 to be tried again later, 65 to give up. SIGTERM asks it to stop. No program outlives its tenure, even if "
+       "TENURE_KEY, its epoch from TENURE_EPOCH, its kind and type from TENURE_KIND and TENURE_TYPE, and its payload "
+       "from $TENURE_DIR/payload. It exits with 0 when done, 75 to be tried again later, 65 to give up. SIGTERM asks "
+       "it to stop. No program outlives its tenure, even if "
        "this process is killed.\n"
        "With --warm, programs for tasks stay alive and get one task after the other as a JSON line "
        "{\"type\":\"start\",\"key\",\"epoch\",\"attempt\",\"payload\"}. They answer with a line "
@@ -36,7 +37,9 @@ std::vector<Command> work_commands() {
         {"replaces", "ID", "a leaving worker, whose keys come here in one move"},
         {"weight", "W", "share of the keys, relative to the other workers (100)"},
         {"serves", "KEY…", "keys that only this worker may hold", {}, true},
-        {"task", "", "the program is for tasks; has no effect, because a worker gets both kinds of job (TENURE_KIND)"},
+        {"takes", "KIND[:TYPE],…",
+         "which jobs the workers take; KIND is resident, task or any; task: means tasks without a type (every job)"},
+        {"task", "", "take tasks only, like --takes task"},
         {"warm", "N",
          "run tasks through up to N programs that stay alive and get one task after the other (JSON lines); at least "
          "one per shard"},
@@ -51,14 +54,17 @@ std::vector<Command> work_commands() {
         {"protocol", "plain|json", "the protocol of the program (plain)", "plain|json"},
         {"max-queued", "N", "if this creates the pool: how many jobs may wait for their first holder (1000)"},
         {"max-attempts", "N", "if this creates the pool: attempts of a failing task (10)"},
-        {"quarantine-after", "N", "if this creates the pool: how often a job may kill its holder, 0 for no limit (3)"},
+        {"quarantine-after", "N",
+         "if this creates the pool: how often a handler may crash its process, 0 for no limit (3)"},
         {"shards", "N", "if this creates the pool: into how many logs to split the keys (1)"},
+        {"no-heal", "", "do not put the pool back from memory if its log lost everything"},
         {"no-known-death", "", "make others wait for the lease, even if they could detect a crash"},
         {"cgroup", "auto|off|PATH",
          "the control group for the programs: below this process's own if permitted, none, or below PATH (auto)"},
         {"exec", "CMD…", "the program and its arguments: the rest of the line", {}, false, true}},
        {{"tenure work --exec ./poller.sh", "one worker that runs poller.sh for each key"},
         {"tenure work --task --warm 2 --exec python3 warm.py", "two interpreters that run all tasks"},
+        {"tenure work --takes task:email,resident --exec ./run.sh", "tasks of the type email, and all residents"},
         {"tenure work --workers 4 --lease 2s --json --exec python3 -u tenant.py",
          "four workers, with events as JSON lines"}},
        run_work},
@@ -75,9 +81,11 @@ std::vector<Command> job_commands() {
        "A key has at most one resident job, which runs until it is stopped. With --task the payload is a task: it is "
        "done once, after the earlier tasks of the same key. If the payload is -, it is read from standard input.\n"
        "With --from, each line of the file is a job: {\"key\":\"k\",\"payload\":\"…\"}. \"payload_base64\", "
-       "\"task\", \"delay_ms\" and \"max_attempts\" override the flags. The exit code is that of the first job that "
+       "\"type\", \"task\", \"delay_ms\" and \"max_attempts\" override the flags. The exit code is that of the first "
+       "job that "
        "failed.",
        {{"task", "", "a task instead of a resident job"},
+        {"type", "T", "only workers that take this type get the job (none)"},
         {"delay", "D", "do not start it earlier than in D"},
         {"max-attempts", "N", "attempts before a failing task becomes a dead letter (the pool's limit)"},
         {"wait", "STAGE", "wait until the job is accepted, started or done (accepted)", "accepted|started|done"},
@@ -101,7 +109,7 @@ std::vector<Command> job_commands() {
        1,
        1,
        "stop the job of a key, wherever it runs",
-       "Waits until the job has stopped. Drops the tasks that wait behind it.",
+       "Waits until the job has stopped. Drops the tasks that wait behind it, and says how many.",
        {kTimeout},
        {{"tenure stop tenant-1", ""}},
        run_stop},
@@ -120,6 +128,7 @@ std::vector<Command> listing_commands() {
         {"worker", "ID", "only keys that this worker holds"},
         {"state", "S", "only keys in this state", kStates},
         kLimit,
+        {"from", "N", "go on after an earlier listing, at its \"next\""},
         kTimeout},
        {{"tenure jobs --state running --limit 20", ""}, {"tenure jobs --prefix tenant- --json | jq .jobs", ""}},
        run_jobs},
@@ -141,13 +150,27 @@ std::vector<Command> listing_commands() {
        {kTimeout},
        {{"tenure explain tenant-1", ""}},
        run_explain},
+      {"restore",
+       "",
+       0,
+       0,
+       "compare what members remember of a lost log with the log, and put missing keys back",
+       "A member that lost the log it had read keeps its last state in memory for an hour. After a restored backup the "
+       "pool goes on with what the backup says; this command shows the difference, and with --apply puts the jobs of "
+       "missing keys back. Keys that are in the log stay as they are.",
+       {{"from-members", "", "from the memory of the pool's members"},
+        {"apply", "", "put the missing keys back"},
+        kLimit,
+        kTimeout},
+       {{"tenure restore --from-members", "only show the difference"}, {"tenure restore --from-members --apply", ""}},
+       run_restore},
       {"dead list",
        "",
        0,
        0,
        "list jobs that are out of attempts or quarantined",
        "",
-       {kLimit, kTimeout},
+       {kLimit, {"after", "ID", "go on after this dead letter, an earlier listing's \"next\""}, kTimeout},
        {{"tenure dead list", ""}},
        run_dead_list},
       {"dead retry",
@@ -170,7 +193,7 @@ std::vector<Command> pool_commands() {
        1,
        1,
        "move a worker's keys to the other workers, and give it no new ones",
-       "Waits until the worker holds no keys.",
+       "Waits until the worker holds no keys. If no other worker takes keys, they wait until one joins.",
        {kTimeout},
        {{"tenure drain host-a:4711", ""}},
        run_drain},
@@ -218,8 +241,9 @@ std::vector<Command> bench_commands() {
        0,
        0,
        "measure tasks per second and their latency, and the log alone in the same run",
-       "Runs in this process, on a new file in the current folder, or in the folder that --engine sqlite:FOLDER "
-       "names. --engine memory: uses no disk. On a Redis server it creates pools and removes them at the end. For "
+       "Runs in this process, on a new file in the current folder, or on the new file that --engine sqlite:PATH "
+       "names, and removes it at the end. --engine memory: uses no disk. On a Redis server it creates pools and "
+       "removes them at the end. For "
        "comparison it appends the entries of the run to the log alone again, with the same sizes, one after the "
        "other.",
        {{"jobs", "N", "how many tasks (200000)"},
@@ -302,7 +326,8 @@ const std::vector<Flag>& common_flags() {
 
 std::string_view exit_codes_text() {
   return "0 done, 1 other error, 2 wrong usage, 3 key_exists, 4 no_such_key, 5 pool_full, 6 timed out (the request may "
-         "still take effect), 7 the job failed, 8 engine unreachable or refused, 9 pool shutting down or gone, 10 "
+         "still take effect), 7 the job failed, 8 engine unreachable or refused, 9 pool shutting down, gone or "
+         "missing, 10 "
          "refused input";
 }
 

@@ -14,7 +14,9 @@
 #include "cli/failure.h"
 #include "cli/run.h"
 #include "cli/signals.h"
+#include "cli/takes.h"
 #include "cli/work_events.h"
+#include "cli/work_joining.h"
 #include "exec/append_ends.h"
 #include "exec/find_program.h"
 #include "exec/program_host.h"
@@ -25,8 +27,6 @@
 
 namespace tenure::cli {
 namespace {
-
-constexpr std::chrono::minutes kJoinPatience{2};
 
 struct WorkPlan {
   CoreOptions core;
@@ -64,6 +64,16 @@ Status read_wear(const Call& call, guard::WearLimits& wear) {
   return {};
 }
 
+// Warm programs are for tasks.
+Result<Takes> takes_of(const Call& call) {
+  if (call.has("takes") && call.has("task")) return misused("--task means --takes task: give one of them");
+  if (!call.has("takes")) return call.has("task") || call.has("warm") ? read_takes("task") : Takes();
+  Result<Takes> takes = read_takes(*call.value("takes"));
+  if (takes && call.has("warm") && takes->any(JobKind::resident))
+    return misused("with --warm, workers take tasks only");
+  return takes;
+}
+
 Result<WorkPlan> work_plan(const Call& call) {
   const Result<std::chrono::milliseconds> lease =
       call.duration("lease", std::chrono::milliseconds(kWorkerTtlMsDefault));
@@ -96,6 +106,7 @@ Result<WorkPlan> work_plan(const Call& call) {
   plan.core.pool = pool_name(call);
   plan.core.shard.count = static_cast<std::uint32_t>(*shards);
   plan.core.node.lease = *lease;
+  plan.core.node.restores = !call.has("no-heal");
   plan.core.node.config = config;
   plan.programs.pool = plan.core.pool;
   plan.programs.command = call.rest;
@@ -109,11 +120,15 @@ Result<WorkPlan> work_plan(const Call& call) {
   if (call.has("warm") && call.value("protocol") == "plain") return misused("--warm speaks --protocol json");
   plan.warm = *warm;
   if (const Status read = read_wear(call, plan.wear); !read) return Failure(read.error());
+  const Result<Takes> takes = takes_of(call);
+  if (!takes) return Failure(takes.error());
   const std::string id = call.value("id").value_or(host_and_process());
   for (std::uint64_t i = 1; i <= *count; ++i) {
     NodeWorker worker;
     worker.id = *count == 1 ? id : id + "-" + std::to_string(i);
     worker.weight = static_cast<std::uint32_t>(*weight);
+    worker.takes = *takes;
+    worker.isolates = true;
     if (i == 1) {
       worker.replaces = call.value("replaces").value_or("");
       worker.serves = call.values("serves");
@@ -165,6 +180,15 @@ class Told final : public NodeEvents {
     if (--delayed_ == 0) print_note("tenure: the log is back");
   }
   void log_warned(const Error& error) override { print_note("tenure: " + error.message()); }
+  void restoring(const Restored& it) override { print_note("tenure: " + to_string(it, false)); }
+  void restored(const Restored& it) override {
+    const std::string text = to_string(it, true);
+    print_note("tenure: " + text);
+    events_.write({"restored", {}, 0, {}, text});
+  }
+  void not_restored(std::string_view why) override {
+    print_note("tenure: the log lost what had been read, and it is not put back: " + std::string(why));
+  }
   void fenced(std::uint64_t /*session*/, FenceReason reason) override {
     events_.write({"fenced", {}, 0, {}, to_string(reason)});
   }
@@ -252,6 +276,7 @@ int run_work(const Call& call) {
 
   WorkEvents events(call.json());
   Told told(events);
+  TakenIds taken;
   std::vector<std::unique_ptr<guard::DeathWatch>> deaths;
   std::unique_ptr<Shards> pool;
   plan->programs.log = [](const Hold& hold, BytesView line) { print_note(hold.key + " | " + Bytes(line)); };
@@ -261,7 +286,7 @@ int run_work(const Call& call) {
   ToldHost host(*programs->host);
   ShardParts parts;
   parts.host = [&](std::uint32_t) { return &host; };
-  parts.listeners = [&](std::uint32_t) { return CoreListeners{.node = {&told}}; };
+  parts.listeners = [&](std::uint32_t) { return CoreListeners{.node = {&told, &taken}}; };
   parts.known_death = [&](std::uint32_t shard) { return death_watch_of(*plan, shard, **guard, deaths); };
   Result<std::unique_ptr<Shards>> opened = Shards::open(plan->core, parts);
   if (!opened) return report(call, opened.error());
@@ -274,10 +299,9 @@ int run_work(const Call& call) {
   programs->attach(reports);
   host.attach(reports);
 
-  for (const NodeWorker& worker : plan->workers) {
-    const Status added = pool->add_worker(worker, after(kJoinPatience));
-    if (!added) return report(call, added.error());
-  }
+  const Joining joining = join(*pool, plan->workers, taken, signals, [&] { leave(*pool, signals); });
+  if (joining.interrupted) return kDone;
+  if (!joining.added) return report(call, joining.added.error());
   std::string all;
   for (const NodeWorker& worker : plan->workers) all += (all.empty() ? "" : " ") + worker.id;
   events.write({"ready", {}, 0, all, {}});

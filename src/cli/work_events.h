@@ -18,7 +18,7 @@ class WorkEvents {
   explicit WorkEvents(bool json) : json_(json) {}
 
   struct Event {
-    std::string_view name;  // ready, granted, started, stopped, released, fenced, failed, unfit, fit, left
+    std::string_view name;  // ready, granted, started, stopped, released, fenced, failed, unfit, fit, restored, left
     std::string_view key = {};
     std::uint64_t epoch = 0;
     std::string_view worker = {};

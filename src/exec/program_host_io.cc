@@ -86,6 +86,7 @@ std::vector<std::string> ProgramHost::environment_of(const HeldJob& job, const s
       "TENURE_WORKER=" + job.worker,
       "TENURE_ATTEMPT=" + std::to_string(job.attempt),
       std::string("TENURE_KIND=") + (job.kind == JobKind::task ? "task" : "resident"),
+      "TENURE_TYPE=" + job.type,
       "TENURE_DIR=" + folder,
   };
 }

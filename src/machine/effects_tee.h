@@ -63,14 +63,22 @@ class EffectsTee final : public Effects {
   void buried(const At& at, BytesView key, std::uint64_t dead_id, bool quarantined) override {
     each(keys_, &KeyEffects::buried, at, key, dead_id, quarantined);
   }
+  void job_restored(const At& at, BytesView key, std::uint64_t ticket, bool dead) override {
+    each(keys_, &KeyEffects::job_restored, at, key, ticket, dead);
+  }
   void choice_due(const At& at, BytesView key) override { each(keys_, &KeyEffects::choice_due, at, key); }
   void choices_due(const At& at) override { each(keys_, &KeyEffects::choices_due, at); }
 
+  void version_switched(const At& at, std::uint32_t version) override {
+    each(pool_, &PoolEffects::version_switched, at, version);
+  }
   void saved(const At& at, std::uint64_t position) override { each(pool_, &PoolEffects::saved, at, position); }
   void asked(const At& at, const v1::Ask& ask) override { each(pool_, &PoolEffects::asked, at, ask); }
   void shutdown_began(const At& at) override { each(pool_, &PoolEffects::shutdown_began, at); }
   void shutdown_drained(const At& at) override { each(pool_, &PoolEffects::shutdown_drained, at); }
   void pool_gone(const At& at) override { each(pool_, &PoolEffects::pool_gone, at); }
+  void restoring(const At& at, const Restored& it) override { each(pool_, &PoolEffects::restoring, at, it); }
+  void restored(const At& at, const Restored& it) override { each(pool_, &PoolEffects::restored, at, it); }
 
  private:
   template <class Group, class... Said, class... Given>

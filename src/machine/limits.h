@@ -15,6 +15,9 @@ constexpr std::size_t kBlobBytesMax = 1U << 20;
 constexpr std::size_t kResultBytesMax = 1U << 20;
 constexpr std::size_t kMessageBytesMax = 64U << 10;
 constexpr std::size_t kErrorBytesMax = 4096;  // longer texts are cut, not refused
+constexpr std::size_t kTypeBytesMax = 64;
+constexpr std::size_t kTypesMax = 1024;  // types of the jobs in a pool; a job of one more type is refused as pool_full
+constexpr std::size_t kTakesMax = 256;   // kinds and types that a worker names
 
 constexpr std::uint64_t kDelayMsMax = 366ULL * 24 * 3600 * 1000;
 // Epochs are stored in users' databases, whose integers are signed. And there must be room above a joiner's floor.
@@ -57,6 +60,14 @@ constexpr std::size_t kMessagesBytesMax = 1U << 20;
 constexpr std::size_t kStopsMax = 1024;           // requests that wait for one job to stop
 constexpr std::size_t kUnansweredMax = 1U << 16;  // beyond it the oldest is left to the dispatcher, who loads the state
 constexpr std::size_t kDeadTasksMax = 10'000;     // beyond it the oldest dead task is dropped, and counted
+
+// A log that lost everything may be put back within this time of its first entry; later it is a new pool's.
+constexpr std::int64_t kRestoreWithinMs = 600'000;
+constexpr int kFormerMax = 16;                      // sessions that a node names when it joins
+constexpr std::size_t kTicketsNotedMax = 1U << 16;  // in such a log; with more jobs of its own it is a new pool's
+// A key of which only some jobs are back waits this long for the others.
+constexpr std::int64_t kRestoreHoldMs = 60'000;
+
 constexpr std::size_t kTimersPerEntryMax = 4096;  // the others fire with the next entry
 
 // A step of log time counts for at most this much. So an hour without appends, or a jump of the engine's clock, does
@@ -71,14 +82,12 @@ constexpr std::size_t kSendersMax = 1U << 17;
 // Batches of one sender that may be in flight: the width of the window for detecting duplicates.
 constexpr std::uint64_t kInFlightMax = 64;
 
-// A job whose holder died within this time of its start may have killed the holder.
+// What the end of a session may say about a crash: further culprits are left out, and longer texts are cut.
+constexpr std::size_t kCulpritsMax = 64;
+constexpr std::size_t kEvidenceBytesMax = 512;
+// A job that crashes its process after it has run for this long starts again with its first crash.
+constexpr std::int64_t kForgivenMs = 3'600'000;
+// Where nothing is known about a death, it never counts against a job that has run for this long.
 constexpr std::int64_t kYouthMs = 30'000;
-// A job on its last chance counts as harmless after it has run for this long as the only such job of its session. If
-// its holders died later after its start, the time is twice that age, at most kYouthMs.
-constexpr std::int64_t kSoloMs = 2'000;
-// If very many jobs wait for their last chance, this share of them runs together.
-constexpr std::size_t kTrialShare = 16;
-constexpr std::uint32_t kTrialMax = 256;
-constexpr std::uint32_t kTrialCut = 4;  // fewer by this factor after they have killed their holder
 
 }  // namespace tenure

@@ -8,7 +8,7 @@
 
 namespace tenure {
 
-Machine::Machine(std::uint32_t speaks) : speaks_(speaks) {}
+Machine::Machine(std::uint32_t speaks) : StateMachine(speaks, state_.frame, state_.sessions) {}
 
 Machine::~Machine() { ASSERT(!snapshot_under_way_); }
 
@@ -17,6 +17,9 @@ void Machine::apply(const EntryView& entry, const v1::Batch* batch, Effects& eff
   ASSERT(entry.position > frame.position);
   context_.effects_ = &effects;
   frame.position = entry.position;
+  if (frame.origin == 0) {
+    frame.origin = hash_mix(hash_bytes(entry.data), static_cast<std::uint64_t>(entry.time_ms) ^ entry.position) | 1;
+  }
   ++context_.stats.entries;
   advance_time(entry.time_ms);
   fire_timers();
@@ -45,13 +48,16 @@ void Machine::apply_record(const v1::Record& record) {
     case v1::Record::kShutdown: return begin_shutdown();
     case v1::Record::kSaved: return context_.effects().saved(context_.at(), record.saved().position());
     case v1::Record::kAsk: return context_.effects().asked(context_.at(), record.ask());
+    case v1::Record::kRestore: return restore(record.restore());
     case v1::Record::kJoin: return join(record.join());
     case v1::Record::kBeat: return sessions_.on(record.beat());
     case v1::Record::kExpire: return end_session(sessions_.on(record.expire()));
     case v1::Record::kEnd: return end_session(sessions_.on(record.end()));
     case v1::Record::kAnswer: return answers_.on(record.answer());
     case v1::Record::KIND_NOT_SET: ++context_.stats.records_unknown; return;
-    default: return keys_.on(record);
+    default:
+      if (restoration_.notes_jobs() && record.has_dispatch()) restoration_.note_job(record.dispatch().ticket());
+      return keys_.on(record);
   }
 }
 
@@ -82,7 +88,9 @@ void Machine::settle() {
 
 void Machine::join(const v1::Join& record) {
   if (!sessions_.on(record, gone(), version())) return;
+  if (state_.sessions.ages == 1) create(record.speaks());
   if (!configured()) configure(record.configure());
+  restoration_.joined(state_.sessions.find(record.session())->newcomer);
   if (state_.sessions.all.size() == 1) answers_.repeat();  // until now no node could write them
 }
 
@@ -90,8 +98,9 @@ void Machine::end_session(const std::optional<EndedSession>& ended) {
   if (!ended) return;
   const bool was_eldest = state_.sessions.eldest()->id == ended->id;
   context_.note(ended->id);
-  keys_.session_ended(ended->id, ended->how);
+  keys_.session_ended(*ended);
   sessions_.end(*ended);
+  restoration_.session_ended(ended->id);
   // The next eldest node writes the answers that the last one did not.
   if (was_eldest) answers_.repeat();
 }
@@ -103,12 +112,28 @@ void Machine::configure(const v1::Configure& record) {
   if (config().assignment != before) keys_.assignment_changed();
 }
 
+void Machine::restore(const v1::Restore& record) {
+  if (restoration_.brings_options(record)) configure(record.configure());
+  restoration_.on(record);
+}
+
 void Machine::switch_version(const v1::SwitchVersion& record) {
   if (record.to() <= version() || state_.sessions.all.empty() || !sessions_.all_speak(record.to())) {
     return context_.refuse_record();
   }
-  state_.frame.version = record.to();
-  context_.note(record.to());
+  set_version(record.to());
+}
+
+// A new pool has the rules of the node that joins it first.
+void Machine::create(std::uint32_t speaks) {
+  if (speaks > version()) set_version(speaks);
+  if (!context_.rule(Rule::takes)) keys_.forget_types();
+}
+
+void Machine::set_version(std::uint32_t version) {
+  state_.frame.version = version;
+  context_.note(version);
+  context_.effects().version_switched(context_.at(), version);
 }
 
 // Members leave when nothing is left to do. When the last one leaves, the pool ends.
@@ -129,20 +154,15 @@ void Machine::check_end() {
   context_.effects().pool_gone(context_.at());
 }
 
-std::optional<std::int64_t> Machine::next_due_ms() const {
-  if (state_.frame.timers.empty()) return std::nullopt;
-  return state_.frame.timers.begin()->due_ms;
-}
-
 std::unique_ptr<SnapshotSource> Machine::begin_snapshot() {
   ASSERT(context_.effects_ == nullptr);
-  return std::make_unique<SnapshotSource>(state_, keys_.slots(), snapshot_under_way_);
+  return std::make_unique<StateSnapshot>(state_, keys_.slots(), snapshot_under_way_);
 }
 
 // Keeps what belongs to this process only.
 Status Machine::restore(const std::vector<Bytes>& chunks) {
   ASSERT(!snapshot_under_way_);
-  Result<MachineState> loaded = load_snapshot(chunks, speaks_);
+  Result<MachineState> loaded = load_snapshot(chunks, speaks());
   if (!loaded) return Failure(loaded.error());
   state_ = std::move(*loaded);
   keys_.restored();

@@ -11,7 +11,8 @@
 //   answers/   the answers that dispatchers get
 //   keys/      workers, jobs, and who holds what
 //
-// Parts reach the frame and each other through a Context. state.h has the whole state, snapshot.h its bytes.
+// Parts reach the frame and each other through a Context. state.h has the whole state, snapshot.h its bytes. What
+// follows a log sees only a StateMachine.
 //
 // Not thread-safe: a machine belongs to one loop.
 
@@ -28,10 +29,14 @@
 #include "machine/decode.h"
 #include "machine/effects.h"
 #include "machine/keys/keys.h"
+#include "machine/keys/ticket_source.h"
 #include "machine/limits.h"
+#include "machine/restoration.h"
+#include "machine/restore_source.h"
 #include "machine/sessions/sessions.h"
 #include "machine/snapshot.h"
 #include "machine/state.h"
+#include "machine/state_machine.h"
 
 namespace tenure {
 
@@ -39,62 +44,49 @@ namespace v1 {
 class Configure;
 class Join;
 class Record;
+class Restore;
 class SwitchVersion;
 }  // namespace v1
 
-struct EntryView {
-  std::uint64_t position;
-  std::int64_t time_ms;  // the engine's time
-  BytesView data;
-};
-
-class Machine {
+class Machine final : public StateMachine, public TicketSource {
  public:
   // `speaks`: the newest version that it applies.
   explicit Machine(std::uint32_t speaks = kMachineVersion);
-  ~Machine();
-  Machine(const Machine&) = delete;
-  Machine& operator=(const Machine&) = delete;
+  ~Machine() override;
 
+  // Decodes the entry itself.
   void apply(const EntryView& entry, Effects& effects) { apply(entry, decoder_.decode(entry.data), effects); }
-  // The same if a Decoder has already read the entry's bytes, possibly on another thread.
-  void apply(const EntryView& entry, const v1::Batch* batch, Effects& effects);
 
-  // A chain over every decision so far: equal on all nodes at the same position. Constant time.
-  std::uint64_t digest() const { return state_.frame.digest; }
+  // StateMachine.
+  void apply(const EntryView& entry, const v1::Batch* batch, Effects& effects) override;
+  std::unique_ptr<SnapshotSource> begin_snapshot() override;
+  Status restore(const std::vector<Bytes>& chunks) override;
+  std::uint64_t state_bytes() const override { return keys_.bytes(); }
+
   // A digest of the whole state, computed from scratch. For tests, and to check a restored snapshot.
   std::uint64_t state_digest() const { return digest_of(state_); }
 
-  // The current state in chunks. The machine may apply entries while the chunks are taken, and every chunk is cheap. At
-  // most one snapshot at a time.
-  std::unique_ptr<SnapshotSource> begin_snapshot();
-  // Replaces the state. After an error the old state stays.
-  Status restore(const std::vector<Bytes>& chunks);
+  // What this machine knows, for another log. The machine must not change any more.
+  std::unique_ptr<RestoreSource> remembered() const { return std::make_unique<RestoreSource>(state_); }
+  const RestorationState& restoration() const { return state_.restoration; }
 
-  // Reading the frame.
-  std::uint64_t position() const { return state_.frame.position; }
-  std::uint32_t version() const { return state_.frame.version; }
-  std::uint32_t speaks() const { return speaks_; }
-  std::int64_t log_time_ms() const { return state_.frame.log_time_ms; }
-  std::int64_t engine_ms() const { return state_.frame.engine_ms; }  // time of the last entry, for people
-  std::uint64_t epoch_last() const { return state_.frame.epoch; }
+  // Reading the frame, as far as a StateMachine does not.
+  std::uint64_t origin() const { return state_.frame.origin; }  // of the log: another one has another
   const PoolConfig& config() const { return state_.frame.config; }
   bool configured() const { return state_.frame.configured; }
   bool shutting_down() const { return state_.frame.shutting_down; }
   bool drained() const { return shutting_down() && keys_.idle(); }
-  bool gone() const { return state_.frame.gone; }
-  std::uint64_t last_sequence(std::uint64_t sender) const { return state_.frame.senders.last(sender); }
-  std::optional<std::int64_t> next_due_ms() const;
   const MachineStats& stats() const { return context_.stats; }
-  std::uint64_t state_bytes() const { return keys_.bytes(); }  // the approximate size of a snapshot
 
   // Reading the parts.
-  const SessionTable& sessions() const { return state_.sessions; }
   const std::map<std::uint64_t, DueAnswer>& answers() const { return state_.answers.by_ticket; }
   const std::map<std::uint64_t, std::uint64_t>& answer_order() const { return state_.answers.by_order; }  // -> ticket
   const WorkerTable& workers() const { return state_.keys.workers; }
   const std::map<std::uint64_t, DeadLetter>& dead() const { return state_.keys.dead; }
   BytesView dead_payload(const DeadLetter& letter) const { return state_.keys.table.jobs[letter.job].payload; }
+  BytesView dead_type(const DeadLetter& letter) const {
+    return state_.keys.types.name(state_.keys.table.jobs[letter.job].type);
+  }
   const std::deque<PastTenure>& past_tenures() const { return state_.keys.past; }  // the last ones, oldest first
   std::uint32_t queued() const { return state_.keys.queued; }
   std::uint32_t keys() const { return state_.keys.table.slots.live(); }
@@ -107,8 +99,7 @@ class Machine {
   void each_message(BytesView key, const std::function<void(std::uint64_t, BytesView)>& visit) const {
     keys_.each_message(key, visit);
   }
-  // The tickets of all jobs (waiting, held and dead) and of callers that wait for a job to stop.
-  void each_ticket(const std::function<void(const TicketView&)>& visit) const { keys_.each_ticket(visit); }
+  void each_ticket(const std::function<void(const TicketView&)>& visit) const override { keys_.each_ticket(visit); }
 
  private:
   void apply_record(const v1::Record& record);
@@ -118,17 +109,20 @@ class Machine {
   void join(const v1::Join& record);
   void end_session(const std::optional<EndedSession>& ended);
   void configure(const v1::Configure& record);
+  void create(std::uint32_t speaks);
+  void set_version(std::uint32_t version);
   void switch_version(const v1::SwitchVersion& record);
+  void restore(const v1::Restore& record);
   void begin_shutdown();
   void check_end();
 
-  const std::uint32_t speaks_;
   Decoder decoder_;
   MachineState state_;
-  Context context_{speaks_, state_.frame, state_.sessions, answers_};
+  Context context_{speaks(), state_.frame, state_.sessions, answers_};
   Answers answers_{state_.answers, context_};
   Sessions sessions_{state_.sessions, context_};
   Keys keys_{state_.keys, context_};
+  Restoration restoration_{state_.restoration, state_.frame, context_, keys_.restorer()};
   bool told_drained_ = false;  // between entries: drained()
   bool snapshot_under_way_ = false;
 };

@@ -4,6 +4,7 @@
 #include "base/mutant.h"
 #include "machine/encode.h"
 #include "machine/keys/keys_snapshot.h"
+#include "machine/restoration.h"
 #include "machine/sessions/sessions.h"
 #include "machine/snapshot.h"
 #include "tenure/v1/snapshot.pb.h"
@@ -16,6 +17,7 @@ constexpr SlotId kSlotsPerChunkMax = 4096;
 
 void save_frame(const FrameState& frame, v1::FrameState& into) {
   into.set_position(frame.position);
+  into.set_origin(frame.origin);
   into.set_digest(frame.digest);
   into.set_version(frame.version);
   into.set_engine_ms(frame.engine_ms);
@@ -49,6 +51,7 @@ void save_frame(const FrameState& frame, v1::FrameState& into) {
 Bytes save_global(const MachineState& state) {
   v1::GlobalState global;
   save_frame(state.frame, *global.mutable_frame());
+  save_restoration(state.restoration, *global.mutable_restoration());
   save_sessions(state.sessions, *global.mutable_sessions());
   save_answers(state.answers, *global.mutable_answers());
   save_keys(state.keys, *global.mutable_keys());
@@ -57,7 +60,7 @@ Bytes save_global(const MachineState& state) {
 
 }  // namespace
 
-SnapshotSource::SnapshotSource(const MachineState& state, Slots& slots, bool& under_way)
+StateSnapshot::StateSnapshot(const MachineState& state, Slots& slots, bool& under_way)
     : state_(state),
       slots_(slots),
       under_way_(under_way),
@@ -78,12 +81,12 @@ SnapshotSource::SnapshotSource(const MachineState& state, Slots& slots, bool& un
   each_dead_item(state.keys, take);
 }
 
-SnapshotSource::~SnapshotSource() {
+StateSnapshot::~StateSnapshot() {
   slots_.end_snapshot();
   under_way_ = false;
 }
 
-std::optional<Bytes> SnapshotSource::next() {
+std::optional<Bytes> StateSnapshot::next() {
   for (SlotId seen = 0; ready_.empty() && at_ < end_ && seen < kSlotsPerChunkMax; ++seen, ++at_) slots_.save_now(at_);
   if (ready_.empty() && at_ == end_ && !done_) {
     v1::SnapshotChunk part;
@@ -102,16 +105,16 @@ std::optional<Bytes> SnapshotSource::next() {
 }
 
 // Appends an element of SnapshotChunk.items.
-void SnapshotSource::add(const Bytes& item) {
+void StateSnapshot::add(const Bytes& item) {
   ++items_;
   sum_ += hash_bytes(item);
   append_element(v1::SnapshotChunk::kItemsFieldNumber, item, chunk_);
   if (chunk_.size() >= kChunkBytes) cut();
 }
 
-void SnapshotSource::add_part(const v1::SnapshotChunk& part) { part.AppendToString(&chunk_); }
+void StateSnapshot::add_part(const v1::SnapshotChunk& part) { part.AppendToString(&chunk_); }
 
-void SnapshotSource::cut() { ready_.push_back(std::exchange(chunk_, {})); }
+void StateSnapshot::cut() { ready_.push_back(std::exchange(chunk_, {})); }
 
 std::uint64_t digest_of(const MachineState& state) {
   std::uint64_t sum = hash_bytes(save_global(state));

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "machine/keys/slots.h"
 #include "machine/state.h"
+#include "machine/state_machine.h"
 
 namespace tenure {
 
@@ -18,19 +19,17 @@ namespace v1 {
 class SnapshotChunk;
 }  // namespace v1
 
-// A snapshot in progress. Must not outlive its machine. A key that changes before its turn is saved first, so the
-// snapshot is of one position, whatever is applied meanwhile.
-class SnapshotSource {
+// A snapshot of a Machine. A key that changes before its turn is saved first, so the snapshot is of one position,
+// whatever is applied meanwhile.
+class StateSnapshot final : public SnapshotSource {
  public:
   // At most one at a time. `under_way` is true while this object exists.
-  SnapshotSource(const MachineState& state, Slots& slots, bool& under_way);
-  ~SnapshotSource();
-  SnapshotSource(const SnapshotSource&) = delete;
-  SnapshotSource& operator=(const SnapshotSource&) = delete;
+  StateSnapshot(const MachineState& state, Slots& slots, bool& under_way);
+  ~StateSnapshot() override;
 
-  // The next chunk, with a bounded number of keys. Nothing at the end.
-  std::optional<Bytes> next();
-  std::uint64_t position() const { return position_; }
+  // A chunk has a bounded number of keys.
+  std::optional<Bytes> next() override;
+  std::uint64_t position() const override { return position_; }
 
  private:
   void add(const Bytes& item);

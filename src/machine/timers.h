@@ -13,7 +13,6 @@ enum class TimerKind : std::uint8_t {
   start_timeout,  // a job has been starting for too long
   retry,          // a waiting job can get a holder again
   delay,          // a delayed task becomes due
-  solo,           // a job on its last chance has run long enough to count as harmless
   fitness,        // a worker's starts have settled, or an unfit worker is to be tried
 };
 

@@ -14,13 +14,14 @@
 #include <optional>
 #include <utility>
 
-#include "machine/machine.h"
+#include "machine/state_machine.h"
 #include "node/appender.h"
 #include "node/digest_comparison.h"
 #include "node/heart_line.h"
 #include "node/keys/keys_part.h"
 #include "node/node_options.h"
 #include "node/observer.h"
+#include "node/remembered.h"
 #include "node/replica.h"
 #include "node/token.h"
 #include "tenure/v1/record.pb.h"
@@ -61,7 +62,8 @@ class Membership final : public SessionEffects, private ObserverEvents {
   // How many members are older, as of the last entry. Nothing if this node is not a member.
   std::optional<std::size_t> rank() const { return member() ? rank_ : std::nullopt; }
 
-  void join();
+  // `remembered`: of a log that was lost.
+  void join(const Remembered& remembered);
   // Does nothing if there is no session to fence.
   void fence(FenceReason reason);
   // Writes to the log that nothing of the session runs any more, so that the others need not wait for its lease.
@@ -96,7 +98,7 @@ class Membership final : public SessionEffects, private ObserverEvents {
 
   // True if the node lives under this session. When the log is replayed, sessions that it gave up appear again.
   bool living(std::uint64_t session) const { return session == session_ && alive(); }
-  const Machine& machine() const { return replica_.machine(); }
+  const StateMachine& machine() const { return replica_.machine(); }
   HeartLine::NodeSide heart_callbacks();
   void join_sent(std::uint64_t session, Instant sent);
   void join_appended(std::uint64_t session, Position position);

@@ -12,7 +12,7 @@ namespace {
 constexpr int kDivergencesMax = 5;
 
 std::unique_ptr<KeysPart> keys_part(const NodeWorld& world, const NodeOptions& options, Appender& appender,
-                                    const Replica& replica, NodeEvents& events) {
+                                    const ReplicaOf<Machine>& replica, NodeEvents& events) {
   if (world.host == nullptr) return nullptr;
   return std::make_unique<KeysPart>(
       world.loop, *world.host, appender, replica, events,
@@ -26,11 +26,16 @@ Node::Node(const NodeWorld& world, NodeOptions options, NodeEvents& events)
       options_(std::move(options)),
       events_(events),
       appender_(world.log, world.loop, world.clock, world.entropy, *this),
-      replica_(world.log, world.loop, world.entropy, options_.replica, effects_, *this),
+      replica_(world.log, world.loop, world.entropy, options_.replica, options_.speaks, effects_, *this),
       tickets_(appender_, events_),
       keys_(keys_part(world_, options_, appender_, replica_, events_)),
       membership_(world_, options_, appender_, replica_, keys_.get(), events_, *this),
-      steward_(world.loop, appender_, membership_.observer(), options_.choose) {}
+      steward_(world.loop, appender_, membership_.observer(), options_.choose),
+      healer_(world.loop, appender_,
+              {.on = options_.restores && keys_ != nullptr,
+               .lease = options_.lease,
+               .part_bytes = options_.restore_part_bytes},
+              *this) {}
 
 Node::~Node() = default;
 
@@ -45,6 +50,7 @@ void Node::start() {
   if (keys_) keys_->listen_to(effects_);
   effects_.add_sessions(membership_);
   steward_.listen_to(effects_);
+  effects_.add_pool(healer_);
   effects_.add_pool(*this);
   replica_.start();
   seek_end();
@@ -53,7 +59,7 @@ void Node::start() {
 void Node::add_worker(NodeWorker worker) {
   ASSERT(keys_ != nullptr);
   keys_->workers().add(std::move(worker));
-  if (phase_ == Phase::following && membership_.outside()) membership_.join();
+  if (phase_ == Phase::following && membership_.outside()) membership_.join(healer_.remembered());
 }
 
 void Node::remove_worker(BytesView id) {
@@ -128,13 +134,14 @@ void Node::applied() {
   // Records that the node sent, and that were acknowledged, are lost.
   const bool met = appender_.all_met(replica_.position(), machine().last_sequence(appender_.sender()));
   if (!met && !MUTANT(lost_records_ignored)) return replica_.abandon();
-  tickets_.applied(machine());
+  tickets_.applied(replica_.position(), machine());
   if (handled_divergence()) return;
   membership_.note_applied();
   events_.applied(machine());
   for (PoolWatcher* watcher : watchers_) watcher->applied(machine());
   if (phase_ == Phase::loading && end_position_ && replica_.position() >= *end_position_) return reach_end();
   if (!membership_.check_join()) return;
+  healer_.look(machine(), living_session());
   steward_.look(machine(), membership_.rank(), replica_.applied_at());
   membership_.check_leaving();
 }
@@ -145,6 +152,7 @@ bool Node::handled_divergence() {
   if (where == 0) return false;
   if (++divergences_ < kDivergencesMax) {
     replica_.abandon();
+    healer_.distrust();
   } else {
     break_down({Errc::corrupt, "compare state",
                 "this node's state differs from the others' at position " + std::to_string(where) +
@@ -158,6 +166,11 @@ void Node::reloaded() {
   tickets_.in_doubt();
   membership_.reloaded();
   steward_.reset();
+  healer_.reloaded(replica_.take_replaced(), replica_.removed_ms());
+}
+
+std::uint64_t Node::living_session() const {
+  return membership_.alive() && machine().sessions().find(session()) != nullptr ? session() : 0;
 }
 
 void Node::broken(const Error& error) { break_down(error); }

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "node/appender.h"
+#include "node/healer.h"
 #include "node/keys/keys_part.h"
 #include "node/membership.h"
 #include "node/node_events.h"
@@ -32,7 +33,11 @@
 
 namespace tenure {
 
-class Node final : private ReplicaEvents, private AppenderEvents, private MembershipEvents, private PoolEffects {
+class Node final : private ReplicaEvents,
+                   private AppenderEvents,
+                   private MembershipEvents,
+                   private HealerEvents,
+                   private PoolEffects {
  public:
   Node(const NodeWorld& world, NodeOptions options, NodeEvents& events);
   ~Node() override;
@@ -103,6 +108,8 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Member
   void finish();
   void break_down(const Error& error);
   bool has_workers() const { return keys_ && !keys_->workers().empty(); }
+  // Its own session, if the state has it.
+  std::uint64_t living_session() const;
   bool leaves_now() const { return machine().drained() && options_.leaves_at_shutdown; }
 
   // ReplicaEvents.
@@ -131,6 +138,11 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Member
   void saved(const At& /*at*/, std::uint64_t position) override { replica_.note_saved(position); }
   void shutdown_drained(const At& at) override;
   void pool_gone(const At& at) override;
+  void restoring(const At& /*at*/, const Restored& it) override { events_.restoring(it); }
+  void restored(const At& /*at*/, const Restored& it) override { events_.restored(it); }
+
+  // HealerEvents.
+  void not_restored(std::string_view why) override { events_.not_restored(why); }
 
   void delayed(bool& what, const Error& error);
   void resumed(bool& what);
@@ -142,11 +154,12 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Member
   EffectsTee effects_;
   std::vector<PoolWatcher*> watchers_;
   Appender appender_;
-  Replica replica_;
+  ReplicaOf<Machine> replica_;
   Tickets tickets_;
   std::unique_ptr<KeysPart> keys_;  // null without a host
   Membership membership_;
   Steward steward_;
+  Healer healer_;
 
   Phase phase_ = Phase::loading;
   std::optional<Position> end_position_;  // the log's end when it was last looked up

@@ -3,6 +3,7 @@
 // The events of a node or a client for its owner, and the pool's effects for watchers.
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -36,6 +37,9 @@ class ClientEvents : public TicketEvents {
   virtual void broken(const Error&) {}
 };
 
+// For people: a restoration has begun, or has ended.
+std::string to_string(const Restored& it, bool ended);
+
 class NodeEvents : public ClientEvents {
  public:
   // The log has been read up to its end at the time of the node's start.
@@ -56,6 +60,11 @@ class NodeEvents : public ClientEvents {
   // A warning of the engine: nothing fails yet. On a thread of the engine.
   virtual void log_warned(const Error&) {}
   virtual void pool_gone() {}
+  // The log lost everything, and a member puts back what it remembers; and it has done so.
+  virtual void restoring(const Restored&) {}
+  virtual void restored(const Restored&) {}
+  // The log lost what this node had applied, and the node changes nothing by itself.
+  virtual void not_restored(std::string_view /*why*/) {}
   // For a node that only reads: history was lost while the pool was ending, so this may be the end. Return true to find
   // out, and then call close() or reload(). Otherwise the node reloads, and if the log is gone, creates a new one.
   virtual bool finds_out_the_end() { return false; }
@@ -92,6 +101,9 @@ class NodeEventsTee final : public NodeEvents {
   void closed() override { each(&NodeEvents::closed); }
   void log_warned(const Error& error) override { each(&NodeEvents::log_warned, error); }
   void pool_gone() override { each(&NodeEvents::pool_gone); }
+  void restoring(const Restored& it) override { each(&NodeEvents::restoring, it); }
+  void restored(const Restored& it) override { each(&NodeEvents::restored, it); }
+  void not_restored(std::string_view why) override { each(&NodeEvents::not_restored, why); }
   // The first listener that returns true does it for all.
   bool finds_out_the_end() override {
     for (NodeEvents* listener : listeners_) {

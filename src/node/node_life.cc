@@ -53,7 +53,7 @@ void Node::reach_end() {
 
 void Node::join_or_finish() {
   if (closing_) return finish();
-  if (has_workers()) membership_.join();
+  if (has_workers()) membership_.join(healer_.remembered());
 }
 
 // The pool was shut down, but the process that should have removed its data did not. If that is not this node's task,
@@ -92,6 +92,9 @@ void Node::not_taken() {
 void Node::history_lost() {
   ++histories_;
   end_position_.reset();
+  const bool lease_valid = membership_.member() && world_.loop.now().since_boot.count() < lease_until();
+  healer_.history_lost(lease_valid, replica_.applied_at());
+  if (replica_.fell_behind()) healer_.distrust();
   if (membership_.alive()) return membership_.fence(FenceReason::history_lost);
   if (membership_.fenced()) {
     reload_due_ = true;
@@ -115,7 +118,7 @@ void Node::stopped(std::uint64_t session, FenceReason reason) {
   membership_.give_up_session();
   if (std::exchange(reload_due_, false) || reason == FenceReason::history_lost) return load();
   if (reason == FenceReason::lease_lost) membership_.write_end(session, v1::End::FENCED);
-  // Like a crash of this process: one of the jobs may have caused it, and the pool has a rule for such jobs.
+  // Like a crash of this process. It blames no job: who has killed the guard is for the host to find.
   if (reason == FenceReason::host_lost) membership_.write_end(session, v1::End::CRASHED);
   if (leaves_now()) return finish();
   join_or_finish();

@@ -13,6 +13,7 @@
 #include "base/loop.h"
 #include "log/log.h"
 #include "machine/config.h"
+#include "machine/rules.h"
 #include "node/keys/host.h"
 #include "node/replica.h"
 
@@ -29,8 +30,11 @@ struct NodeOptions {
   bool leaves_at_shutdown = true;  // otherwise only after leave_at_shutdown()
   bool removes_log = true;         // when the pool has ended; otherwise another node does
   std::function<void(std::function<void()> then)> before_removal{};  // it calls `then`, from any thread
+  bool restores = true;  // puts the pool back if its log lost everything; see Healer
+  std::size_t restore_part_bytes = 128U << 10;
   ReplicaOptions replica;
-  std::uint32_t look_every = 64;  // see Runtime; smaller in tests
+  std::uint32_t speaks = kMachineVersion;  // the newest machine version that it supports; older in some simulations
+  std::uint32_t look_every = 64;           // see Runtime; smaller in tests
 };
 
 // The environment of a node. Everything must outlive it.

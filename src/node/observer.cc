@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/mutant.h"
 
@@ -13,8 +14,8 @@ constexpr Nanos kTurnToSpeak = std::chrono::milliseconds(20);
 
 }  // namespace
 
-Observer::Observer(Loop& loop, const Replica& replica, ObserverEvents& events)
-    : loop_(loop), replica_(replica), events_(events), timer_(loop), dead_timer_(loop) {}
+Observer::Observer(Loop& loop, Sessions sessions, ObserverEvents& events)
+    : loop_(loop), sessions_(std::move(sessions)), events_(events), timer_(loop), dead_timer_(loop) {}
 
 void Observer::set_own(std::uint64_t session, Nanos lease) {
   own_ = session;

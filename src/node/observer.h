@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/loop.h"
 #include "log/log.h"
-#include "node/replica.h"
+#include "machine/sessions/session_table.h"
 
 namespace tenure {
 
@@ -34,7 +34,9 @@ class ObserverEvents {
 // Belongs to the node's loop.
 class Observer {
  public:
-  Observer(Loop& loop, const Replica& replica, ObserverEvents& events);
+  // `sessions` returns the pool's, as of the last entry.
+  using Sessions = std::function<const SessionTable&()>;
+  Observer(Loop& loop, Sessions sessions, ObserverEvents& events);
 
   // This node's own session, and its lease. Zero while it has none; then it judges nobody.
   void set_own(std::uint64_t session, Nanos lease);
@@ -65,10 +67,10 @@ class Observer {
   void judge();
   void arm();
 
-  const SessionTable& sessions() const { return replica_.machine().sessions(); }
+  const SessionTable& sessions() const { return sessions_(); }
 
   Loop& loop_;
-  const Replica& replica_;
+  const Sessions sessions_;
   ObserverEvents& events_;
   std::uint64_t own_ = 0;
   Nanos own_lease_{};

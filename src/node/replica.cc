@@ -17,14 +17,15 @@ constexpr std::size_t kInPlaceBytesMax = 16U << 10;
 
 }  // namespace
 
-Replica::Replica(Log& log, Loop& loop, Entropy& entropy, ReplicaOptions options, Effects& effects,
-                 ReplicaEvents& events)
+Replica::Replica(Log& log, Loop& loop, Entropy& entropy, ReplicaOptions options, MakeMachine make_machine,
+                 Effects& effects, ReplicaEvents& events)
     : log_(log),
       loop_(loop),
       options_(options),
       effects_(effects),
       events_(events),
-      machine_(std::make_unique<Machine>(options.speaks)),
+      make_machine_(std::move(make_machine)),
+      machine_(make_machine_()),
       backoff_(kRetryBase, kRetryCap, entropy),
       retry_(loop),
       rule_(options.snapshot_bytes_min),
@@ -73,11 +74,13 @@ void Replica::loaded(Result<Snapshot> snapshot) {
     if (snapshot.error().code == Errc::unavailable) return retry(snapshot.error(), &Replica::load);
     return events_.broken(snapshot.error());
   }
-  auto machine = std::make_unique<Machine>(options_.speaks);
+  std::unique_ptr<StateMachine> machine = make_machine_();
   if (!snapshot->chunks.empty()) {
     if (Status restored = machine->restore(snapshot->chunks); !restored) return events_.broken(restored.error());
   }
-  machine_ = std::move(machine);
+  replaced_ = std::exchange(machine_, std::move(machine));
+  removed_ms_ = snapshot->removed_ms;
+  fell_behind_ = false;
   cursor_ = snapshot->cursor;
   applied_at_ = loop_.now();
   digests_.clear();
@@ -90,6 +93,7 @@ void Replica::loaded(Result<Snapshot> snapshot) {
   if (!snapshot->chunks.empty()) retention_.note_saved(cursor_.position, bytes_applied_, loop_.now());
   in_touch();
   events_.reloaded();
+  replaced_.reset();
   read_on();
 }
 
@@ -162,6 +166,7 @@ void Replica::failed(const Error& error) {
     case Errc::trimmed:
     case Errc::lost_history:
       if (MUTANT(lost_history_ignored)) return load();
+      fell_behind_ = error.code == Errc::trimmed;
       return abandon();
     case Errc::closed: return;
     default: return events_.broken(error);

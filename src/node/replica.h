@@ -1,10 +1,11 @@
 #pragma once
 
-// A machine that follows a log. It loads the newest snapshot, applies every entry after it, and reports lost history.
+// Makes a machine follow a log. It loads the newest snapshot, applies every entry after it, and reports lost history.
 // It also writes snapshots when they are worth it (snapshot_rule.h), one piece at a time between entries.
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,7 +16,7 @@
 #include "base/loop.h"
 #include "log/log.h"
 #include "machine/decode.h"
-#include "machine/machine.h"
+#include "machine/state_machine.h"
 #include "node/retention.h"
 #include "node/snapshot_rule.h"
 #include "node/token.h"
@@ -45,14 +46,17 @@ class ReplicaEvents {
 struct ReplicaOptions {
   bool snapshots = true;                        // whether this replica may write snapshots
   std::uint64_t snapshot_bytes_min = 4U << 20;  // a shorter log is not worth a snapshot
-  std::uint32_t speaks = kMachineVersion;  // the newest machine version that it supports; older in some simulations
 };
 
 // Belongs to the node's loop.
 class Replica {
  public:
+  // A new machine in the state before the first entry: one now, and another for each state that is loaded.
+  using MakeMachine = std::function<std::unique_ptr<StateMachine>()>;
+
   // `effects`: gets the effects of each entry.
-  Replica(Log& log, Loop& loop, Entropy& entropy, ReplicaOptions options, Effects& effects, ReplicaEvents& events);
+  Replica(Log& log, Loop& loop, Entropy& entropy, ReplicaOptions options, MakeMachine make_machine, Effects& effects,
+          ReplicaEvents& events);
 
   void start();
   // Drops the current state, as if the engine had reported lost history.
@@ -60,7 +64,12 @@ class Replica {
   // Starts over from the newest snapshot, after history_lost().
   void resume();
 
-  const Machine& machine() const { return *machine_; }
+  const StateMachine& machine() const { return *machine_; }
+  // After reloaded(): the machine whose place another one has taken, once; and what the engine says of removals.
+  std::unique_ptr<StateMachine> take_replaced() { return std::move(replaced_); }
+  std::optional<std::int64_t> removed_ms() const { return removed_ms_; }
+  // In history_lost(): the log was merely trimmed too far for this reader, which was slow.
+  bool fell_behind() const { return fell_behind_; }
   Position position() const { return cursor_.position; }
   // The digest right after the entry at this position, if it is recent enough.
   std::optional<std::uint64_t> digest_at(Position position) const;
@@ -121,7 +130,11 @@ class Replica {
   ReplicaOptions options_;
   Effects& effects_;
   ReplicaEvents& events_;
-  std::unique_ptr<Machine> machine_;
+  const MakeMachine make_machine_;
+  std::unique_ptr<StateMachine> machine_;
+  std::unique_ptr<StateMachine> replaced_;
+  std::optional<std::int64_t> removed_ms_;
+  bool fell_behind_ = false;
   Cursor cursor_;
   Instant applied_at_;
   Backoff backoff_;
@@ -149,6 +162,21 @@ class Replica {
   bool trim_due_ = false;                      // a report allows to trim more of the log
   Timer trim_;                                 // armed while a snapshot waits for the log before it to go
   Token token_;
+};
+
+// A replica of one kind of machine, for owners that read more of it than the frame.
+template <class M>
+class ReplicaOf final : public Replica {
+ public:
+  // `speaks`: the newest machine version that it supports.
+  ReplicaOf(Log& log, Loop& loop, Entropy& entropy, ReplicaOptions options, std::uint32_t speaks, Effects& effects,
+            ReplicaEvents& events)
+      : Replica(log, loop, entropy, options, [speaks] { return std::make_unique<M>(speaks); }, effects, events) {}
+
+  const M& machine() const { return static_cast<const M&>(Replica::machine()); }
+  std::unique_ptr<M> take_replaced() {
+    return std::unique_ptr<M>(static_cast<M*>(Replica::take_replaced().release()));
+  }
 };
 
 }  // namespace tenure

@@ -22,6 +22,7 @@ struct Request {
   JobKind job = JobKind::resident;
   Bytes key{};
   Bytes text{};  // the payload, or the message
+  Bytes type{};
   Nanos delay{};
   std::uint32_t max_attempts = 0;
   std::uint64_t dead_id = 0;

@@ -97,20 +97,20 @@ void Tickets::in_doubt() {
                                   {nullptr, [this, marker = ++markers_](Position at) { markers_ahead_[marker] = at; }});
 }
 
-void Tickets::applied(const Machine& machine) {
+void Tickets::applied(Position applied, const TicketSource& state) {
   // An older marker may be in a log that was replaced since, at a position that this log will not reach for long.
   const std::uint64_t before = marker_passed_;
   for (const auto& [marker, position] : markers_ahead_) {
-    if (position <= machine.position()) marker_passed_ = marker;
+    if (position <= applied) marker_passed_ = marker;
   }
   if (marker_passed_ != before)
     markers_ahead_.erase(markers_ahead_.begin(), markers_ahead_.upper_bound(marker_passed_));
-  if (marker_passed_ != before && !open_.empty()) judge(machine);
+  if (marker_passed_ != before && !open_.empty()) judge(state);
 }
 
-void Tickets::judge(const Machine& machine) {
+void Tickets::judge(const TicketSource& state) {
   std::unordered_map<std::uint64_t, TicketView> there;
-  machine.each_ticket([&](const TicketView& view) {
+  state.each_ticket([&](const TicketView& view) {
     if (open_.contains(view.ticket)) there.emplace(view.ticket, view);
   });
   std::vector<std::uint64_t> lost;

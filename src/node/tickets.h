@@ -14,7 +14,8 @@
 
 #include "base/clock.h"
 #include "base/id_map.h"
-#include "machine/machine.h"
+#include "machine/effects.h"
+#include "machine/keys/ticket_source.h"
 #include "node/appender.h"
 #include "node/request.h"
 
@@ -92,14 +93,14 @@ class Tickets final : public TicketEffects {
   void append_gave_up();
   // The state was replaced, or an acknowledged record is not in the log.
   void in_doubt();
-  // To be called after every entry.
-  void applied(const Machine& machine);
+  // To be called after every entry. `state`: what is true after it.
+  void applied(Position applied, const TicketSource& state);
   // Nobody will read on. All tickets get the error.
   void give_up_all(const Error& error);
 
  private:
   void fetch(std::uint64_t number) const;
-  void judge(const Machine& machine);
+  void judge(const TicketSource& state);
   void lose(std::vector<std::uint64_t> lost);
 
   Appender& appender_;

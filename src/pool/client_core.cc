@@ -91,10 +91,29 @@ Status ClientCore::look(const std::function<void(const Machine&)>& what, Deadlin
 }
 
 Result<v1::Told> ClientCore::inquire(const v1::Ask& ask, Deadline deadline) {
+  if (ask.has_remembered()) return told_by_members_alone(ask, deadline);
   const Result<PoolCore*> inner = looker();
   if (!inner) return Failure(inner.error());
   if (std::optional<v1::Told> told = told_by_a_member(ask, deadline)) return *std::move(told);
   return (*inner)->inquire(ask, deadline);
+}
+
+// The state does not say what members remember.
+Result<v1::Told> ClientCore::told_by_members_alone(const v1::Ask& ask, Deadline deadline) {
+  const auto told = std::make_shared<std::optional<v1::Told>>();  // guarded by mutex_
+  std::uint64_t question = 0;
+  loop_.run([&] {
+    if (!client_) return;
+    question = client_->inquire(ask, [this, told](v1::Told answer) { hear([&] { *told = std::move(answer); }); });
+  });
+  wait(deadline, [&] { return *told || failure_; });
+  loop_.run([&] {
+    if (client_) client_->forget(question);
+  });
+  std::lock_guard lock(mutex_);
+  if (*told) return std::move(**told);
+  if (failure_) return Failure(*failure_);
+  return fail(Errc::timed_out, "ask members", "no member has answered");
 }
 
 // Nothing if the looker has the state, or no member answers.

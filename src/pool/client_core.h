@@ -44,6 +44,7 @@ class ClientCore final : public PoolCore {
   Result<PoolCore*> looker();
   Status by_looker(const std::function<Status(PoolCore&)>& what);
   void looker_is_ready();
+  Result<v1::Told> told_by_members_alone(const v1::Ask& ask, Deadline deadline);
   std::optional<v1::Told> told_by_a_member(const v1::Ask& ask, Deadline deadline);
   Status no_such_worker(const std::string& id, const char* operation) const;
 

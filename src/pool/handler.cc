@@ -6,6 +6,7 @@ namespace {
 class TaskHandler final : public Handler {
  public:
   explicit TaskHandler(TaskFunction task) : task_(std::move(task)) {}
+  std::vector<JobMatch> takes() const override { return {{.kind = JobKind::task}}; }
   Outcome run_task(Job& job) override { return task_(job); }
 
  private:
@@ -14,7 +15,7 @@ class TaskHandler final : public Handler {
 
 }  // namespace
 
-// A worker gets jobs of both kinds. If it lacks the code for one kind, a retry here would not help.
+// Called only if the worker takes jobs that its handler has no code for. A retry would not help.
 Outcome Handler::start(Job& job) { return NoRetry{"worker '" + job.worker() + "' runs tasks only"}; }
 
 std::optional<std::string> Handler::stop(Job& /*job*/) { return std::nullopt; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "pool/pool_guard.h"
 #include "pool/thread_host.h"
 
 namespace tenure {
@@ -17,6 +18,18 @@ void HostPart::attach(HoldReports& reports, ThreadLoop& loop) {
   reports_ = &reports;
   loop_ = &loop;
   loop.run([&] { long_ = std::make_unique<Timer>(loop); });
+}
+
+void HostPart::lease_until(std::uint64_t session, Instant until) {
+  std::lock_guard lock(host_.guard_mutex_);
+  host_.leases_[session] = until;
+  if (host_.guard_ != nullptr) host_.guard_->lease_until(session, until);
+}
+
+void HostPart::lease_over(std::uint64_t session) {
+  std::lock_guard lock(host_.guard_mutex_);
+  host_.leases_.erase(session);
+  if (host_.guard_ != nullptr) host_.guard_->lease_over(session);
 }
 
 void HostPart::detach() {

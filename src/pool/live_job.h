@@ -10,6 +10,7 @@
 #include <stop_token>
 #include <tenure/handler.hpp>
 
+#include "guard/crash_note.h"
 #include "node/keys/host.h"
 
 namespace tenure {
@@ -20,6 +21,8 @@ class ThreadHost;
 struct HostDoor {
   std::mutex mutex;
   ThreadHost* host;  // guarded by mutex; null once it is gone
+  // Where threads that run handlers note a crash. Null: nowhere.
+  std::atomic<guard::CrashNote*> note = nullptr;
 };
 
 // Thread-safe, except where a member says otherwise.

@@ -102,6 +102,11 @@ Status MemberCore::add_worker(NodeWorker worker, Deadline deadline) {
   const std::optional<Errc> refused = workers_.at(id).refused;
   workers_.erase(id);
   on_loop([id](Node& node) { node.remove_worker(id); });
+  if (refused == Errc::version) {
+    return fail(
+        Errc::timed_out, "add worker",
+        "'" + id + "' takes only some jobs, which members of an older version do not know of; they have not left");
+  }
   if (refused) return fail(*refused, "add worker", "another living worker has the id '" + id + "'");
   if (delay_) return ended_because(*delay_, "add worker");
   return fail(Errc::timed_out, "add worker", "the pool did not accept '" + id + "' in time");
@@ -143,15 +148,13 @@ std::vector<std::string> MemberCore::workers() const {
 }
 
 Status MemberCore::look(const std::function<void(const Machine&)>& what, Deadline deadline) {
-  if (!wait(deadline, [this] { return caught_up_ || failure_; })) {
-    return fail(Errc::timed_out, "look", "the log has not been read to its end yet");
-  }
-  if (Status running = still_running("look"); !running) return running;
+  if (Status fresh = catch_up(deadline); !fresh) return fresh;
   loop_.run([&] { what(node_->machine()); });
   return {};
 }
 
 Result<v1::Told> MemberCore::inquire(const v1::Ask& ask, Deadline deadline) {
+  if (ask.has_remembered()) return fail(Errc::refused, "ask members", "only a client that keeps no state asks");
   v1::Told told;
   const auto look_up = [&](const Machine& machine) { told = tell(machine, node_->observer(), ask); };
   if (Status looked = look(look_up, deadline); !looked) return Failure(looked.error());

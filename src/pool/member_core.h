@@ -37,6 +37,14 @@ class MemberCore final : public PoolCore {
     bool added = false;
     std::optional<Errc> refused;  // why, the last time
   };
+  // A caller of look() that waits until the state has reached the log's end.
+  struct EndSought {
+    enum class Answer : std::uint8_t { none, reached, ask_again };
+    Position end = 0;              // owned by the loop
+    Answer answer = Answer::none;  // guarded by mutex
+  };
+  using EndSoughtPtr = std::shared_ptr<EndSought>;
+
   // Through this a task on another thread finds the core, or learns that it is gone.
   struct Life {
     std::mutex mutex;
@@ -46,6 +54,10 @@ class MemberCore final : public PoolCore {
   Status still_running(const char* operation) const;
   Status check_own(const std::string& worker, const char* operation) const;
   void on_loop(std::function<void(Node&)> what);
+  Status catch_up(Deadline deadline);
+  void end_found(const EndSoughtPtr& sought, const Result<Position>& end);
+  void tell_ends(Position reached);
+  void answer_end(const EndSoughtPtr& sought, EndSought::Answer answer);
   RequestSender::Way way_to_node();
 
   std::optional<std::uint64_t> answered() const override;
@@ -70,9 +82,10 @@ class MemberCore final : public PoolCore {
   std::map<std::string, HeardWorker> workers_;
 
   // Owned by the loop.
-  bool shutting_down_ = false;  // this process asked for it
-  bool has_members_ = false;    // as of the last entry
-  bool saw_shutdown_ = false;   // the pool was ending as of the last entry, or has ended since
+  bool shutting_down_ = false;             // this process asked for it
+  bool has_members_ = false;               // as of the last entry
+  std::vector<EndSoughtPtr> ends_sought_;  // further than the last entry
+  bool saw_shutdown_ = false;              // the pool was ending as of the last entry, or has ended since
 
   ThreadLoop heart_loop_;
   std::unique_ptr<Node> node_;  // owned by the loop

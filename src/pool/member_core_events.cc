@@ -20,6 +20,8 @@ void MemberCore::give_up_tickets(const Error& error) {
 void MemberCore::caught_up() {
   const Machine& machine = node_->machine();
   const bool empty = machine.sessions().all.empty() && machine.keys() == 0;
+  // The positions that callers wait for may be of the history that was lost.
+  for (const EndSoughtPtr& sought : std::exchange(ends_sought_, {})) answer_end(sought, EndSought::Answer::ask_again);
   const bool ended = saw_shutdown_ ? !machine.shutting_down() : shutting_down_ && empty;
   bool looks_on = false;
   hear([&] {
@@ -48,6 +50,7 @@ void MemberCore::worker_removed(BytesView worker) {
 }
 
 void MemberCore::applied(const Machine& machine) {
+  if (!ends_sought_.empty()) tell_ends(machine.position());
   has_members_ = !machine.sessions().all.empty();
   // An empty state is what the last member leaves behind.
   const bool seen =

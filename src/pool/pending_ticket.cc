@@ -164,6 +164,7 @@ void PendingTicket::note_end(const Settlement& end) {
     case TicketState::refused: note_error(end.code, end.text); break;
     case TicketState::failed: note_error(Errc::job_failed, end.text); break;
     case TicketState::done:
+    case TicketState::stopped:  // of a stop: how many tasks were dropped
       if (!end.text.empty()) heard().text = end.text;
       break;
     default: break;

@@ -12,7 +12,14 @@ Result<Ticket> submit(PoolImpl& pool, const Request& request) {
 }
 
 Request job_request(JobKind kind, std::string key, std::string payload, const DispatchOptions& options) {
-  return {Request::Kind::dispatch, kind, std::move(key), std::move(payload), options.delay, options.max_attempts, 0};
+  Request request;
+  request.job = kind;
+  request.key = std::move(key);
+  request.text = std::move(payload);
+  request.type = options.type;
+  request.delay = options.delay;
+  request.max_attempts = options.max_attempts;
+  return request;
 }
 
 }  // namespace
@@ -35,6 +42,12 @@ Result<Worker> Pool::add_worker(std::shared_ptr<Handler> handler, WorkerOptions 
   Result<std::string> id = impl_->add_worker(std::move(handler), std::move(options));
   if (!id) return Failure(id.error());
   return Worker(impl_, *std::move(id));
+}
+
+Result<Worker> Pool::add_worker(const Handlers& handlers, WorkerOptions options) {
+  std::shared_ptr<Handler> handler = handler_by_type(handlers);
+  if (!handler) return fail(Errc::invalid, "add worker", "a type has two handlers, or none, or there is no type");
+  return add_worker(std::move(handler), std::move(options));
 }
 
 Status Pool::remove_worker(const Worker& worker, Timeout timeout) {

@@ -49,6 +49,7 @@ struct CoreOptions {
   std::string url;
   std::string pool = "default";
   Shard shard{};             // count zero: as many as the pool has
+  bool create = true;        // false: opening fails with Errc::no_such_pool if there is no pool of the name
   bool client_only = false;  // no workers, and no state until it is needed
   NodeOptions node;          // empty name, host and pid are filled in
   // Whether processes of this host detect each other's deaths without waiting for the lease, if the engine is a file on

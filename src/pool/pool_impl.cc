@@ -5,6 +5,10 @@
 
 #include "base/assert.h"
 #include "base/output.h"
+#include "pool/worker_rules.h"
+#include "log/engines.h"
+#include "log/open.h"
+#include "pool/crash_mark.h"
 
 namespace tenure {
 namespace {
@@ -42,6 +46,7 @@ CoreOptions core_options(const std::string& name, std::string url, const PoolOpt
   core.node.name = options.node_name;
   core.node.lease = options.worker_ttl;
   core.node.choose = options.choose;
+  core.node.restores = options.heal;
   PoolConfig& config = core.node.config;
   config.max_queued_jobs = options.max_queued_jobs;
   config.max_attempts = options.max_attempts;
@@ -70,6 +75,11 @@ class PoolImpl::Voice final : public NodeEvents {
   }
   void log_resumed() override { write_log(LogLevel::info, "the log is back"); }
   void log_warned(const Error& error) override { write_log(LogLevel::warning, error.message()); }
+  void restoring(const Restored& it) override { write_log(LogLevel::warning, to_string(it, false)); }
+  void restored(const Restored& it) override { write_log(LogLevel::warning, to_string(it, true)); }
+  void not_restored(std::string_view why) override {
+    write_log(LogLevel::warning, "the log lost what had been read, and it is not put back: " + std::string(why));
+  }
   void broken(const Error& error) override { write_log(LogLevel::error, error.message()); }
   void worker_unfit(BytesView worker, BytesView error) override {
     write_log(LogLevel::warning, "worker '" + Bytes(worker) +
@@ -91,12 +101,15 @@ class PoolImpl::Voice final : public NodeEvents {
 
 Result<std::shared_ptr<PoolImpl>> PoolImpl::open(std::string name, std::string url, PoolOptions options) {
   if (Status sound = check(options); !sound) return Failure(sound.error());
-  CoreOptions wanted = core_options(name, std::move(url), options);
-  std::shared_ptr<PoolImpl> pool(new PoolImpl(std::move(name), std::move(options)));
+  CoreOptions wanted = core_options(name, url, options);
+  std::shared_ptr<PoolImpl> pool(new PoolImpl(std::move(name), std::move(url), std::move(options)));
   wanted.callbacks = pool->callbacks_;
   const bool client_only = wanted.client_only;
   ShardParts parts;
-  if (!client_only) parts.host = [host = pool->host_.get()](std::uint32_t shard) { return &host->part(shard); };
+  if (!client_only) {
+    parts.host = [host = pool->host_.get()](std::uint32_t shard) { return &host->part(shard); };
+    parts.known_death = [impl = pool.get()](std::uint32_t shard) { return impl->death_watch_of(shard); };
+  }
   parts.listeners = [impl = pool.get()](std::uint32_t shard) { return CoreListeners{.node = {impl->voice_of(shard)}}; };
   Result<std::unique_ptr<Shards>> shards = Shards::open(std::move(wanted), parts);
   if (!shards) return Failure(shards.error());
@@ -114,7 +127,8 @@ NodeEvents* PoolImpl::voice_of(std::uint32_t shard) {
   return voices_.emplace_back(std::make_unique<Voice>(*this, shard)).get();
 }
 
-PoolImpl::PoolImpl(std::string name, PoolOptions options) : name_(std::move(name)), options_(std::move(options)) {
+PoolImpl::PoolImpl(std::string name, std::string url, PoolOptions options)
+    : name_(std::move(name)), options_(std::move(options)), url_(std::move(url)) {
   ThreadHostOptions host;
   host.concurrency = concurrency_of(options_);
   host.on_lease_lost = options_.on_lease_lost;
@@ -138,6 +152,45 @@ PoolImpl::~PoolImpl() {
   // Abandoned threads still use it, maybe until the process ends.
   // NOLINTNEXTLINE(bugprone-unused-return-value): it is leaked.
   if (!quiet) static_cast<void>(host_.release());
+  // NOLINTNEXTLINE(bugprone-unused-return-value): so is the page in which they would note a crash.
+  if (!quiet) static_cast<void>(guard_.release());
+}
+
+// Beside the shard's file, where it is one. Null elsewhere: the guard and the leases tell.
+Result<KnownDeath*> PoolImpl::death_watch_of(std::uint32_t shard) {
+  const std::optional<std::string> file = log_file(url_, shard);
+  if (!file) return nullptr;
+  Result<std::unique_ptr<guard::DeathWatch>> watch = guard::DeathWatch::open(*file);
+  if (!watch) return Failure(watch.error());
+  std::lock_guard lock(guard_mutex_);
+  return deaths_.emplace_back(*std::move(watch)).get();
+}
+
+// With the first worker: processes that only dispatch need none.
+Status PoolImpl::start_guard() {
+  std::lock_guard lock(guard_mutex_);
+  if (guard_ || (guard_tried_ && options_.guard != Guard::on)) return {};
+  guard_tried_ = true;
+  // Where no other process could open the log, there is nobody to take over.
+  if (options_.guard == Guard::off || reach_of(url_) == Reach::process) return {};
+  const std::string command = find_guard();
+  if (command.empty()) {
+    if (options_.guard == Guard::on) return fail(Errc::unavailable, "start the guard", "'tenure-guard' was not found");
+    return {};
+  }
+  PoolGuard::Options wanted{.command = command, .url = url_, .pool = name_, .shared = {}, .warn = {}};
+  for (const auto& watch : deaths_) wanted.shared.push_back(watch->descriptor());
+  wanted.warn = [this](const std::string& text) { write_log(LogLevel::warning, text); };
+  Result<std::unique_ptr<PoolGuard>> started = PoolGuard::start(std::move(wanted));
+  if (!started) {
+    if (options_.guard == Guard::on) return Failure(started.error());
+    write_log(LogLevel::warning, started.error().message());
+    return {};
+  }
+  guard_ = *std::move(started);
+  if (options_.note_crashes) note_crashes();
+  host_->set_guard(*guard_, options_.note_crashes);
+  return {};
 }
 
 Deadline PoolImpl::close_deadline() const {
@@ -150,7 +203,10 @@ Result<std::string> PoolImpl::add_worker(std::shared_ptr<Handler> handler, Worke
   if (!handler) return fail(Errc::invalid, "add worker", "there is no handler");
   if (options.id.empty()) options.id = shards_->node_name() + "/" + to_hex(SystemEntropy().id()).substr(0, 8);
   std::string id = options.id;
+  Result<Takes> takes = takes_of(options.takes.empty() ? handler->takes() : options.takes);
+  if (!takes) return Failure(takes.error());
   (void)forget_left(id);
+  if (Status guarded = start_guard(); !guarded) return Failure(guarded.error());
   // An existing worker with this id must keep its handler.
   if (!host_->add_handler(id, std::move(handler))) {
     return fail(Errc::key_exists, "add worker", "this process already has a worker '" + id + "'");
@@ -159,7 +215,8 @@ Result<std::string> PoolImpl::add_worker(std::shared_ptr<Handler> handler, Worke
                                             .weight = options.weight,
                                             .window = options.window,
                                             .replaces = std::move(options.replaces),
-                                            .serves = std::move(options.serves)},
+                                            .serves = std::move(options.serves),
+                                            .takes = *std::move(takes)},
                                            after(options.join_timeout));
   if (added) return id;
   host_->remove_handler(id);

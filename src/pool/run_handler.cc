@@ -6,6 +6,7 @@
 #include <tenure/handler.hpp>
 #include <thread>
 
+#include "pool/crash_mark.h"
 #include "pool/ends_by_itself.h"
 
 namespace tenure {
@@ -14,6 +15,8 @@ namespace {
 class RunHandler final : public Handler, public EndsByItself, public std::enable_shared_from_this<RunHandler> {
  public:
   explicit RunHandler(RunFunction run) : run_(std::move(run)) {}
+
+  std::vector<JobMatch> takes() const override { return {{.kind = JobKind::resident}}; }
 
   Outcome start(Job& job) override {
     const auto life = std::make_shared<Life>();
@@ -40,6 +43,7 @@ class RunHandler final : public Handler, public EndsByItself, public std::enable
   };
 
   void live(Life& life, Job& job) {
+    const CrashMark mark(job);
     try {
       life.result = run_(job);
     } catch (...) {

@@ -51,6 +51,7 @@ constexpr Nanos kStartedAfter = std::chrono::milliseconds(10);
 // The exit code of a process that could not stop its handlers before its lease ran out.
 constexpr int kLeaseLostExit = 75;
 
+class PoolGuard;
 class ThreadHost;
 
 // One node's view of the host.
@@ -67,6 +68,8 @@ class HostPart final : public Host {
   void stop(const Hold& hold, StopReason reason, Instant deadline) override;
   void message(const Hold& hold, std::uint64_t number, BytesView text) override;
   void give_back_waiting(std::uint64_t session) override;
+  void lease_until(std::uint64_t session, Instant until) override;
+  void lease_over(std::uint64_t session) override;
   void fence(std::uint64_t session) override;
   void kill(std::uint64_t session) override;
 
@@ -102,6 +105,8 @@ class ThreadHost final {
   bool shut(std::chrono::steady_clock::time_point deadline);
   // For handlers that do not return: does what OnLeaseLost says. After keep_running the host must never be destroyed.
   void abandon();
+  // The guard that reports this process's death. It must outlive the nodes.
+  void set_guard(PoolGuard& guard, bool note_crashes);
   // True if the caller is a handler of this host.
   bool on_executor() const;
 
@@ -161,7 +166,10 @@ class ThreadHost final {
   // Jobs that have ended while others wait. A loop frees them, because loops allocate them: memory that one thread
   // allocates and another frees makes both wait for the allocator.
   std::vector<LiveJobPtr> spent_;
-  std::set<std::uint64_t> fenced_;  // sessions
+  std::set<std::uint64_t> fenced_;           // sessions
+  std::mutex guard_mutex_;                   // the heart takes no lock that handlers' threads may hold for long
+  PoolGuard* guard_ = nullptr;               // guarded by guard_mutex_
+  std::map<std::uint64_t, Instant> leases_;  // guarded by guard_mutex_: of sessions, for a guard that comes later
   std::vector<std::thread> threads_;
   std::vector<LiveJobPtr> running_;  // by thread
   std::size_t executors_ = 0;        // of the threads; the others are helpers

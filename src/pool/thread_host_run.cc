@@ -4,6 +4,7 @@
 
 #include <exception>
 
+#include "pool/crash_mark.h"
 #include "pool/ends_by_itself.h"
 #include "pool/thread_host.h"
 
@@ -193,6 +194,7 @@ void ThreadHost::forget(LiveJobPtr job, std::unique_lock<std::mutex>& lock) {
 }
 
 void ThreadHost::perform(const LiveJobPtr& job, Step step, const LiveJob::Message& message) {
+  const CrashMark mark(door_->note.load(std::memory_order_relaxed), job->held.session, job->held.hold.epoch);
   switch (step) {
     case Step::begin: return begin(job);
     case Step::message: return run_message(job, message);

@@ -152,8 +152,7 @@ class Auditor final : public Effects {
       };
       const bool full = target->tasks_held() >= target->window();
       const bool watched = room(*target, target->starting()) == 0;
-      check((waits_in(target->tasks()) && full) || (waits_in(target->residents()) && watched) ||
-                (waits_in(target->last_chances()) && lane_taken(image, *target)),
+      check((waits_in(target->tasks()) && full) || (waits_in(target->residents()) && watched),
             "a grant is due: " + key);
     }
   }
@@ -168,10 +167,17 @@ class Auditor final : public Effects {
     return std::any_of(image.workers.begin(), image.workers.end(),
                        [](const auto& entry) { return entry.second.fitness().unfit() && !entry.second.draining(); });
   }
-  static bool lane_taken(const Image& image, const v1::WorkerState& worker) {
-    return std::any_of(image.workers.begin(), image.workers.end(), [&](const auto& entry) {
-      return entry.second.session() == worker.session() && entry.second.on_trial() != 0;
-    });
+  // What the worker said, against the job that the key waits with or is held for.
+  static bool takes(const Image& image, std::uint32_t worker, const v1::KeyState& key) {
+    Bytes type;
+    for (const v1::TypeState& named : image.global.keys().types()) {
+      if (key.head() != 0 && image.jobs.at(key.head()).type() == named.number()) type = named.name();
+    }
+    const auto& said = image.workers.at(worker).takes();
+    return said.empty() || std::any_of(said.begin(), said.end(), [&](const v1::Takes& one) {
+             return (one.kind_plus_one() == 0 || one.kind_plus_one() == key.kind() + 1) &&
+                    (!one.typed() || one.type() == type);
+           });
   }
 
   // What runs on an unfit worker stays there.
@@ -183,22 +189,26 @@ class Auditor final : public Effects {
   // Every key's target is what a choice from scratch gives, whatever happened before; but for those that had to go
   // elsewhere because they failed to start there.
   void check_targets(const Image& image) {
-    std::vector<Place> places;
-    std::vector<std::uint32_t> open;
-    for (const v1::WorkerState& worker : image.global.keys().workers()) {
-      if (!image.open(worker)) continue;
-      places.push_back({worker.seed(), worker.weight()});
-      open.push_back(worker.index() + 1);
-    }
-    std::map<Bytes, std::uint32_t> served;
-    for (const v1::ServedState& state : image.global.keys().served()) {
-      for (const std::uint32_t ix : state.workers()) {
-        if (image.open(image.workers.at(ix))) served[state.key()] = ix + 1;
-      }
-    }
     const auto assignment = image.global.frame().config().assignment();
     for (const auto& [key, state] : image.keys) {
+      check(state.target() == 0 || takes(image, state.target() - 1, state),
+            "goes to one that does not take it: " + key);
+      check(state.holder() == 0 || takes(image, state.holder() - 1, state),
+            "held by one that does not take it: " + key);
       if (state.diverted() || stays(image, state)) continue;
+      std::vector<Place> places;
+      std::vector<std::uint32_t> open;
+      for (const v1::WorkerState& worker : image.global.keys().workers()) {
+        if (!image.open(worker) || !takes(image, worker.index(), state)) continue;
+        places.push_back({worker.seed(), worker.weight()});
+        open.push_back(worker.index() + 1);
+      }
+      std::map<Bytes, std::uint32_t> served;
+      for (const v1::ServedState& server : image.global.keys().served()) {
+        for (const std::uint32_t ix : server.workers()) {
+          if (image.open(image.workers.at(ix)) && takes(image, ix, state)) served[server.key()] = ix + 1;
+        }
+      }
       if (const auto found = served.find(key); found != served.end()) {
         check(state.target() == found->second, "does not go to its server: " + key);
       } else if (assignment == v1::Configure::CHOSEN) {

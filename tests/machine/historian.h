@@ -18,7 +18,8 @@ inline TicketUse use_of(std::uint64_t ticket) { return static_cast<TicketUse>(ti
 
 class Historian {
  public:
-  explicit Historian(std::uint64_t seed) : entropy_(seed), style_(entropy_.below(5)) {}
+  explicit Historian(std::uint64_t seed)
+      : entropy_(seed), style_(entropy_.below(5)), speaks_(entropy_.below(5) == 0 ? 1 : kMachineVersion) {}
 
   std::size_t below(std::size_t bound) { return entropy_.below(bound); }
   bool chance(std::size_t percent) { return below(100) < percent; }
@@ -86,7 +87,7 @@ class Historian {
 
   v1::Record grow(const Machine& machine) {
     if (machine.sessions().all.size() < 2 || chance(30)) {
-      v1::Record join = rec::join(++sessions_);
+      v1::Record join = rec::join(++sessions_, chance(20) ? kMachineVersion : speaks_);
       if (chance(5)) join.mutable_join()->set_epoch_floor(entropy_.next() >> (2 + below(60)));
       return join;
     }
@@ -95,7 +96,19 @@ class Historian {
     if (chance(30)) spec.window = static_cast<std::uint32_t>(1 + below(3));
     if (chance(25)) spec.replaces = worker(machine);
     if (chance(20)) spec.serves = {key(), key()};
+    if (chance(40)) spec.takes = takes();
+    spec.isolates = chance(20);
     return rec::add_worker(session(machine), name(), spec);
+  }
+
+  Bytes type() { return Bytes(1, static_cast<char>('x' + below(3))); }
+  Takes takes() {
+    Takes takes = Takes::nothing();
+    for (std::size_t i = 1 + below(2); i > 0; --i) {
+      const JobKind kind = chance(50) ? JobKind::task : JobKind::resident;
+      chance(50) ? takes.add_all(kind) : takes.add_type(kind, chance(20) ? Bytes() : type());
+    }
+    return takes;
   }
 
   v1::Record members_word(const Machine& machine) {
@@ -104,21 +117,32 @@ class Historian {
     switch (below(10)) {
       case 0: return rec::expire(who, known == nullptr || chance(30) ? below(50) : known->last_beat);
       case 1: return rec::end(who, static_cast<v1::End::Reason>(below(3)));
-      case 2: return rec::end(who, v1::End::CRASHED);
+      case 2: return rec::crash(who, culprits(machine), Bytes(below(600), 'e'));
       case 3: return rec::remove_worker(who, worker(machine));
       case 4: return rec::drain(worker(machine));
       case 5: return rec::serve(who, worker(machine), {key()}, {key()});
       case 6:
       case 7: return rec::choose(key(), worker(machine));
-      default: return rec::beat(who, below(100));
+      default: return rec::beat(who, below(100), chance(20) ? kMachineVersion : speaks_);
     }
+  }
+
+  // Some of those that hold a key now, in whatever session.
+  std::vector<std::uint64_t> culprits(const Machine& machine) {
+    std::vector<std::uint64_t> epochs;
+    machine.each_job(0, [&](const JobInfo& job) {
+      if (job.session != 0 && chance(30)) epochs.push_back(job.epoch);
+      return true;
+    });
+    return epochs;
   }
 
   v1::Record users_word(const Machine&) {
     const rec::JobSpec spec{.payload = Bytes(below(20), 'p'),
                             .delay_ms = chance(20) ? 1 + below(5'000) : 0,
                             .max_attempts = static_cast<std::uint32_t>(chance(50) ? 1 + below(3) : 0),
-                            .answer_in_log = chance(20)};
+                            .answer_in_log = chance(20),
+                            .type = chance(40) ? type() : Bytes()};
     switch (below(8)) {
       case 0: return rec::stop(ticket(TicketUse::stop), key(), chance(20));
       case 1: return rec::notify(ticket(TicketUse::notify), key(), Bytes(below(9), 'm'), chance(20));
@@ -203,6 +227,7 @@ class Historian {
 
   SeededEntropy entropy_;
   std::size_t style_;
+  std::uint32_t speaks_;  // by the first nodes
   std::uint64_t position_ = 0;
   std::int64_t now_ms_ = 1'700'000'000'000;
   std::uint64_t sequence_ = 0;

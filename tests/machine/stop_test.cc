@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "machine/image.h"
 #include "machine/pool.h"
 
 namespace tenure::test {
@@ -145,6 +146,34 @@ TEST(Stop, AQueuedOrWaitingJobIsGoneAtOnce) {
   pool.node("a");
   pool.pass(10'000);
   EXPECT_TRUE(pool.history().grants.empty());
+}
+
+// The answer to a stop is the number of tasks that it has dropped: those behind the running one, or all that wait.
+TEST(Stop, TellsHowManyTasksItHasDropped) {
+  TestPool pool;
+  const auto text_of = [&](std::uint64_t stop) {
+    for (const Recorder::Settled& one : pool.history().settlements) {
+      if (one.ticket == stop && one.state == TicketState::stopped) return one.text;
+    }
+    return Bytes("no answer");
+  };
+  for (int i = 0; i < 3; ++i) pool.task("waits");
+  pool.task("waits", {.delay_ms = 5'000});
+  EXPECT_EQ(text_of(pool.stop("waits")), "4");
+  pool.task("delayed", {.delay_ms = 5'000});
+  EXPECT_EQ(text_of(pool.stop("delayed")), "1");
+  pool.resident("resident");
+  EXPECT_EQ(text_of(pool.stop("resident")), "");
+
+  pool.node("a");
+  for (int i = 0; i < 3; ++i) pool.task("runs");
+  pool.started("runs");
+  const std::uint64_t stop = pool.stop("runs");
+  const std::uint64_t again = pool.stop("runs");
+  ASSERT_TRUE(pool.machine().restore(save(pool.machine())));
+  pool.released("runs");
+  EXPECT_EQ(text_of(stop), "2");
+  EXPECT_EQ(text_of(again), "2");
 }
 
 TEST(Stop, AllTasksOfTheKeyGoTheRunningOneIsAsked) {

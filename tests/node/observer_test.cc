@@ -2,53 +2,20 @@
 
 #include <gtest/gtest.h>
 
-#include "machine/effects_tee.h"
 #include "node/manual_world.h"
-#include "tenure/v1/record.pb.h"
 
 namespace tenure {
 namespace {
 
 using namespace std::chrono_literals;
 
-// A log that answers a read at once with what the test gives it.
-class FedLog final : public Log {
- public:
-  void append(Lane /*lane*/, Bytes /*data*/, AppendDone /*done*/) override {}
-  void read(Cursor /*after*/, ReadDone done) override { read_ = std::move(done); }
-  void load_snapshot(std::function<void(Result<Snapshot>)> done) override { done(Snapshot{}); }
-  std::unique_ptr<SnapshotWriter> begin_snapshot(Cursor /*at*/) override { return nullptr; }
-  void trim(Position /*before*/, std::function<void(Status)> /*done*/) override {}
-  void remove(std::function<void(Status)> /*done*/) override {}
-  void close() override {}
-
-  void feed(Entry entry) {
-    std::vector<Entry> entries;
-    entries.push_back(std::move(entry));
-    std::exchange(read_, nullptr)(std::move(entries));
-  }
-
- private:
-  ReadDone read_;
-};
-
-class ObserverTest : public testing::Test, private ReplicaEvents, private ObserverEvents {
+class ObserverTest : public testing::Test, private ObserverEvents {
  protected:
-  ObserverTest()
-      : entropy_(1), replica_(log_, loop_, entropy_, {}, ignored_, *this), observer_(loop_, replica_, *this) {
-    replica_.start();
-    loop_.settle();
+  ObserverTest() : observer_(loop_, [this]() -> const SessionTable& { return sessions_; }, *this) {
     for (std::uint64_t session = 1; session <= 2; ++session) {
-      v1::Batch batch;
-      batch.set_format(kBatchFormat);
-      batch.set_sender(session);
-      batch.set_sequence(1);
-      v1::Join& join = *batch.add_records()->mutable_join();
-      join.set_session(session);
-      join.set_lease_ms(1000);
-      join.set_speaks(kMachineVersion);
-      log_.feed({session, 1, batch.SerializeAsString()});
-      loop_.settle();
+      Session& added = sessions_.all[session];
+      added.id = added.age = added.last_beat = session;
+      added.lease_ms = 1000;
     }
   }
 
@@ -61,18 +28,13 @@ class ObserverTest : public testing::Test, private ReplicaEvents, private Observ
   }
 
   ManualLoop loop_;
-  FedLog log_;
-  SeededEntropy entropy_;
-  EffectsTee ignored_;
+  SessionTable sessions_;
   std::vector<std::uint64_t> suspects_;
   std::vector<std::uint64_t> gone_;
   int touches_wanted_ = 0;
-  Replica replica_;
   Observer observer_;
 
  private:
-  void history_lost() override {}
-  void broken(const Error& error) override { FAIL() << error.message(); }
   void suspect(std::uint64_t session, Position /*last_beat*/) override { suspects_.push_back(session); }
   void gone(std::uint64_t session) override { gone_.push_back(session); }
   void touch_wanted() override { ++touches_wanted_; }

@@ -113,10 +113,12 @@ TEST_P(PoolFailure, TaskMayBeRequeued) {
   EXPECT_EQ(pool.dispatch_task("k").value().wait_done(kPatience).value(), "1");
 }
 
-// A worker without code for a kind of job says so to the dispatcher.
+// A worker that takes jobs which its handler has no code for says so to the dispatcher.
 TEST_P(PoolFailure, WorkerOfTheWrongKind) {
   Pool pool = open();
-  ASSERT_TRUE(pool.add_worker([](Job&) {}));
+  WorkerOptions options;
+  options.takes = {{.kind = JobKind::resident}};
+  ASSERT_TRUE(pool.add_worker([](Job&) {}, options));
   const Status started = pool.dispatch("k").value().wait_started(kPatience);
   ASSERT_EQ(code_of(started), Errc::job_failed);
   EXPECT_NE(started.error().context.find("tasks only"), std::string::npos);

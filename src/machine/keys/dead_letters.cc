@@ -95,8 +95,7 @@ void DeadLetters::on(const v1::RetryDead& record) {
     state_.table.push_back(slot, letter.job);
   }
   job.attempts = 0;
-  Suspects::acquit(job);
-  job.fuse_ms = 0;
+  Blame::acquit(job);
   slots_.tell_accepted(record.ticket(), record.answer_in_log(), slot);
   const JobState state = state_.table.slots[slot].state;
   if (state == JobState::idle || state == JobState::dead || state == JobState::quarantined) line_.next_job(slot);

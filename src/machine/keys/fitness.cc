@@ -41,13 +41,15 @@ bool Fitness::confirm(WorkerIx ix, std::uint64_t key_hash) {
 bool Fitness::too_many(WorkerIx ix) const {
   const PoolWorker& worker = state_.workers[ix];
   if (worker.fitness.unfit || worker.fitness.failed.size() < kUnfitAfter) return false;
-  const bool others = std::any_of(state_.open.begin(), state_.open.end(), [&](WorkerIx other) { return other != ix; });
+  const bool others = std::any_of(state_.workers.by_age.begin(), state_.workers.by_age.end(),
+                                 [&](WorkerIx other) { return other != ix && state_.workers[other].open(); });
   return others || !worker.fitness.proven || state_.workers.predecessor(ix) != kNone;
 }
 
 bool Fitness::others_proven(WorkerIx ix) const {
-  return std::any_of(state_.open.begin(), state_.open.end(),
-                     [&](WorkerIx other) { return other != ix && state_.workers[other].fitness.proven; });
+  return std::any_of(state_.workers.by_age.begin(), state_.workers.by_age.end(), [&](WorkerIx other) {
+    return other != ix && state_.workers[other].open() && state_.workers[other].fitness.proven;
+  });
 }
 
 void Fitness::watch(WorkerIx ix, SlotId slot) {

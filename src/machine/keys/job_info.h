@@ -37,12 +37,15 @@ struct PastTenure {
 struct JobInfo {
   BytesView key;
   JobKind kind;
+  BytesView type;
   JobState state;
   BytesView worker;  // the holder, or empty
+  BytesView target;  // the worker that should hold it, or empty
   std::uint64_t session;
   std::uint64_t epoch;
   std::uint32_t attempt;
   std::int64_t since_ms;    // log time
+  std::int64_t due_ms;      // log time, of the timer that it waits for; zero if there is none
   std::int64_t started_ms;  // the engine's time; zero if it has not started
   Past past;
   std::uint64_t ticket;

@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "machine/effects.h"
 #include "machine/keys/key_index.h"
+#include "machine/keys/type_table.h"
 #include "machine/slab.h"
 
 namespace tenure {
@@ -46,7 +47,7 @@ struct JobExtra {
   std::uint64_t last_message = 0;
   std::vector<std::uint64_t> stop_tickets;  // get an answer when it has stopped
   std::vector<std::uint64_t> stop_says;     // the same, with an answer in the log
-  std::uint32_t together_max = 0;           // on trial with this many jobs altogether; zero: with any number
+  std::uint32_t dropped = 0;                // tasks of the key that were dropped by the stops that wait for an answer
   std::vector<std::uint64_t> failed_on;     // the ages of workers on which it failed to start since it last ran
   Bytes error;                              // of its last failed attempt, until it has run again
 };
@@ -60,10 +61,11 @@ struct KeptJob {
   JobId next = kNone;
   JobId before = kNone;  // in the list of delayed tasks; unused in others
   SlotId slot = kNone;
-  std::uint32_t max_attempts = 0;
-  std::uint16_t attempts = 0;  // failed attempts
-  std::uint16_t crashes = 0;   // deaths of holders
-  std::uint16_t fuse_ms = 0;   // its age, at most, when they died
+  TypeId type = kNoType;
+  std::uint16_t max_attempts = 0;
+  std::uint16_t attempts = 0;       // failed attempts
+  std::uint16_t crashes = 0;        // of its process, by evidence
+  std::uint16_t lonely_deaths = 0;  // of holders that held nothing else, in a row
   bool answer_in_log : 1 = false;
   bool fresh : 1 = true;    // never held, so it counts for the limit of the queue
   bool ran : 1 = false;     // a resident that was started once
@@ -74,6 +76,7 @@ struct KeptJob {
     return *extra;
   }
 };
+static_assert(sizeof(void*) != 8 || sizeof(KeptJob) <= 88, "there may be millions of them");
 
 // What the state keeps of a key's last past tenure. Without it, a key that was never held and a key whose past was
 // dropped would look the same.
@@ -94,8 +97,6 @@ struct Slot {
   JobKind kind = JobKind::resident;
   bool live = false;
   bool stop_wanted = false;  // stop it as soon as it has started
-  bool solo = false;         // on its last chance, alone in its session or with few others
-  bool settled = false;      // had run for long when its stop was requested
   Past past = Past::none;
   bool diverted = false;  // its target is not what the assignment gives: it failed to start there, or is a probe
 };
@@ -149,6 +150,8 @@ class KeyTable {
   }
 
   KeptJob& head(SlotId id) { return jobs[slots[id].head]; }
+  // The type of the job that the key waits with, or is held for; none if all of its tasks are delayed.
+  TypeId head_type(SlotId id) const { return slots[id].head == kNone ? kNoType : jobs[slots[id].head].type; }
 
   // For a job that was fetched itself. Fetches the start of a long payload.
   void prefetch_payload(JobId id) const {

@@ -7,22 +7,24 @@ namespace tenure {
 
 Keys::Keys(KeysState& state, Context& context)
     : state_(state),
+      context_(context),
       slots_(state, context),
-      suspects_(state, context, slots_),
+      blame_(state, context),
       fitness_(state, context),
-      queues_(state, context, slots_, suspects_, fitness_),
-      line_(state, context, slots_, queues_),
+      queues_(state, context, slots_, fitness_),
       placement_(state, context, slots_, queues_),
       probation_(state, context, fitness_, queues_, placement_),
+      line_(state, context, slots_, queues_, placement_),
       dead_(state, context, slots_, line_, placement_),
       starts_(state, context, slots_, fitness_, queues_, line_, placement_, probation_, dead_),
-      tenures_(state, context, slots_, suspects_, queues_, line_, dead_, starts_),
+      tenures_(state, context, slots_, blame_, queues_, line_, dead_, starts_),
       requests_(state, context, slots_, queues_, line_, placement_, dead_),
-      workers_(state, context, slots_, suspects_, placement_, probation_, tenures_) {}
+      workers_(state, context, slots_, blame_, placement_, probation_, tenures_) {}
 
 void Keys::on(const v1::Record& record) {
   switch (record.kind_case()) {
     case v1::Record::kAddWorker: return workers_.on(record.add_worker());
+    case v1::Record::kAddTaker: return workers_.on_taker(record.add_taker());
     case v1::Record::kRemoveWorker: return workers_.on(record.remove_worker());
     case v1::Record::kDrain: return workers_.on(record.drain());
     case v1::Record::kServe: return workers_.on(record.serve());
@@ -52,7 +54,6 @@ void Keys::fire(const MachineTimer& timer) {
   switch (timer.kind) {
     case TimerKind::start_timeout: return tenures_.time_out_start(slot);
     case TimerKind::retry: slots_.set_state(slot, JobState::queued); return queues_.enqueue(slot);
-    case TimerKind::solo: Suspects::acquit(state_.table.head(slot)); return queues_.end_trial(slot);
     case TimerKind::delay:
     case TimerKind::fitness: break;
   }
@@ -64,6 +65,19 @@ void Keys::begin_shutdown() {
     if (state_.table.slots[slot].live) shut_down(slot);
   }
   dead_.forget_all();
+}
+
+void Keys::forget_types() {
+  if (state_.types.empty()) return;
+  KeyTable& table = state_.table;
+  for (SlotId slot = 0; slot < table.slots.end(); ++slot) {
+    if (!table.slots[slot].live) continue;
+    slots_.touch(slot);
+    for (const JobId first : {table.slots[slot].head, table.slots[slot].delayed}) {
+      for (JobId job = first; job != kNone; job = table.jobs[job].next) table.jobs[job].type = kNoType;
+    }
+  }
+  state_.types.clear();
 }
 
 void Keys::shut_down(SlotId slot) {
@@ -117,15 +131,19 @@ JobInfo Keys::info_of(SlotId id) const {
   const Slot& slot = state_.table.slots[id];
   const KeptJob& job = slot.head == kNone ? kNothing : state_.table.jobs[slot.head];
   const WorkerIx holder = state_.table.placed[id].holder;
+  const WorkerIx target = state_.table.placed[id].target;
   const bool checkpoint = job.extra && job.extra->has_checkpoint;
   return {.key = slot.key,
           .kind = slot.kind,
+          .type = state_.types.name(job.type),
           .state = slot.state,
           .worker = holder == kNone ? BytesView() : BytesView(state_.workers[holder].id),
+          .target = target == kNone ? BytesView() : BytesView(state_.workers[target].id),
           .session = holder == kNone ? 0 : state_.workers[holder].session,
           .epoch = slot.epoch,
           .attempt = std::uint32_t{job.attempts} + 1,
           .since_ms = slot.since_ms,
+          .due_ms = slot.due_ms,
           .started_ms = slot.started_ms,
           .past = slot.past,
           .ticket = job.ticket,

@@ -10,6 +10,8 @@
 #include "base/bytes.h"
 #include "machine/keys/job_info.h"
 #include "machine/keys/key_table.h"
+#include "machine/keys/takers.h"
+#include "machine/keys/type_table.h"
 #include "machine/keys/worker_table.h"
 
 namespace tenure {
@@ -24,7 +26,6 @@ struct QueueItem {
 struct WorkerQueues {
   std::deque<QueueItem> residents;
   std::deque<QueueItem> tasks;
-  std::deque<QueueItem> last_chances;
   std::map<WorkerIx, std::deque<QueueItem>> moves;  // by where they are to go
   std::deque<QueueItem> tentative;                  // residents whose start here has not settled
   std::uint64_t wanted = 0;                         // in the moves of others, to here; derived
@@ -33,6 +34,7 @@ struct WorkerQueues {
 
 struct KeysState {
   KeyTable table;
+  TypeTable types;
   WorkerTable workers;
   std::vector<WorkerQueues> queues;                             // by WorkerIx
   std::map<Bytes, std::vector<WorkerIx>, std::less<>> servers;  // by key; the last one counts
@@ -43,9 +45,8 @@ struct KeysState {
   std::vector<SlotId> strays;  // wait for a worker that is unfit by now; empty between records
 
   // Derived from the fields above.
-  std::vector<WorkerIx> open;      // open workers, eldest first
-  std::vector<Place> open_places;  // their places
-  std::uint64_t bytes = 0;         // of keys, payloads, checkpoints, messages and past tenures
+  Takers takers;
+  std::uint64_t bytes = 0;  // of keys, payloads, checkpoints, messages and past tenures
 };
 
 }  // namespace tenure

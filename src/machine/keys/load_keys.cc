@@ -74,12 +74,11 @@ bool load_workers(const v1::KeysState& from, KeysState& into) {
     worker.window = state.window();
     worker.draining = state.draining();
     worker.serves.assign(state.serves().begin(), state.serves().end());
-    if (!std::is_sorted(worker.serves.begin(), worker.serves.end())) return false;
+    if (!std::is_sorted(worker.serves.begin(), worker.serves.end()) || !worker.takes.load(state.takes())) return false;
     if (into.queues.size() <= state.index()) into.queues.resize(state.index() + 1);
     WorkerQueues& queues = into.queues[state.index()];
     const bool loaded = load_queue(state.residents(), from.slots_end(), queues.residents) &&
                         load_queue(state.tasks(), from.slots_end(), queues.tasks) &&
-                        load_queue(state.last_chances(), from.slots_end(), queues.last_chances) &&
                         load_moves(state, from.slots_end(), queues, targets) &&
                         load_fitness(state.fitness(), from.slots_end(), worker.fitness, queues);
     if (!loaded) return false;
@@ -87,7 +86,7 @@ bool load_workers(const v1::KeysState& from, KeysState& into) {
     worker.tasks_held = state.tasks_held();
     worker.moving = state.moving();
     worker.keys_held = state.keys_held();
-    worker.on_trial = state.on_trial();
+    worker.isolates = state.isolates();
     worker.arriving = state.arriving();
     worker.successor = from_stored(state.successor());
     into.workers.by_age.push_back(state.index());
@@ -152,6 +151,11 @@ bool load_dead(const v1::KeysState& from, KeysState& into) {
   return true;
 }
 
+bool load_types(const v1::KeysState& from, KeysState& into) {
+  return std::all_of(from.types().begin(), from.types().end(),
+                     [&](const v1::TypeState& state) { return into.types.restore_name(state.number(), state.name()); });
+}
+
 bool load_past(const v1::KeysState& from, KeysState& into) {
   if (static_cast<std::size_t>(from.past_size()) > kPastTenuresMax) return false;
   for (const v1::PastState& state : from.past()) {
@@ -174,42 +178,23 @@ bool load_job(const v1::JobState& state, KeysState& into) {
   const JobId id = from_stored(state.job());
   if (id >= into.table.jobs.end() || state.message_numbers_size() != state.messages_size()) return false;
   KeptJob& job = into.table.jobs[id];
-  if (state.ticket() == 0 || job.ticket != 0) return false;  // a ticket that was already loaded
-  job.payload = state.payload();
-  job.ticket = state.ticket();
+  if (state.ticket() == 0 || job.ticket != 0) return false;  // it has a ticket once it was loaded
   job.stamp = state.stamp();
   job.due_ms = state.due_ms();
   job.next = from_stored(state.next());
   job.slot = from_stored(state.slot());
-  job.max_attempts = state.max_attempts();
-  job.attempts = static_cast<std::uint16_t>(state.attempts());
-  job.crashes = static_cast<std::uint16_t>(state.crashes());
-  if (state.fuse_ms() > kYouthMs) return false;
-  job.fuse_ms = static_cast<std::uint16_t>(state.fuse_ms());
-  job.answer_in_log = state.answer_in_log();
-  job.fresh = state.fresh();
-  job.ran = state.ran();
-  job.steady = state.steady();
-  into.bytes += job.payload.size();
-  const bool plain = !state.has_checkpoint() && state.last_message() == 0 && state.stop_tickets_size() == 0 &&
-                     state.stop_says_size() == 0 && state.together_max() == 0 && state.failed_on_size() == 0 &&
-                     state.error().empty();
-  if (plain) return true;
-  JobExtra& extra = job.extras();
-  extra.has_checkpoint = state.has_checkpoint();
-  extra.checkpoint = state.checkpoint();
-  extra.last_message = state.last_message();
-  for (int i = 0; i < state.messages_size(); ++i) {
-    extra.messages.push_back({state.message_numbers(i), state.messages(i)});
-    extra.message_bytes += state.messages(i).size();
+  load_job_content(state, job);
+  if (!into.types.restore_job(state.type(), job.type)) return false;
+  if (state.stop_tickets_size() != 0 || state.stop_says_size() != 0 || state.dropped() != 0) {
+    job.extras().stop_tickets.assign(state.stop_tickets().begin(), state.stop_tickets().end());
+    job.extras().stop_says.assign(state.stop_says().begin(), state.stop_says().end());
+    job.extras().dropped = state.dropped();
   }
-  extra.stop_tickets.assign(state.stop_tickets().begin(), state.stop_tickets().end());
-  extra.stop_says.assign(state.stop_says().begin(), state.stop_says().end());
-  extra.together_max = state.together_max();
-  extra.failed_on.assign(state.failed_on().begin(), state.failed_on().end());
-  if (extra.failed_on.size() > kFailedOnMax) return false;
-  extra.error = state.error();
-  into.bytes += extra.checkpoint.size() + extra.message_bytes + extra.error.size();
+  if (state.failed_on_size() != 0) {
+    if (static_cast<std::size_t>(state.failed_on_size()) > kFailedOnMax) return false;
+    job.extras().failed_on.assign(state.failed_on().begin(), state.failed_on().end());
+  }
+  into.bytes += content_bytes(job);
   return true;
 }
 
@@ -226,8 +211,6 @@ bool load_key(const v1::KeyState& state, KeysState& into) {
   slot.tail = from_stored(state.tail());
   slot.delayed = from_stored(state.delayed());
   slot.stop_wanted = state.stop_wanted();
-  slot.solo = state.solo();
-  slot.settled = state.settled();
   slot.diverted = state.diverted();
   slot.started_ms = state.started_ms();
   into.table.placed[state.slot()] = {hash_bytes(slot.key), from_stored(state.target()), from_stored(state.holder())};
@@ -238,10 +221,38 @@ bool load_key(const v1::KeyState& state, KeysState& into) {
 
 }  // namespace
 
+void load_job_content(const v1::JobState& state, KeptJob& job) {
+  job.payload = state.payload();
+  job.ticket = state.ticket();
+  job.max_attempts = static_cast<std::uint16_t>(state.max_attempts());
+  job.attempts = static_cast<std::uint16_t>(state.attempts());
+  job.crashes = static_cast<std::uint16_t>(state.crashes());
+  job.lonely_deaths = static_cast<std::uint16_t>(state.lonely_deaths());
+  job.answer_in_log = state.answer_in_log();
+  job.fresh = state.fresh();
+  job.ran = state.ran();
+  job.steady = state.steady();
+  const bool plain = !state.has_checkpoint() && state.last_message() == 0 && state.error().empty();
+  if (plain) return;
+  JobExtra& extra = job.extras();
+  extra.has_checkpoint = state.has_checkpoint();
+  extra.checkpoint = state.checkpoint();
+  extra.last_message = state.last_message();
+  extra.error = state.error();
+  for (int i = 0; i < std::min(state.messages_size(), state.message_numbers_size()); ++i) {
+    extra.messages.push_back({state.message_numbers(i), state.messages(i)});
+    extra.message_bytes += state.messages(i).size();
+  }
+}
+
+std::uint64_t content_bytes(const KeptJob& job) {
+  return job.payload.size() + (job.extra ? job.extra->checkpoint.size() + job.extra->message_bytes + job.extra->error.size() : 0);
+}
+
 bool load_keys(const v1::KeysState& from, std::uint64_t items, KeysState& into) {
   into.queued = from.queued();
   return load_table(from, items, into.table) && load_workers(from, into) && load_servers(from, into) &&
-         load_dead(from, into) && load_past(from, into);
+         load_dead(from, into) && load_past(from, into) && load_types(from, into);
 }
 
 bool load_key_item(const v1::Item& item, KeysState& into) {

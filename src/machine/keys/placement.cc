@@ -6,39 +6,59 @@
 #include "assign/jump.h"
 #include "assign/rendezvous.h"
 #include "base/assert.h"
+#include "base/mutant.h"
 #include "machine/limits.h"
 #include "tenure/v1/keys.pb.h"
 
 namespace tenure {
 
-// The worker that should hold the key, given the open workers. None if there are none, or if a choice is pending.
-WorkerIx Placement::choose(SlotId slot) const {
+// The worker that should hold the key, given the open workers that take its job; none if there are none, or if a
+// choice is due.
+WorkerIx Placement::choose(SlotId slot) {
   if (const WorkerIx server = server_of(slot); server != kNone) return server;
-  if (state_.open.empty()) return kNone;
+  const Crowd& crowd = takers_of(slot);
+  if (crowd.workers.empty()) return kNone;
   const Placed& placed = state_.table.placed[slot];
   switch (context_.config().assignment) {
-    case Assignment::rendezvous: return state_.open[rendezvous_choose(placed.hash, state_.open_places)];
-    case Assignment::jump: return state_.open[jump_choose(placed.hash, static_cast<std::uint32_t>(state_.open.size()))];
+    case Assignment::rendezvous: return crowd.workers[rendezvous_choose(placed.hash, crowd.places)];
+    case Assignment::jump:
+      return crowd.workers[jump_choose(placed.hash, static_cast<std::uint32_t>(crowd.workers.size()))];
     case Assignment::chosen:
-      return placed.target != kNone && state_.workers[placed.target].open() ? placed.target : kNone;
+      return placed.target != kNone && state_.workers[placed.target].open() && takes(placed.target, slot)
+                 ? placed.target
+                 : kNone;
   }
   ASSERT(false);
 }
 
-// The open worker that serves the key. The last one if there are several.
+// The open workers that take the key's job.
+const Crowd& Placement::takers_of(SlotId slot) {
+  const JobKind kind = state_.table.slots[slot].kind;
+  const TypeId type = state_.takers.uniform(kind) ? kNoType : state_.table.head_type(slot);
+  return state_.takers.of(kind, type, state_.types, state_.workers);
+}
+
+bool Placement::takes(WorkerIx ix, SlotId slot) const {
+  const Takes& taken = state_.workers[ix].takes;
+  const JobKind kind = state_.table.slots[slot].kind;
+  return taken.all(kind) || taken.has(kind, state_.types.name(state_.table.head_type(slot))) ||
+         MUTANT(placement_ignores_takes);
+}
+
+// The open worker that serves the key and takes its job, the last one if there are several.
 WorkerIx Placement::server_of(SlotId slot) const {
   if (state_.servers.empty()) return kNone;
   const auto found = state_.servers.find(state_.table.slots[slot].key);
   if (found == state_.servers.end()) return kNone;
   const auto open = std::find_if(found->second.rbegin(), found->second.rend(),
-                                 [&](WorkerIx ix) { return state_.workers[ix].open(); });
+                                 [&](WorkerIx ix) { return state_.workers[ix].open() && takes(ix, slot); });
   return open != found->second.rend() ? *open : kNone;
 }
 
 void Placement::on(const v1::Choose& record) {
   const SlotId slot = state_.table.find(record.key());
   const WorkerIx ix = state_.workers.find(record.worker());
-  if (slot == kNone || ix == kNone || !state_.workers[ix].open() ||
+  if (slot == kNone || ix == kNone || !state_.workers[ix].open() || !takes(ix, slot) ||
       context_.config().assignment != Assignment::chosen) {
     return context_.refuse_record();
   }
@@ -60,6 +80,12 @@ SlotId Placement::add_key(BytesView key, std::uint64_t hash, JobKind kind) {
 void Placement::ask_for_choice(SlotId slot) {
   if (state_.table.placed[slot].target != kNone || context_.config().assignment != Assignment::chosen) return;
   context_.effects().choice_due(context_.at(), state_.table.slots[slot].key);
+}
+
+void Placement::retarget_head(SlotId slot) {
+  slots_.touch(slot);
+  state_.table.placed[slot].target = choose(slot);
+  if (state_.table.slots[slot].head != kNone) ask_for_choice(slot);
 }
 
 void Placement::retarget(SlotId slot, WorkerIx target) {
@@ -133,7 +159,8 @@ void Placement::worker_opened(WorkerIx ix, WorkerIx replaced, bool inherits) {
     if (replaced != kNone) {
       for (const SlotId slot : state_.table.select([=](const Placed& placed) { return placed.target == replaced; })) {
         const WorkerIx server = server_of(slot);
-        retarget(slot, server != kNone ? server : ix);
+        const WorkerIx heir = takes(ix, slot) ? ix : kNone;
+        retarget(slot, server != kNone ? server : heir);
       }
     }
     context_.effects().choices_due(context_.at());
@@ -151,7 +178,9 @@ void Placement::worker_opened(WorkerIx ix, WorkerIx replaced, bool inherits) {
     return rendezvous_prefers(placed.hash, worker.place, state_.workers[placed.target].place);
   });
   state_.table.visit_each(gained, KeyTable::Ahead::slots, [&](SlotId slot) {
-    if (state_.table.slots[slot].live) retarget(slot, any_served ? choose(slot) : ix);
+    if (!state_.table.slots[slot].live) return;
+    if (takes(ix, slot)) return retarget(slot, any_served ? choose(slot) : ix);
+    if (MUTANT(joins_unseat_residents)) retarget(slot, kNone);
   });
 }
 
@@ -186,7 +215,7 @@ void Placement::worker_unfit(WorkerIx ix) {
 // The worker in whose place `from` stands had the key before, and is the first to be asked for it. A key that a worker
 // serves, or that a user's function has chosen a worker for, is not brought to another one.
 WorkerIx Placement::other_for(SlotId slot, WorkerIx from, const std::vector<std::uint64_t>& failed_on,
-                              bool only_proven) const {
+                              bool only_proven) {
   if (context_.config().assignment == Assignment::chosen || server_of(slot) != kNone) return kNone;
   const auto failed = [&](WorkerIx ix) {
     return std::find(failed_on.begin(), failed_on.end(), state_.workers[ix].age) != failed_on.end();
@@ -197,7 +226,7 @@ WorkerIx Placement::other_for(SlotId slot, WorkerIx from, const std::vector<std:
     if (!proven && only_proven) break;
     std::vector<WorkerIx> others;
     std::vector<Place> places;
-    for (const WorkerIx ix : state_.open) {
+    for (const WorkerIx ix : takers_of(slot).workers) {
       if (failed(ix) || (proven && !state_.workers[ix].fitness.proven)) continue;
       others.push_back(ix);
       places.push_back(state_.workers[ix].place);
@@ -220,16 +249,6 @@ void Placement::settle_strays() {
   for (const SlotId slot : strays) {
     const Slot& entry = state_.table.slots[slot];
     if (entry.live && entry.state == JobState::queued) retarget(slot, choose(slot));
-  }
-}
-
-void Placement::refresh_open() {
-  state_.open.clear();
-  state_.open_places.clear();
-  for (const WorkerIx ix : state_.workers.by_age) {
-    if (!state_.workers[ix].open()) continue;
-    state_.open.push_back(ix);
-    state_.open_places.push_back(state_.workers[ix].place);
   }
 }
 

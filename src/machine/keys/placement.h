@@ -24,10 +24,14 @@ class Placement {
 
   void on(const v1::Choose& record);
 
-  // Creates a slot, with its target, for a key that has none.
+  // Creates a slot for a key that has none. Its target is that of a key without a job.
   SlotId add_key(BytesView key, std::uint64_t hash, JobKind kind);
   // Under chosen assignment, a key without a target waits for the users' function.
   void ask_for_choice(SlotId slot);
+  // The head job of the key is another one, and nobody holds it: another worker may have to.
+  void head_changed(SlotId slot) {
+    if (!state_.takers.uniform(state_.table.slots[slot].kind)) retarget_head(slot);
+  }
   void retarget_all();
   // The key is about to lose its holder `from`. If the new target is the same worker, it changes without a move.
   void retarget_orphan(SlotId slot, WorkerIx from);
@@ -42,7 +46,7 @@ class Placement {
   void worker_unfit(WorkerIx worker);
   // Another worker for a key that failed to start on `from`, and on those of the ages `failed_on`; none if there is
   // none. `only_proven`: one that has started something itself.
-  WorkerIx other_for(SlotId slot, WorkerIx from, const std::vector<std::uint64_t>& failed_on, bool only_proven) const;
+  WorkerIx other_for(SlotId slot, WorkerIx from, const std::vector<std::uint64_t>& failed_on, bool only_proven);
   // The key goes to that worker, whatever the assignment says.
   void divert(SlotId slot, WorkerIx to);
   // The key goes where the assignment says.
@@ -50,11 +54,15 @@ class Placement {
   // Between records: finds workers for the strays.
   void settle_strays();
   // Call it when the set of open workers has changed, before worker_opened() and worker_closed().
-  void refresh_open();
+  void refresh_open() { state_.takers.refresh(state_.workers); }
+  // Whether the worker takes the key's job.
+  bool takes(WorkerIx worker, SlotId slot) const;
 
  private:
-  WorkerIx choose(SlotId slot) const;
+  WorkerIx choose(SlotId slot);
   WorkerIx server_of(SlotId slot) const;
+  const Crowd& takers_of(SlotId slot);
+  void retarget_head(SlotId slot);
   void remove_server(WorkerIx worker, BytesView key);
   void retarget(SlotId slot, WorkerIx target);
   void aim(SlotId slot, WorkerIx target);

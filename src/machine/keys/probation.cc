@@ -57,7 +57,8 @@ void Probation::make_fit(WorkerIx ix) {
   bool inherits = false;
   if (predecessor != kNone) {
     PoolWorker& old = state_.workers[predecessor];
-    inherits = old.open() && old.place.weight == worker.place.weight && old.place.seed == worker.place.seed;
+    inherits = old.open() && old.place.weight == worker.place.weight && old.place.seed == worker.place.seed &&
+               old.takes == worker.takes;
     old.replaced = true;
   }
   if (!worker.open()) return placement_.refresh_open();
@@ -91,7 +92,7 @@ SlotId Probation::find_probe(WorkerIx ix) const {
   for (SlotId looked = 0; looked < std::min(end, kProbeLookMax); ++looked) {
     const auto slot = static_cast<SlotId>((std::uint64_t{state_.workers[ix].fitness.look_from} + looked) % end);
     const Slot& entry = state_.table.slots[slot];
-    if (!entry.live || entry.kind != JobKind::resident) continue;
+    if (!entry.live || entry.kind != JobKind::resident || !placement_.takes(ix, slot)) continue;
     const Placed& placed = state_.table.placed[slot];
     if (entry.state == JobState::queued && placed.target == kNone) return slot;
     const bool movable = entry.state == JobState::running && placed.holder != ix;
@@ -119,7 +120,8 @@ bool Probation::replace(WorkerIx& replaced, WorkerIx successor) {
     if (still_there != kNone) replaced = still_there;
   }
   PoolWorker& old = state_.workers[replaced];
-  const bool inherits = old.open() && old.place.weight == state_.workers[successor].place.weight;
+  const bool inherits = old.open() && old.place.weight == state_.workers[successor].place.weight &&
+                        old.takes == state_.workers[successor].takes;
   const bool taken = old.successor != kNone && old.replaced;  // by another one, which is fit
   if (!old.draining && !taken) {
     old.successor = successor;

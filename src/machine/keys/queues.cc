@@ -1,7 +1,5 @@
 #include "machine/keys/queues.h"
 
-#include <algorithm>
-
 #include "base/assert.h"
 #include "base/mutant.h"
 #include "machine/limits.h"
@@ -15,9 +13,7 @@ void Queues::enqueue(SlotId slot) {
   if (fitness.unfit && fitness.probe != slot && !MUTANT(unfit_gets_keys)) return state_.strays.push_back(slot);
   WorkerQueues& queues = state_.queues[ix];
   const Slot& entry = state_.table.slots[slot];
-  std::deque<QueueItem>& queue = suspects_.last_chance(state_.table.head(slot)) ? queues.last_chances
-                                 : entry.kind == JobKind::task                  ? queues.tasks
-                                                                                : queues.residents;
+  std::deque<QueueItem>& queue = entry.kind == JobKind::task ? queues.tasks : queues.residents;
   queue.push_back({slot, entry.stamp});
   mark(ix);
 }
@@ -42,18 +38,6 @@ void Queues::settle() {
   dirty_.clear();
 }
 
-// When all have passed, the next ones run, on any worker of the session.
-void Queues::end_trial(SlotId slot) {
-  if (!state_.table.slots[slot].solo) return;
-  state_.table.slots[slot].solo = false;
-  PoolWorker& holder = state_.workers[state_.table.placed[slot].holder];
-  --holder.on_trial;
-  if (suspects_.on_trial(holder.session) != 0) return;
-  for (const WorkerIx ix : state_.workers.by_age) {
-    if (state_.workers[ix].session == holder.session && !state_.queues[ix].last_chances.empty()) mark(ix);
-  }
-}
-
 template <class HasRoom>
 void Queues::grant_from(std::deque<QueueItem>& queue, WorkerIx ix, HasRoom has_room) {
   while (!queue.empty()) {
@@ -61,7 +45,7 @@ void Queues::grant_from(std::deque<QueueItem>& queue, WorkerIx ix, HasRoom has_r
     if (valid(item, JobState::queued)) {
       if (!has_room()) return;
       queue.pop_front();
-      grant(item.slot, ix, false);
+      grant(item.slot, ix);
     } else {
       queue.pop_front();
     }
@@ -76,29 +60,6 @@ void Queues::pump(WorkerIx ix) {
   if (worker.draining) return;
   grant_from(queues.residents, ix, [&] { return fitness_.may_start(ix); });
   grant_from(queues.tasks, ix, [&] { return worker.tasks_held < worker.window; });
-  if (!queues.last_chances.empty() && suspects_.on_trial(worker.session) == 0) pump_last_chances(ix);
-}
-
-// One at a time would take days if a process has died twice with very many young keys. If several together kill their
-// holder, it is unknown which of them did. They are tried again with fewer, and in the end alone.
-void Queues::pump_last_chances(WorkerIx ix) {
-  PoolWorker& worker = state_.workers[ix];
-  std::deque<QueueItem>& waiting = state_.queues[ix].last_chances;
-  std::size_t most = std::clamp<std::size_t>(waiting.size() / kTrialShare, 1, kTrialMax);
-  for (std::size_t granted = 0; !waiting.empty();) {
-    const QueueItem item = waiting.front();
-    if (valid(item, JobState::queued)) {
-      const JobExtra* extra = state_.table.head(item.slot).extra.get();
-      if (extra != nullptr && extra->together_max != 0) most = std::min<std::size_t>(most, extra->together_max);
-      const bool room = fitness_.may_start(ix) && worker.tasks_held < worker.window;
-      if (granted != 0 && (granted >= most || !room)) return;
-      waiting.pop_front();
-      grant(item.slot, ix, true);
-      granted += state_.table.slots[item.slot].solo ? 1 : 0;  // raising the limit may have cleared it
-    } else {
-      waiting.pop_front();
-    }
-  }
 }
 
 bool Queues::valid(const QueueItem& item, JobState state) const {
@@ -106,7 +67,7 @@ bool Queues::valid(const QueueItem& item, JobState state) const {
   return slot.live && slot.stamp == item.stamp && slot.state == state;
 }
 
-void Queues::grant(SlotId slot, WorkerIx ix, bool trial) {
+void Queues::grant(SlotId slot, WorkerIx ix) {
   slots_.touch(slot);
   Slot& entry = state_.table.slots[slot];
   PoolWorker& worker = state_.workers[ix];
@@ -117,11 +78,6 @@ void Queues::grant(SlotId slot, WorkerIx ix, bool trial) {
   entry.started_ms = 0;
   ++worker.keys_held;
   ++context_.stats.grants;
-  // A change of the limit may have made it a suspect after it was queued. Others may be on trial then.
-  if (suspects_.last_chance(job) && (trial || suspects_.on_trial(worker.session) == 0)) {
-    entry.solo = true;
-    ++worker.on_trial;
-  }
   if (entry.kind == JobKind::task) {
     ++worker.tasks_held;
     slots_.set_state(slot, JobState::running);
@@ -141,6 +97,7 @@ void Queues::grant(SlotId slot, WorkerIx ix, bool trial) {
   context_.effects().granted(context_.at(),
                              {.tenure = slots_.tenure(slot),
                               .kind = entry.kind,
+                              .type = state_.types.name(job.type),
                               .first = first,
                               .answer_in_log = job.answer_in_log,
                               .has_checkpoint = checkpoint,

@@ -39,6 +39,7 @@ void Requests::on(const v1::Dispatch& record) {
   if (state_.table.slots[slot].kind == JobKind::resident) {
     state_.table.push_back(slot, id);
     if (delay_ms > 0) {
+      placement_.head_changed(slot);
       slots_.set_state(slot, JobState::waiting);
       slots_.set_timer(slot, TimerKind::retry, context_.log_time_ms() + delay_ms);
     } else {
@@ -65,7 +66,17 @@ Errc Requests::judge(const v1::Dispatch& record, SlotId slot) const {
   }
   const std::uint32_t bound = context_.config().max_queued_jobs + (MUTANT(queue_bound_off_by_one) ? 1 : 0);
   if (state_.queued >= bound) return Errc::pool_full;
-  return kAccepted;
+  if (!context_.rule(Rule::takes) || record.type().empty()) return kAccepted;
+  if (record.type().size() > kTypeBytesMax) return Errc::invalid;
+  return state_.types.has_room_for(record.type()) ? kAccepted : Errc::pool_full;
+}
+
+// Version 1 knows no types. A pool that nobody has created yet keeps them for the node that will.
+BytesView Requests::type_of(const v1::Dispatch& record) const {
+  if (context_.rule(Rule::takes)) return record.type();
+  const bool kept = context_.may_come(Rule::takes) && record.type().size() <= kTypeBytesMax &&
+                    state_.types.has_room_for(record.type());
+  return kept ? BytesView(record.type()) : BytesView();
 }
 
 JobId Requests::add_job(const v1::Dispatch& record, SlotId slot) {
@@ -75,7 +86,8 @@ JobId Requests::add_job(const v1::Dispatch& record, SlotId slot) {
   job.ticket = record.ticket();
   job.answer_in_log = record.answer_in_log();
   job.slot = slot;
-  job.max_attempts = std::min<std::uint32_t>(record.max_attempts(), UINT16_MAX);
+  if (!record.type().empty()) job.type = state_.types.add(type_of(record));
+  job.max_attempts = static_cast<std::uint16_t>(std::min<std::uint32_t>(record.max_attempts(), UINT16_MAX));
   state_.bytes += job.payload.size();
   ++state_.queued;
   return id;
@@ -139,12 +151,13 @@ void Requests::on(const v1::Stop& record) {
 
 // Ends everything under the key: a running job is asked to stop, waiting jobs are dropped.
 void Requests::stop_job(SlotId slot, std::uint64_t ticket, bool in_log) {
-  line_.drop_waiting(slot);
+  const std::uint32_t dropped = line_.drop_waiting(slot);
   if (state_.table.slots[slot].head == kNone) {
-    context_.answers().settle({ticket, TicketState::stopped, Errc{}, 0, {}, {}}, in_log);
+    slots_.tell_stopper(ticket, in_log, dropped);
     return line_.next_job(slot);
   }
   KeptJob& job = state_.table.head(slot);
+  job.extras().dropped += dropped;
   (in_log ? job.extras().stop_says : job.extras().stop_tickets).push_back(ticket);
   const WorkerIx holder = state_.table.placed[slot].holder;
   switch (state_.table.slots[slot].state) {
@@ -164,7 +177,9 @@ void Requests::stop_job(SlotId slot, std::uint64_t ticket, bool in_log) {
     case JobState::quarantined: dead_.erase_letter_of(slot); break;
     case JobState::idle:
     case JobState::queued:
-    case JobState::waiting: break;
+    case JobState::waiting:
+      if (state_.table.slots[slot].kind == JobKind::task) ++job.extras().dropped;
+      break;
   }
   slots_.tell_stopped(job, 0);
   slots_.tell_stoppers(job);

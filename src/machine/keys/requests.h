@@ -38,6 +38,7 @@ class Requests {
 
  private:
   Errc judge(const v1::Dispatch& record, SlotId slot) const;
+  BytesView type_of(const v1::Dispatch& record) const;
   JobId add_job(const v1::Dispatch& record, SlotId slot);
   void stop_job(SlotId slot, std::uint64_t ticket, bool in_log);
   void trim_oldest();

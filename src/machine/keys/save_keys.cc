@@ -44,9 +44,9 @@ void save_workers(const KeysState& keys, v1::KeysState& into) {
     state.set_window(worker.window);
     state.set_draining(worker.draining);
     for (const Bytes& key : worker.serves) state.add_serves(key);
+    worker.takes.save(*state.mutable_takes());
     save_queue(queues.residents, *state.mutable_residents());
     save_queue(queues.tasks, *state.mutable_tasks());
-    save_queue(queues.last_chances, *state.mutable_last_chances());
     for (const auto& [target, waiting] : queues.moves) {
       v1::MovesState& moves = *state.add_moves();
       moves.set_target(to_stored(target));
@@ -56,7 +56,7 @@ void save_workers(const KeysState& keys, v1::KeysState& into) {
     state.set_tasks_held(worker.tasks_held);
     state.set_moving(worker.moving);
     state.set_keys_held(worker.keys_held);
-    state.set_on_trial(worker.on_trial);
+    state.set_isolates(worker.isolates);
     state.set_arriving(worker.arriving);
     state.set_successor(to_stored(worker.successor));
     save_fitness(worker.fitness, queues, *state.mutable_fitness());
@@ -75,16 +75,30 @@ void encode_job(const KeysState& keys, JobId id, v1::Item& scratch, Bytes& into)
   v1::JobState& state = *scratch.mutable_job();
   state.Clear();
   state.set_job(to_stored(id));
-  state.set_payload(job.payload);
-  state.set_ticket(job.ticket);
   state.set_stamp(job.stamp);
   state.set_due_ms(job.due_ms);
   state.set_next(to_stored(job.next));
   state.set_slot(to_stored(job.slot));
+  state.set_type(job.type);
+  if (job.extra) {
+    for (const std::uint64_t ticket : job.extra->stop_tickets) state.add_stop_tickets(ticket);
+    for (const std::uint64_t ticket : job.extra->stop_says) state.add_stop_says(ticket);
+    state.set_dropped(job.extra->dropped);
+    for (const std::uint64_t age : job.extra->failed_on) state.add_failed_on(age);
+  }
+  save_job_content(job, state);
+  scratch.SerializeToString(&into);
+}
+
+}  // namespace
+
+void save_job_content(const KeptJob& job, v1::JobState& state) {
+  state.set_payload(job.payload);
+  state.set_ticket(job.ticket);
   state.set_max_attempts(job.max_attempts);
   state.set_attempts(job.attempts);
   state.set_crashes(job.crashes);
-  state.set_fuse_ms(job.fuse_ms);
+  state.set_lonely_deaths(job.lonely_deaths);
   state.set_answer_in_log(job.answer_in_log);
   state.set_fresh(job.fresh);
   state.set_ran(job.ran);
@@ -97,16 +111,9 @@ void encode_job(const KeysState& keys, JobId id, v1::Item& scratch, Bytes& into)
       state.add_message_numbers(message.number);
       state.add_messages(message.text);
     }
-    for (const std::uint64_t ticket : job.extra->stop_tickets) state.add_stop_tickets(ticket);
-    for (const std::uint64_t ticket : job.extra->stop_says) state.add_stop_says(ticket);
-    state.set_together_max(job.extra->together_max);
-    for (const std::uint64_t age : job.extra->failed_on) state.add_failed_on(age);
     state.set_error(job.extra->error);
   }
-  scratch.SerializeToString(&into);
 }
-
-}  // namespace
 
 void save_keys(const KeysState& keys, v1::KeysState& into) {
   into.set_queued(keys.queued);
@@ -115,6 +122,11 @@ void save_keys(const KeysState& keys, v1::KeysState& into) {
   for (const SlotId id : keys.table.slots.free_list()) into.add_slots_free(id);
   into.set_jobs_end(keys.table.jobs.end());
   for (const JobId id : keys.table.jobs.free_list()) into.add_jobs_free(id);
+  for (const auto& [name, number] : keys.types.numbers()) {
+    v1::TypeState& state = *into.add_types();
+    state.set_number(number);
+    state.set_name(name);
+  }
   for (const auto& [key, workers] : keys.servers) {
     v1::ServedState& state = *into.add_served();
     state.set_key(key);
@@ -161,8 +173,6 @@ void each_item(const KeysState& keys, SlotId id, const TakeItem& take) {
   key.set_state(static_cast<std::uint32_t>(slot.state));
   key.set_kind(static_cast<std::uint32_t>(slot.kind));
   key.set_stop_wanted(slot.stop_wanted);
-  key.set_solo(slot.solo);
-  key.set_settled(slot.settled);
   key.set_started_ms(slot.started_ms);
   key.set_past(static_cast<std::uint32_t>(slot.past));
   key.set_diverted(slot.diverted);

@@ -13,12 +13,6 @@ void Slots::set_state(SlotId slot, JobState state) {
   Slot& entry = state_.table.slots[slot];
   if (entry.due_ms != 0) context_.timers().erase({entry.due_ms, entry.stamp, TimerKind::retry, slot});
   entry.due_ms = 0;
-  // A request to stop does not make a job young again.
-  if (state == JobState::moving || state == JobState::stopping) {
-    entry.settled = entry.settled || is_settled(slot);
-  } else {
-    entry.settled = false;
-  }
   if (entry.state == JobState::moving) count_arriving(slot, -1);
   entry.state = state;
   if (entry.state == JobState::moving) count_arriving(slot, +1);
@@ -53,6 +47,7 @@ void Slots::ask_stop(SlotId slot, StopReason reason) {
 void Slots::release_job(JobId id) {
   KeptJob& job = state_.table.jobs[id];
   if (job.fresh) --state_.queued;
+  if (state_.types.remove(job.type)) state_.takers.forget(job.type);
   state_.bytes -= job.payload.size();
   if (job.extra) state_.bytes -= job.extra->checkpoint.size() + job.extra->message_bytes + job.extra->error.size();
   state_.table.jobs.remove(id);
@@ -67,12 +62,6 @@ TenureRef Slots::tenure(SlotId slot) const {
 
 bool Slots::is_stopping(SlotId slot) const {
   return state_.table.slots[slot].state == JobState::stopping || state_.table.slots[slot].stop_wanted;
-}
-
-bool Slots::is_settled(SlotId slot) const {
-  const Slot& entry = state_.table.slots[slot];
-  return entry.kind == JobKind::resident && entry.state == JobState::running &&
-         context_.log_time_ms() - entry.since_ms >= kYouthMs;
 }
 
 void Slots::tell_accepted(std::uint64_t ticket, bool in_log, SlotId slot) {
@@ -107,11 +96,14 @@ void Slots::tell_failed(const KeptJob& job, std::uint64_t epoch, BytesView error
 
 void Slots::tell_stoppers(KeptJob& job) {
   if (!job.extra) return;
-  const auto tell = [&](std::uint64_t ticket, bool in_log) {
-    context_.answers().settle({ticket, TicketState::stopped, Errc{}, 0, {}, {}}, in_log);
-  };
-  for (const std::uint64_t ticket : std::exchange(job.extra->stop_tickets, {})) tell(ticket, false);
-  for (const std::uint64_t ticket : std::exchange(job.extra->stop_says, {})) tell(ticket, true);
+  const std::uint32_t dropped = std::exchange(job.extra->dropped, 0);
+  for (const std::uint64_t ticket : std::exchange(job.extra->stop_tickets, {})) tell_stopper(ticket, false, dropped);
+  for (const std::uint64_t ticket : std::exchange(job.extra->stop_says, {})) tell_stopper(ticket, true, dropped);
+}
+
+void Slots::tell_stopper(std::uint64_t ticket, bool in_log, std::uint32_t dropped) {
+  const Bytes text = dropped == 0 ? Bytes() : std::to_string(dropped);
+  context_.answers().settle({ticket, TicketState::stopped, Errc{}, 0, {}, text}, in_log);
 }
 
 void Slots::begin_snapshot(std::function<void(SlotId)> save) {

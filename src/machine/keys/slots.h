@@ -26,8 +26,6 @@ class Slots {
   TenureRef tenure(SlotId slot) const;
   // True if its holder was asked to stop it for good, or will be once it has started.
   bool is_stopping(SlotId slot) const;
-  // A resident that has run for long has shown that it does not kill its holder.
-  bool is_settled(SlotId slot) const;
 
   // Reports the job's new state to its dispatcher.
   void tell_accepted(std::uint64_t ticket, bool in_log, SlotId slot);
@@ -36,6 +34,8 @@ class Slots {
   void tell_failed(const KeptJob& job, std::uint64_t epoch, BytesView error);
   // Reports the stop to all callers that requested it.
   void tell_stoppers(KeptJob& job);
+  // The answer to a stop, with the number of tasks that it has dropped as its text, or none.
+  void tell_stopper(std::uint64_t ticket, bool in_log, std::uint32_t dropped);
 
   // Call it before a slot, its place or its jobs change. A snapshot in progress saves the slot first.
   void touch(SlotId slot) {

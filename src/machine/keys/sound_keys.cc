@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/mutant.h"
 #include "machine/keys/keys_snapshot.h"
 #include "machine/limits.h"
 #include "machine/load.h"
@@ -106,6 +107,12 @@ bool servers_fit(const KeysState& keys) {
   return pairs == 0;
 }
 
+// No worker holds, or is to hold, what it does not take.
+bool takes_fit(const KeysState& keys, SlotId slot, WorkerIx ix) {
+  if (ix == kNone || MUTANT(placement_ignores_takes)) return true;
+  return keys.workers[ix].takes.has(keys.table.slots[slot].kind, keys.types.name(keys.table.head_type(slot)));
+}
+
 bool holders_fit(const KeysState& keys, const FrameState& frame) {
   const auto worker_ok = [&](WorkerIx ix) { return ix == kNone || (ix < keys.workers.end() && keys.workers[ix].live); };
   std::vector<PoolWorker> counted(keys.workers.end());
@@ -123,8 +130,8 @@ bool holders_fit(const KeysState& keys, const FrameState& frame) {
     if (slot.kind == JobKind::task && of_residents) return false;
     if (slot.epoch > frame.epoch || slot.stamp > frame.stamps || slot.since_ms < 0 || slot.since_ms > frame.log_time_ms)
       return false;
-    if (slot.solo && !held) return false;
     if (slot.state == JobState::moving && placed.target != kNone) ++counted[placed.target].arriving;
+    if (!takes_fit(keys, id, placed.target) || !takes_fit(keys, id, placed.holder)) return false;
     if (!held) continue;
     if (keys.table.jobs[slot.head].fresh) return false;
     PoolWorker& worker = counted[placed.holder];
@@ -132,7 +139,6 @@ bool holders_fit(const KeysState& keys, const FrameState& frame) {
     worker.tasks_held += slot.kind == JobKind::task ? 1 : 0;
     worker.starting += slot.state == JobState::starting ? 1 : 0;
     worker.moving += slot.state == JobState::moving ? 1 : 0;
-    worker.on_trial += slot.solo ? 1 : 0;
   }
   std::sort(names.begin(), names.end());
   if (std::adjacent_find(names.begin(), names.end()) != names.end()) return false;
@@ -140,7 +146,7 @@ bool holders_fit(const KeysState& keys, const FrameState& frame) {
     const PoolWorker& worker = keys.workers[ix];
     return worker.keys_held == counted[ix].keys_held && worker.tasks_held == counted[ix].tasks_held &&
            worker.starting == counted[ix].starting && worker.moving == counted[ix].moving &&
-           worker.on_trial == counted[ix].on_trial && worker.arriving == counted[ix].arriving;
+           worker.arriving == counted[ix].arriving;
   });
 }
 
@@ -151,13 +157,10 @@ bool timers_fit(const KeysState& keys, const FrameState& frame) {
   for (SlotId id = 0; id < keys.table.slots.end(); ++id) {
     const Slot& slot = keys.table.slots[id];
     if (!slot.live) continue;
-    const bool solo = slot.state == JobState::running && slot.kind == JobKind::resident && slot.solo;
-    const bool timed = slot.state == JobState::starting || slot.state == JobState::waiting || solo;
+    const bool timed = slot.state == JobState::starting || slot.state == JobState::waiting;
     if (timed != (slot.due_ms != 0)) return false;
     if (timed) {
-      const TimerKind kind = slot.state == JobState::starting  ? TimerKind::start_timeout
-                             : slot.state == JobState::waiting ? TimerKind::retry
-                                                               : TimerKind::solo;
+      const TimerKind kind = slot.state == JobState::starting ? TimerKind::start_timeout : TimerKind::retry;
       expected.insert({slot.due_ms, slot.stamp, kind, id});
       ++count;
     }
@@ -211,7 +214,7 @@ bool dead_fit(const KeysState& keys) {
 
 bool keys_are_sound(const KeysState& keys, const FrameState& frame, const SessionTable& sessions) {
   return lists_fit(keys, frame) && workers_fit(keys, sessions) && fitness_fits(keys, frame) && servers_fit(keys) &&
-         holders_fit(keys, frame) && timers_fit(keys, frame) && dead_fit(keys);
+         holders_fit(keys, frame) && timers_fit(keys, frame) && dead_fit(keys) && keys.types.is_sound();
 }
 
 }  // namespace tenure

@@ -39,7 +39,6 @@ void Tenures::on(const v1::Started& record) {
   queues_.mark(holder);
   slots_.set_state(slot, JobState::running);
   KeptJob& job = state_.table.head(slot);
-  if (entry.solo) slots_.set_timer(slot, TimerKind::solo, context_.log_time_ms() + Suspects::trial_ms(job));
   context_.effects().started(context_.at(), slots_.tenure(slot));
   slots_.tell_started(slot);
   starts_.began(slot, holder, record.tentative());
@@ -62,6 +61,7 @@ void Tenures::on(const v1::Released& record) {
   slots_.touch(slot);
   KeptJob& job = state_.table.head(slot);
   if (record.has_blob()) set_checkpoint(slot, record.blob());
+  job.lonely_deaths = 0;
   if (slots_.is_stopping(slot)) {
     end_tenure(slot, TenureEnd::stopped);
     slots_.tell_stopped(job, state_.table.slots[slot].epoch);
@@ -115,6 +115,7 @@ void Tenures::on(const v1::Failed& record) {
 
 void Tenures::fail_job(SlotId slot, int next, BytesView error, std::int64_t delay_ms) {
   KeptJob& job = state_.table.head(slot);
+  job.lonely_deaths = 0;
   if (next == v1::Failed::DROP) {
     slots_.tell_failed(job, state_.table.slots[slot].epoch, error);
     return line_.finish_head(slot);
@@ -186,7 +187,6 @@ void Tenures::end_tenure(SlotId slot, TenureEnd why, BytesView error) {
   } else if (entry.state == JobState::running && entry.kind == JobKind::resident) {
     starts_.ran_for(slot);
   }
-  queues_.end_trial(slot);
   --worker.keys_held;
   state_.table.placed[slot].holder = kNone;
   queues_.mark(ix);
@@ -200,11 +200,10 @@ void Tenures::remember(PastTenure tenure) {
   state_.past.pop_front();
 }
 
-void Tenures::orphan(SlotId slot, TenureEnd why, std::uint32_t on_trial) {
+void Tenures::orphan(SlotId slot, TenureEnd why, const Death* death) {
   slots_.touch(slot);
   const bool stopping = slots_.is_stopping(slot);
-  const bool blamed = why == TenureEnd::crashed || why == TenureEnd::expired;
-  const bool quarantine = blamed && suspects_.blame(slot, on_trial);
+  const std::optional<Bytes> quarantine = death == nullptr ? std::nullopt : blame_.judge(slot, *death);
   end_tenure(slot, why);
   KeptJob& job = state_.table.head(slot);
   if (stopping) {
@@ -212,9 +211,7 @@ void Tenures::orphan(SlotId slot, TenureEnd why, std::uint32_t on_trial) {
     slots_.tell_stoppers(job);
     return line_.finish_head(slot);
   }
-  if (quarantine) {
-    return dead_.bury(slot, true, "quarantined: its holder died " + std::to_string(job.crashes) + " times");
-  }
+  if (quarantine) return dead_.bury(slot, true, *quarantine);
   if (MUTANT(orphan_lost) && state_.table.slots[slot].state == JobState::running) return line_.finish_head(slot);
   slots_.set_state(slot, JobState::queued);
   queues_.enqueue(slot);

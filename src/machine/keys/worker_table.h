@@ -12,6 +12,7 @@
 #include "base/mutant.h"
 #include "machine/keys/key_table.h"
 #include "machine/limits.h"
+#include "machine/takes.h"
 
 namespace tenure {
 
@@ -39,13 +40,14 @@ struct PoolWorker {
   std::uint32_t window = 0;
   bool live = false;
   bool draining = false;
+  bool isolates = false;      // its jobs run in processes of their own
   std::vector<Bytes> serves;  // sorted
+  Takes takes;                // never changes
 
   std::uint32_t starting = 0;  // residents granted but not started
   std::uint32_t tasks_held = 0;
   std::uint32_t moving = 0;
   std::uint64_t keys_held = 0;
-  std::uint32_t on_trial = 0;  // jobs on their last chance that it runs now
 
   WorkerFitness fitness;
   std::uint32_t arriving = 0;  // residents that others are stopping so that they can move here

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/mutant.h"
 #include "machine/limits.h"
 #include "tenure/v1/keys.pb.h"
 
@@ -20,6 +21,11 @@ TenureEnd end_of_tenures(SessionEnd how) {
 }
 
 }  // namespace
+
+void Workers::on_taker(const v1::AddWorker& record) {
+  if (context_.rule(Rule::takes)) return on(record);
+  ++context_.stats.records_unknown;
+}
 
 void Workers::on(const v1::AddWorker& record) {
   if (context_.sessions().find(record.session()) == nullptr) return context_.refuse_record();
@@ -50,6 +56,7 @@ Errc Workers::judge(const v1::AddWorker& record) const {
                      std::all_of(record.serves().begin(), record.serves().end(),
                                  [](const Bytes& key) { return !key.empty() && key.size() <= kKeyBytesMax; });
   if (!sound) return Errc::invalid;
+  if (context_.rule(Rule::takes) && !Takes().load(record.takes())) return Errc::invalid;
   if (state_.workers.find(record.worker()) != kNone) return Errc::key_exists;
   if (state_.workers.by_age.size() >= kWorkersMax) return Errc::pool_full;
   return Errc{};
@@ -66,16 +73,18 @@ WorkerIx Workers::add(const v1::AddWorker& record) {
   worker.id = record.worker();
   worker.session = record.session();
   worker.joined_ms = context_.log_time_ms();
+  worker.isolates = record.isolates();
   worker.window = record.window() == 0 ? kWindowDefault : record.window();
   worker.place.weight = record.weight() == 0 ? kWeightDefault : record.weight();
   worker.place.seed = seed;
+  if (context_.rule(Rule::takes)) worker.takes.load(record.takes());
   return ix;
 }
 
 void Workers::on(const v1::RemoveWorker& record) {
   const WorkerIx ix = state_.workers.find(record.worker());
   if (ix == kNone || state_.workers[ix].session != record.session()) return context_.refuse_record();
-  remove(ix, TenureEnd::left, 0);
+  remove(ix, TenureEnd::left, nullptr);
 }
 
 void Workers::on(const v1::Drain& record) {
@@ -100,16 +109,23 @@ void Workers::on(const v1::Serve& record) {
   set(record.add(), true);
 }
 
-void Workers::session_ended(std::uint64_t session, SessionEnd how) {
-  const std::uint32_t on_trial = suspects_.on_trial(session);
+void Workers::session_ended(const EndedSession& ended) {
+  const bool died = ended.how == SessionEnd::crashed || ended.how == SessionEnd::expired;
+  const Death death = died ? blame_.death_of(ended) : Death{};
   const std::vector<WorkerIx> workers = state_.workers.by_age;
   for (const WorkerIx ix : workers) {
-    if (state_.workers[ix].session == session) remove(ix, end_of_tenures(how), on_trial);
+    if (state_.workers[ix].session == ended.id) remove(ix, end_of_tenures(ended.how), died ? &death : nullptr);
+  }
+  if (!MUTANT(foreign_culprit)) return;
+  for (const SlotId slot : state_.table.select([](const Placed& placed) { return placed.holder != kNone; })) {
+    const std::uint64_t epoch = state_.table.slots[slot].epoch;
+    const bool named = std::binary_search(death.culprits.begin(), death.culprits.end(), epoch);
+    if (named) tenures_.orphan(slot, TenureEnd::crashed, &death);
   }
 }
 
 // Its keys wait for their next holder at once. One pass, because there may be half a million.
-void Workers::remove(WorkerIx ix, TenureEnd why, std::uint32_t on_trial) {
+void Workers::remove(WorkerIx ix, TenureEnd why, const Death* death) {
   state_.workers[ix].draining = true;
   placement_.refresh_open();
   placement_.stop_serving(ix);
@@ -118,7 +134,7 @@ void Workers::remove(WorkerIx ix, TenureEnd why, std::uint32_t on_trial) {
   state_.table.visit_each(held, KeyTable::Ahead::slots_and_heads, [&](SlotId slot) {
     slots_.touch(slot);
     placement_.retarget_orphan(slot, ix);
-    tenures_.orphan(slot, why, on_trial);
+    tenures_.orphan(slot, why, death);
   });
   placement_.worker_closed(ix);
   context_.effects().worker_removed(context_.at(), state_.workers[ix].session, state_.workers[ix].id);

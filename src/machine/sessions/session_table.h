@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <vector>
 
 #include "base/bytes.h"
 
@@ -20,6 +21,12 @@ struct Session {
   std::uint64_t last_beat = 0;  // the position of its last beat, or of its join
   std::uint64_t beat_number = 0;
   std::int64_t joined_ms = 0;  // log time
+  // Of a log of the pool that was lost: the last entry that the node had applied, by its position and time.
+  std::uint64_t remembers = 0;
+  std::int64_t remembers_ms = 0;
+  bool restores = false;              // and it will put that state back
+  std::vector<std::uint64_t> former;  // its sessions in that log: nothing of them runs any more
+  bool newcomer = true;               // it remembers no log, and did not mean to join another one
 };
 
 struct SessionTable {

@@ -145,7 +145,12 @@ void Client::look(const v1::Batch& batch) {
             0);
         break;
       case v1::Record::kStarted:
-        hear({record.started().ticket(), TicketState::started, Errc{}, record.started().epoch(), {}, {}},
+        hear({record.started().ticket(),
+              TicketState::started,
+              Errc{},
+              record.started().epoch(),
+              record.started().worker(),
+              {}},
              record.started().session());
         break;
       case v1::Record::kDone:
@@ -196,8 +201,8 @@ void Client::load_state() {
   cursor_.reset();
   ReplicaOptions options;
   options.snapshots = false;
-  options.speaks = speaks_;
-  replica_ = std::make_unique<Replica>(log_, loop_, entropy_, options, effects_, static_cast<ReplicaEvents&>(*this));
+  replica_ = std::make_unique<ReplicaOf<Machine>>(log_, loop_, entropy_, options, speaks_, effects_,
+                                                  static_cast<ReplicaEvents&>(*this));
   replica_->start();
 }
 
@@ -211,7 +216,7 @@ void Client::nudge() {
 void Client::applied() {
   const std::uint64_t met = replica_->machine().last_sequence(appender_.sender());
   if (!appender_.all_met(replica_->position(), met)) tickets_.in_doubt();
-  tickets_.applied(replica_->machine());
+  tickets_.applied(replica_->position(), replica_->machine());
 }
 
 void Client::reloaded() {

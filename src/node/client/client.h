@@ -22,6 +22,7 @@
 #include "log/log.h"
 #include "machine/decode.h"
 #include "machine/effects_tee.h"
+#include "machine/machine.h"
 #include "node/appender.h"
 #include "node/node_events.h"
 #include "node/replica.h"
@@ -104,7 +105,7 @@ class Client final : private ReplicaEvents, private AppenderEvents {
   std::set<std::uint64_t> shaken_;  // sessions that may have ended since the client follows the log
   bool reading_ = false;
   bool load_wanted_ = false;
-  std::unique_ptr<Replica> replica_;  // set once the state is loaded
+  std::unique_ptr<ReplicaOf<Machine>> replica_;  // set once the state is loaded
   Timer impatience_;
   Timer retry_;
   Token token_;

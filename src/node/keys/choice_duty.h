@@ -24,12 +24,13 @@ class ChoiceDuty final : public EldestDuty, public KeyEffects {
   void choices_due(const At& /*at*/) override { stand_down(); }
 
  private:
-  void choose(const JobInfo& job, const std::vector<WorkerView>& workers);
+  void choose(const Machine& machine, const JobInfo& job);
 
   Appender& appender_;
   ChooseWorker choose_;
   std::vector<Bytes> keys_due_;  // since the last served entry; empty while all are due
   bool all_due_ = true;
+  std::vector<WorkerView> takers_;  // of the job that is being placed; its memory is used again
 };
 
 }  // namespace tenure

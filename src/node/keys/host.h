@@ -24,6 +24,7 @@ struct HeldJob {
   std::uint64_t session = 0;
   Bytes worker;
   JobKind kind = JobKind::resident;
+  Bytes type{};
   std::uint32_t attempt = 1;
   Bytes payload;
   bool has_checkpoint = false;

@@ -4,7 +4,7 @@
 
 namespace tenure {
 
-KeysPart::KeysPart(Loop& loop, Host& host, Appender& appender, const Replica& replica, NodeEvents& events,
+KeysPart::KeysPart(Loop& loop, Host& host, Appender& appender, const ReplicaOf<Machine>& replica, NodeEvents& events,
                    Options options)
     : loop_(loop),
       replica_(replica),
@@ -16,6 +16,7 @@ KeysPart::KeysPart(Loop& loop, Host& host, Appender& appender, const Replica& re
 void KeysPart::listen_to(EffectsTee& tee) {
   tee.add_keys(runtime_);
   tee.add_keys(workers_);
+  tee.add_pool(workers_);
 }
 
 Nanos KeysPart::stop_patience() const {
@@ -25,7 +26,7 @@ Nanos KeysPart::stop_patience() const {
 void KeysPart::begin(std::uint64_t session, std::function<std::int64_t()> lease_until) {
   session_ = session;
   runtime_.begin(session, std::move(lease_until));
-  workers_.begin(session);
+  workers_.begin(session, replica_.machine().version());
 }
 
 void KeysPart::fence(std::function<void()> stopped) {

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "machine/effects_tee.h"
+#include "machine/machine.h"
 #include "node/keys/own_workers.h"
 #include "node/keys/runtime.h"
 #include "node/replica.h"
@@ -20,7 +21,8 @@ class KeysPart {
     std::uint32_t look_every = 64;  // see Runtime
   };
 
-  KeysPart(Loop& loop, Host& host, Appender& appender, const Replica& replica, NodeEvents& events, Options options);
+  KeysPart(Loop& loop, Host& host, Appender& appender, const ReplicaOf<Machine>& replica, NodeEvents& events,
+           Options options);
 
   void listen_to(EffectsTee& tee);
   OwnWorkers& workers() { return workers_; }
@@ -47,7 +49,7 @@ class KeysPart {
   void begin_closing();
 
   Loop& loop_;
-  const Replica& replica_;
+  const ReplicaOf<Machine>& replica_;
   OwnWorkers workers_;
   Runtime runtime_;
   std::uint64_t session_ = 0;

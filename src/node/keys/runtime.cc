@@ -58,10 +58,12 @@ void Runtime::granted(const At& /*at*/, const Grant& grant) {
   held.key = grant.tenure.key;
   held.session = session_;
   held.ticket = grant.answer_in_log ? grant.ticket : 0;
+  if (held.ticket != 0) held.worker = std::make_unique<Bytes>(grant.tenure.worker);
   host_.start({.hold = {.key = held.key, .epoch = grant.tenure.epoch},
                .session = session_,
                .worker = Bytes(grant.tenure.worker),
                .kind = grant.kind,
+               .type = Bytes(grant.type),
                .attempt = grant.attempt,
                .payload = Bytes(grant.payload),
                .has_checkpoint = grant.has_checkpoint,
@@ -269,6 +271,7 @@ void Runtime::append_started(const Report& report, const Held& held) {
   if (held.ticket == 0) return;
   started.set_ticket(held.ticket);
   started.set_session(held.session);
+  if (held.worker) started.set_worker(*held.worker);
 }
 
 void Runtime::append_finished(const Report& report, const Held& held) {

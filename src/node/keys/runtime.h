@@ -66,7 +66,8 @@ class Runtime final : public HoldReports, public KeyEffects {
   struct Held {
     Bytes key;
     std::uint64_t session = 0;
-    std::uint64_t ticket = 0;  // for records, if the dispatcher needs it in the log
+    std::uint64_t ticket = 0;         // for records, if the dispatcher needs it in the log
+    std::unique_ptr<Bytes> worker{};  // the same
     std::uint64_t last_message = 0;
     bool stopping = false;
     bool over = false;                 // the machine has ended the tenure; the host has not finished it

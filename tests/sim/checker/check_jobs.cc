@@ -118,7 +118,7 @@ void check_answers(const History& history, Verdict& verdict) {
 void check_jobs(const History& history, const Expectations& expected, Verdict& verdict) {
   const AskedBy asked = asked_by_ticket(history);
   for (const LogLine& line : log_lines(history)) {
-    LogReplay replay(asked, expected, verdict);
+    LogReplay replay(asked, expected, verdict, line.remembered);
     for (const Event* event : line.events) replay.apply(*event);
     if (line.final && expected.all_settled) check_all_settled(replay, verdict);
   }

@@ -1,4 +1,4 @@
-// Promise t: a worker that cannot start anything gets no keys but for a try now and then, and is fit again once it can.
+// Promise v: a worker that cannot start anything gets no keys but for a try now and then, and is fit again once it can.
 
 #include <map>
 #include <string>
@@ -40,11 +40,11 @@ void check_unfit(const History& history, Verdict& verdict) {
       if (found == tried.end()) continue;
       Tried& worker = found->second;
       if (event->at - worker.last < kTriesApart) {
-        verdict.broken('t', event->at, granted->worker + " is unfit and got " + granted->key + " too soon");
+        verdict.broken('v', event->at, granted->worker + " is unfit and got " + granted->key + " too soon");
       }
       worker.last = event->at;
       if (event->at > healed && ++worker.since_healed > kTriesMax) {
-        verdict.broken('t', event->at, granted->worker + " stays unfit though it starts what it gets");
+        verdict.broken('v', event->at, granted->worker + " stays unfit though it starts what it gets");
       }
     }
   }

@@ -21,8 +21,13 @@
 //   p  no node gives up for good, because every fault here is temporary
 //   q  every request of a living process gets its outcome
 //   r  without faults, the end of a hold is soon in the log
-//   s  a resident that has run ends by a stop, by itself or as a dead letter, and never because a start failed
-//   t  a worker whose starts keep failing gets no keys but for a try now and then
+//   t  a worker gets only jobs that it takes
+//   s  a log that lost everything is put back by a member that lived within its lease, with all that it knew, once, and
+//      not after the pool was removed
+//   x  a job is quarantined only if it crashed its processes, or was alone in them whenever they died
+//   y  a job that the log names as having crashed its process too often is not granted again
+//   u  a resident that has run ends by a stop, by itself or as a dead letter, and never because a start failed
+//   v  a worker whose starts keep failing gets no keys but for a try now and then
 
 #include <cstdint>
 #include <string>
@@ -43,7 +48,8 @@ struct Expectations {
   Time resume_slack = 5 * kMilli;    // and how late after a resume, where its process was paused at the deadline
   Time recovery = 30 * kSecond;      // after Healed
   std::uint32_t queue_bound = 1000;
-  Shard shard{};  // of whose epochs the remainder tells the shard
+  std::uint32_t quarantine_after = 0;  // crashes; zero: never
+  Shard shard{};                       // of whose epochs the remainder tells the shard
   std::uint64_t bytes_since_snapshot_max = UINT64_MAX;
   std::uint64_t log_entries_max = UINT64_MAX;
   bool all_answered = true;  // the run was long enough for every answer

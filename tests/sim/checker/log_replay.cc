@@ -1,6 +1,7 @@
 #include "sim/checker/log_replay.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tenure::sim {
 
@@ -24,11 +25,12 @@ void LogReplay::apply(const Event& event) {
   if (dropped_ != 0) {
     const auto* buried = std::get_if<LogBuried>(&event.what);
     if (buried == nullptr || buried->ticket != dropped_) {
-      broken('s', "a resident that had run was dropped: " + name(*jobs[dropped_].asked));
+      broken('u', "a resident that had run was dropped: " + name(*jobs[dropped_].asked));
     }
     dropped_ = 0;
   }
   now_ = event.at;
+  if (std::holds_alternative<LogRestoring>(event.what)) return remember(event);
   std::visit([this](const auto& what) { on(what); }, event.what);
 }
 
@@ -87,6 +89,7 @@ void LogReplay::accept_job(const Asked& asked) {
   ReplayedJob& job = jobs[asked.ticket];
   job.asked = &asked;
   job.accepted_at = now_;
+  keys[asked.key].taken = true;
   enter_key(asked);
   if (++queued_ > expected_.queue_bound) {
     broken('i', "the queue bound is exceeded: " + std::to_string(queued_) + " queued with " + name(asked));
@@ -167,12 +170,13 @@ void LogReplay::on(const LogGranted& granted) {
   }
   const bool ordered = job.asked->ask == Ask::task && !job.asked->delayed;
   if (ordered && key.tasks.front() != granted.ticket) broken('g', "granted before a task accepted earlier: " + what);
-  if (granted.first == job.granted) broken('i', "granted for the first time, or not, against the log: " + what);
+  if (granted.first == job.granted && !job.vague)
+    broken('i', "granted for the first time, or not, against the log: " + what);
   if (!job.granted) --queued_;
   job.granted = true;
   key.epoch = granted.epoch;
   key.holder_ticket = granted.ticket;
-  given[{granted.key, granted.epoch}] = job.value;
+  if (!job.vague) given[{granted.key, granted.epoch}] = job.value;
 }
 
 void LogReplay::on(const LogEnded& ended) {
@@ -190,7 +194,67 @@ void LogReplay::on(const LogBuried& buried) {
   if (found == jobs.end()) return broken('f', "buried but never accepted: ticket " + std::to_string(buried.ticket));
   found->second.buried = true;
   found->second.live = false;
-  if (found->second.asked->ask == Ask::resident) enter_key(*found->second.asked);
+  if (found->second.asked->ask == Ask::resident && !ending_) enter_key(*found->second.asked);
+}
+
+// Residents are on their way out, and what is buried is forgotten.
+void LogReplay::on(const LogShutdown& /*began*/) {
+  ending_ = true;
+  for (auto& [ticket, job] : jobs) {
+    if (std::exchange(job.buried, false)) leave_key(*job.asked);
+  }
+  for (auto& [name, key] : keys) key.stopping = key.resident != 0;
+}
+
+void LogReplay::remember(const Event& restoring) {
+  of_ghost_ = std::get<LogRestoring>(restoring.what).ghost;
+  old_ = std::make_unique<LogReplay>(asked_, expected_, ignored_, remembered_);
+  for (const Event* event : remembered_->at(&restoring)) old_->apply(*event);
+}
+
+void LogReplay::on(const LogRestored& restored) {
+  const auto asked = asked_.find(restored.ticket);
+  const std::string what = restored.key + " (ticket " + std::to_string(restored.ticket) + ")";
+  if (asked == asked_.end() || old_ == nullptr) return broken('s', "restored, and nobody asked for it: " + what);
+  if (jobs.contains(restored.ticket)) return broken('s', "restored though the log has it, or had it: " + what);
+  const auto found = old_->jobs.find(restored.ticket);
+  const bool known = found != old_->jobs.end() && (found->second.live || found->second.buried);
+  if (!known && !of_ghost_) return broken('s', "restored though it was over: " + what);
+  if (known && !of_ghost_ && found->second.buried != restored.dead) {
+    return broken('s', "restored dead or alive, against what it was: " + what);
+  }
+  ReplayedKey& key = keys[restored.key];
+  const bool resident = asked->second.ask == Ask::resident;
+  ReplayedJob& job = jobs[restored.ticket];
+  if (found != old_->jobs.end()) job = found->second;
+  job.asked = &asked->second;
+  job.buried = restored.dead;
+  job.live = !restored.dead;
+  if (of_ghost_) job.vague = true;
+  if (resident && (key.resident != 0 || key.any())) broken('h', "restored beside another live job: " + what);
+  if (job.live || resident) enter_key(asked->second);
+  if (!job.granted) ++queued_;
+}
+
+// What shares its key with tasks that are being stopped goes with them.
+bool LogReplay::is_left_out(const ReplayedJob& job) const {
+  const auto key = old_->keys.find(job.asked->key);
+  if (key != old_->keys.end() && key->second.stopping) return true;
+  const bool stopped = std::any_of(old_->stops.begin(), old_->stops.end(),
+                                   [&](const auto& stop) { return asked_.at(stop.first).key == job.asked->key; });
+  const auto now = keys.find(job.asked->key);
+  return stopped || (now != keys.end() && now->second.taken);
+}
+
+void LogReplay::on(const LogRestoreEnded&) {
+  if (old_ == nullptr) return;
+  for (const auto& [ticket, job] : old_->jobs) {
+    if (job.asked == nullptr || (!job.live && !job.buried) || jobs.contains(ticket) || of_ghost_ || is_left_out(job)) {
+      continue;
+    }
+    broken('s', "was known, and not restored: " + name(*job.asked));
+  }
+  old_.reset();
 }
 
 void LogReplay::on(const LogBlob& blob) {

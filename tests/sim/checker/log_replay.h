@@ -5,6 +5,7 @@
 
 #include <list>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 
@@ -27,12 +28,14 @@ struct ReplayedJob {
   bool live = true;      // neither settled for good nor, for a task, buried
   bool buried = false;
   bool started = false;  // at least once
+  bool vague = false;                     // put back from a log of which not all is known
   std::uint64_t value = 0;                // the last checkpoint or blob
   std::vector<ReplayedMessage> messages;  // in the order of acceptance
 };
 
 struct ReplayedKey {
   std::uint64_t resident = 0;       // the live resident job
+  bool taken = false;               // a job was accepted for it in this log
   bool stopping = false;            // a stop was accepted: the resident job is on its way out
   std::list<std::uint64_t> tasks;   // live tasks in the order of acceptance, but for the delayed ones
   std::set<std::uint64_t> delayed;  // live tasks that may be overtaken
@@ -44,8 +47,9 @@ struct ReplayedKey {
 
 class LogReplay {
  public:
-  LogReplay(const AskedBy& asked, const Expectations& expected, Verdict& verdict)
-      : asked_(asked), expected_(expected), verdict_(verdict) {}
+  LogReplay(const AskedBy& asked, const Expectations& expected, Verdict& verdict,
+            std::shared_ptr<const RememberedLines> remembered)
+      : asked_(asked), expected_(expected), verdict_(verdict), remembered_(std::move(remembered)) {}
 
   void apply(const Event& event);
 
@@ -59,10 +63,15 @@ class LogReplay {
   void on(const LogGranted& granted);
   void on(const LogEnded& ended);
   void on(const LogBuried& buried);
+  void on(const LogShutdown& began);
   void on(const LogBlob& blob);
+  void on(const LogRestored& restored);
+  void on(const LogRestoreEnded& ended);
   template <class T>
   void on(const T&) {}
 
+  void remember(const Event& restoring);
+  bool is_left_out(const ReplayedJob& job) const;
   void accept(const Asked& asked);
   void accept_job(const Asked& asked);
   void refuse(const Asked& asked, Errc code);
@@ -74,9 +83,14 @@ class LogReplay {
   const AskedBy& asked_;
   const Expectations& expected_;
   Verdict& verdict_;
+  std::shared_ptr<const RememberedLines> remembered_;
+  Verdict ignored_;                 // of the next: it was said when that log was judged
+  std::unique_ptr<LogReplay> old_;  // what is being put back
+  bool of_ghost_ = false;           // it went on in a log that had been replaced: what it was is not known exactly
   Time now_ = 0;
   std::uint64_t dropped_ = 0;  // a job that has run and failed; unless it is buried with the next event
   std::uint32_t queued_ = 0;
+  bool ending_ = false;                                                       // the pool was shut down
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> batches_;  // sender and sequence -> first position
 };
 

@@ -34,6 +34,16 @@ class Story {
   Story& grant(const std::string& key, std::uint64_t epoch, std::uint64_t ticket, bool first = true) {
     return add(LogGranted{++position_, key, epoch, ticket, first});
   }
+  Story& grant_to(ProcessNumber process, const std::string& worker, const std::string& key, std::uint64_t epoch,
+                  std::uint64_t ticket) {
+    return add(LogGranted{++position_, key, epoch, ticket, true, session(process), worker});
+  }
+  Story& takes(ProcessNumber process, const std::string& worker, std::vector<std::string> taken) {
+    return add(WorkerTakes{process, worker, std::move(taken)});
+  }
+  Story& asks_typed(std::uint64_t ticket, Ask ask, const std::string& key, const std::string& type) {
+    return add(Asked{99, ticket, ask, key, false, 0, type});
+  }
   Story& ungrant(const std::string& key, std::uint64_t epoch) { return add(LogEnded{++position_, key, epoch}); }
   Story& bury(std::uint64_t ticket) { return add(LogBuried{++position_, ticket}); }
   Story& blob(const std::string& key, std::uint64_t epoch, std::uint64_t value, std::uint64_t sequence) {

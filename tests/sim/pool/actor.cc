@@ -76,6 +76,9 @@ void Actor::tell_lease() {
 }
 
 void Actor::fenced(std::uint64_t session, FenceReason reason) {
+  if (reason == FenceReason::history_lost) {
+    run_.recorder.add(process(), NoticedLoss{process().number(), session});
+  }
   static constexpr std::array<const char*, 5> kWhy{"lease lost", "expired", "history lost", "diverged", "broken"};
   run_.recorder.note([&] {
     return process().name() + " fenced: " + kWhy[static_cast<std::size_t>(reason)] + ", session " + to_hex(session);

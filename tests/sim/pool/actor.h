@@ -26,6 +26,7 @@ class Actor final : public Caller, private NodeEvents {
   void start() override;
   void ask(const Request& request, std::function<void(std::uint64_t)> asked) override;
   void leave() override;
+  std::uint64_t session() const override { return lease_session_; }
   void clock_changed() override { tell_lease(); }
 
  private:

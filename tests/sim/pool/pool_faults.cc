@@ -59,6 +59,8 @@ void PoolRun::strike(Fault fault) {
     case Fault::trim: return server_.trim(server_.last());
     case Fault::lost_tail: return fail_over();
     case Fault::replaced: server_.replace(); return wires_.replaced();
+    case Fault::wiped: server_.wipe(); return wires_.poke();
+    case Fault::ended: return shut_down();
     case Fault::junk: return throw_junk();
     case Fault::clock_rate:
       world_.set_clock_rate(*seat->clock, dice_.between(-plan_.ppm_max, plan_.ppm_max));
@@ -100,6 +102,17 @@ void PoolRun::fail_over() {
   server_.lose_since(world_.now() - lost, std::clamp<std::int64_t>(skew, -500, 500));
 }
 
+// As a caller does who dies right after.
+void PoolRun::shut_down() {
+  v1::Batch batch;
+  batch.set_format(1);
+  batch.set_sender(dice_.next() | 1);
+  batch.set_sequence(1);
+  batch.add_records()->mutable_shutdown();
+  server_.append(batch.SerializeAsString());
+  wires_.poke();
+}
+
 // Bytes that are not a batch, or not ours: all nodes must skip them in the same way. Bytes that parse must have their
 // real sender and sequence, because a forger who invents new ones is not among the faults.
 void PoolRun::throw_junk() {
@@ -134,7 +147,7 @@ void PoolRun::plan_upgrade() {
 
 // The process ends in good order or is killed, and the one that follows runs the other program.
 void PoolRun::replace_program(Seat& seat) {
-  seat.speaks = versions_.chance(0.85) ? kRehearsedVersion : kMachineVersion;
+  seat.speaks = plan_.older + (versions_.chance(0.85) ? 1 : 0);
   if (seat.process == nullptr) return;
   ++outcome_.upgrades;
   if (seat.leaving || versions_.chance(0.3)) return seat.process->crash();

@@ -4,6 +4,7 @@
 
 #include "base/mutant.h"
 #include "sim/pool/actor.h"
+#include "sim/pool/tastes.h"
 #include "sim/pool/visitor.h"
 
 namespace tenure::sim {
@@ -28,7 +29,9 @@ PoolRun::PoolRun(const Plan& plan)
       work_(plan.work),
       dice_(world_.fork("run")),
       versions_(world_.fork("versions")),
-      run_{world_, wires_, onlooker_, recorder_, store_, work_} {
+      types_(world_.fork("types")),
+      run_{world_, wires_, onlooker_, recorder_, store_, work_},
+      reports_(world_, wires_, onlooker_, plan_) {
   wires_.options().beats_prove = !MUTANT(beats_unproven);
   for (std::uint32_t i = 0; i < plan.nodes; ++i)
     add_seat(std::string("n").append(std::to_string(i)), Seat::Kind::worker);
@@ -51,6 +54,7 @@ void PoolRun::add_seat(std::string name, Seat::Kind kind) {
   seat->number = static_cast<std::uint32_t>(seats_.size());
   seat->name = std::move(name);
   seat->kind = kind;
+  seat->speaks = plan_.older;
   seat->clock = std::make_unique<SimClock>(world_, Nanos(dice_.between(kSecond, 1'000'000 * kSecond)),
                                            dice_.between(-plan_.ppm_max, plan_.ppm_max),
                                            plan_.server.start_ms + dice_.between(-3'600'000, 3'600'000));
@@ -71,10 +75,18 @@ std::shared_ptr<Caller> PoolRun::make_caller(Seat& seat) {
   options.node.config.backoff_base_ms = 100;
   options.node.config.backoff_cap_ms = 1000;
   options.node.replica.snapshot_bytes_min = plan_.snapshot_bytes_min;
-  options.node.replica.speaks = seat.speaks;
+  options.node.speaks = seat.speaks;
   options.node.look_every = plan_.look_every;
+  options.node.restore_part_bytes = plan_.restore_part_bytes;
   for (std::uint32_t i = 0; seat.kind == Seat::Kind::worker && i < plan_.workers_per_node; ++i) {
-    options.workers.push_back({.id = seat.name + "." + std::to_string(i), .replaces = {}, .serves = {}});
+    const bool knows = seat.speaks >= kTakesVersion;
+    const std::vector<std::string> taste = knows ? taste_of(plan_, seat.number, i) : std::vector<std::string>();
+    options.workers.push_back({.id = seat.name + "." + std::to_string(i),
+                               .replaces = {},
+                               .serves = {},
+                               .takes = to_takes(taste),
+                               .isolates = plan_.isolates});
+    recorder_.add(WorkerTakes{seat.process->number(), options.workers.back().id, taste});
   }
   return std::make_shared<Actor>(run_, *seat.process, seat.link, std::move(options));
 }
@@ -88,6 +100,7 @@ void PoolRun::start(Seat& seat) {
   seat.process->own(std::move(caller));
   seat.process->on_crash = [this, &seat, number = seat.process->number()] {
     recorder_.add(ProcessCrashed{number});
+    reports_.died(*seat.process, seat.caller->session(), seat.link);
     gone(seat);
   };
   seat.caller->on_closed = [this, &seat] {
@@ -98,8 +111,8 @@ void PoolRun::start(Seat& seat) {
   };
   seat.caller->on_broken = [&seat] { seat.process->crash(); };
   // The operator reads why, and installs the newer program.
-  seat.caller->on_too_old = [&seat] {
-    seat.speaks = kRehearsedVersion;
+  seat.caller->on_too_old = [this, &seat] {
+    seat.speaks = plan_.older + 1;
     seat.process->crash();
   };
   seat.caller->start();
@@ -146,7 +159,7 @@ Outcome PoolRun::run() {
   outcome_.events = world_.events();
   outcome_.grants = onlooker_.machine().stats().grants;
   outcome_.wire_faults = wires_.faults();
-  outcome_.switched = onlooker_.newest_version() > kMachineVersion ? 1 : 0;
+  outcome_.switched = onlooker_.newest_version() > plan_.older ? 1 : 0;
   return outcome_;
 }
 
@@ -221,19 +234,24 @@ Expectations PoolRun::expectations() const {
   // worker and on one that joined meanwhile.
   const Time spoken = plan_.lease + plan_.lease / 2 + plan_.lease / 5;
   expected.recovery = spoken + 2 * plan_.wires.timeout + 2 * (plan_.work.start_max + plan_.work.stop_max) + kSecond;
-  // Jobs that may have killed their holders are tried one after another, each for twice as long as it had run then.
-  if (plan_.quarantine_after != 0) {
-    const Time alone = std::min<Time>(2 * plan_.busy, kYouthMs * kMilli) + kSecond / 2;
-    expected.recovery += (plan_.work.resident_keys + plan_.work.task_keys) * alone;
-  }
   // Workers that were unfit are tried, the last time before long. Tries are at most as far apart as the run has lasted.
   if (plan_.work.start_fails != 0) expected.recovery += 2 * kProbeMsMin * kMilli;
   if (plan_.work.bad_programs != 0) {
     expected.recovery += std::min<Time>(2 * plan_.busy, kProbeMsMax * kMilli) + 2 * kSecond;
   }
+  // Where one worker takes what no other does, its next life has to be added: in an upgrade, once all have switched.
+  if (plan_.choosy) expected.recovery += plan_.lease / 2 + kSecond;
   // A reader of a replaced log notices that.
   if (plan_.interval(Fault::replaced) != 0) expected.recovery += plan_.wires.doubt_max;
+  // Where all was lost, the pool is put back once the leases of all are over; those who remember less let others go
+  // first.
+  for (const Fault loss : {Fault::wiped, Fault::replaced, Fault::lost_tail}) {
+    if (plan_.interval(loss) == 0) continue;
+    expected.recovery += plan_.lease + plan_.nodes * plan_.lease / 4 + kSecond;
+    break;
+  }
   expected.queue_bound = plan_.queue_bound;
+  expected.quarantine_after = plan_.quarantine_after;
   expected.shard = plan_.shard;
   // A snapshot is due when the log since the last one is twice as large as the state, or four times if the state has
   // shrunk, and twice that if the log is busy. Entries in flight come on top.

@@ -13,6 +13,7 @@
 #include "machine/rules.h"
 #include "sim/checker/checker.h"
 #include "sim/pool/caller.h"
+#include "sim/pool/crash_reports.h"
 #include "sim/pool/run_context.h"
 #include "sim/pool/weights.h"
 #include "sim/world/sim_clock.h"
@@ -53,7 +54,7 @@ class PoolRun {
     Process* process = nullptr;
     Caller* caller = nullptr;  // owned by the process
     bool leaving = false;
-    std::uint32_t speaks = kMachineVersion;  // the machine version of the program that is installed there
+    std::uint32_t speaks = 0;  // the machine version of the program that is installed there
     std::uint32_t lives = 0;
   };
 
@@ -77,6 +78,7 @@ class PoolRun {
   void pause(Seat& seat, Time span);
   void cut(Seat& seat, bool to_server, bool to_host, Time span);
   void fail_over();
+  void shut_down();
   void throw_junk();
   void plan_upgrade();
   void replace_program(Seat& seat);
@@ -84,8 +86,8 @@ class PoolRun {
 
   // pool_work.cc
   void plan_request(std::uint32_t client);
-  void request(Caller& caller);
-  void send(Caller& caller, Ask ask);
+  void request(const Seat& seat);
+  void send(const Seat& seat, Ask ask);
   Bytes some_key(Ask ask);
 
   Plan plan_;
@@ -98,7 +100,9 @@ class PoolRun {
   Work work_;  // the plan's until all heals, then a calm one
   Dice dice_;
   Dice versions_;
+  Dice types_;
   RunContext run_;
+  CrashReports reports_;
   std::vector<std::unique_ptr<Seat>> seats_;  // workers first, then clients
   bool healed_ = false;
   Outcome outcome_;

@@ -47,7 +47,11 @@ void SimHost::begin(Run& run) {
                                                 job.has_checkpoint ? Recorder::number_in(job.checkpoint) : 0});
   // By the job, and not by the moment: a poisonous job is so wherever it runs.
   const bool poisonous = Dice(parts_.recorder.ticket_of(job.payload)).chance(parts_.work.poison);
-  if (poisonous && dice_.chance(0.7)) return parts_.process.crash();
+  if (poisonous && dice_.chance(0.7)) {
+    parts_.recorder.add(parts_.process, HandlerCrashed{parts_.process.number(), job.hold.key, job.hold.epoch});
+    parts_.process.culprit = job.hold.epoch;
+    return parts_.process.crash();
+  }
   if (job.kind == JobKind::task) {
     parts_.reports->started(job.hold);
     later(run, dice_.between(0, parts_.work.task_max), &SimHost::run_task);

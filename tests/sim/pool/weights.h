@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/shard.h"
+#include "machine/rules.h"
 #include "sim/world/log_server.h"
 #include "sim/world/wires.h"
 
@@ -31,8 +32,10 @@ enum class Fault : std::uint8_t {
   wall_step,     // a host's wall clock jumps
   leave,         // a node leaves in good order, and another one comes
   replaced,      // newcomers get a new log, while the others continue in the old one
+  wiped,         // the server has lost everything
+  ended,         // somebody shuts the pool down, and other processes begin it anew
 };
-constexpr std::size_t kFaults = 15;
+constexpr std::size_t kFaults = 17;
 std::string_view to_string(Fault fault);
 
 // What clients ask for, and how handlers behave. Weights are relative.
@@ -69,15 +72,23 @@ struct Plan {
   std::uint32_t queue_bound = 1000;
   Shard shard{};  // the part of a larger pool that the run plays
   std::uint32_t max_attempts = 3;
-  std::uint32_t quarantine_after = 0;  // deaths of holders; zero: never
+  std::uint32_t quarantine_after = 0;  // crashes; zero: never
+  double guards = 0;                   // of the deaths: a guard reports them at once
+  double evidence = 0;                 // of these, with what the process left behind
+  double false_evidence = 0;           // of the reports: they also name tenures that other processes have
+  bool isolates = false;               // handlers are programs, which cannot crash their worker
   std::uint64_t snapshot_bytes_min = 4096;
   std::uint32_t look_every = 64;  // as NodeOptions has it
+  bool choosy = false;            // some workers take only some jobs
+  std::uint32_t types = 0;        // of the jobs, beside the empty one
+  std::size_t restore_part_bytes = 1U << 17;
   ServerOptions server;
   WireOptions wires;
   Work work;
   // A rolling upgrade: programs that speak one machine version are replaced by programs that speak the next, one by
   // one, and now and then by the older ones again. The mean span between two replacements; zero: all speak the older
   // one.
+  std::uint32_t older = kMachineVersion;
   Time upgrade_every = 0;
   std::array<Time, kFaults> every{};  // the mean span between two of a kind; zero: never
 

@@ -1,4 +1,4 @@
-// The engine in memory, for the suite.
+// The engine in memory, for the suites of all engines.
 
 #include <atomic>
 
