@@ -32,8 +32,14 @@ class Handler {
   virtual std::vector<JobMatch> takes() const { return {}; }
 
   // Starts a resident. When this returns, the resident counts as running until stop(), whether or not the handler keeps
-  // a thread for it. If this throws or returns a failure, the dispatcher gets the error and the key is free again. If
-  // it returns Requeue, the pool tries again later.
+  // a thread for it. If this throws or returns a failure, the start has failed:
+  //   - If the resident has never run, the dispatcher gets the error and the key is free again. But if this worker has
+  //     not started anything so far and another one has, the pool tries that one first.
+  //   - If the resident has run before, on any worker, it keeps its key. The pool tries the other workers first, then
+  //   all
+  //     of them again after a pause. After max_attempts such rounds the resident becomes a dead letter. If this throws
+  //     or returns NoRetry, it becomes a dead letter at once.
+  // If this returns Requeue, the pool tries again later.
   virtual Outcome start(Job& job);
 
   // Stops a running resident. When this returns, no part of the job may still run, because the pool then starts the

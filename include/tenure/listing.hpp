@@ -18,6 +18,8 @@ struct WorkerInfo {
   std::uint32_t pid = 0;
   std::uint32_t weight = 0;
   bool draining = false;
+  bool unfit = false;                // its starts keep failing: it gets no keys, but for one now and then to try
+  std::string error{};               // of the last start that failed there, if none has succeeded since
   std::uint64_t keys = 0;            // keys it holds
   std::uint32_t tasks = 0;           // the part of `keys` held for a task
   std::vector<std::string> takes{};  // "task", "resident:x", …; empty: every job
@@ -36,6 +38,7 @@ struct KeyInfo {
   std::uint32_t attempt = 0;
   std::chrono::milliseconds in_state{0};  // time since the last change of state
   std::string why{};                      // what the job waits for, in words; empty if it does not wait
+  std::string error{};                    // the job's last error, if it has not run well since
 };
 
 struct KeyQuery {

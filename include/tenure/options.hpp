@@ -41,7 +41,8 @@ struct PoolOptions {
   std::chrono::milliseconds pending_job_ttl{kPendingJobTtlMsDefault};
   // How long jobs may take to stop when their worker leaves: 2 min.
   std::chrono::milliseconds worker_shutdown_ttl{kWorkerShutdownTtlMsDefault};
-  // Attempts of a failing task before it becomes a dead letter: 10.
+  // Attempts of a failing job before it becomes a dead letter: 10. For a resident that fails to start, an attempt means
+  // that every worker has failed with it.
   std::uint32_t max_attempts = kMaxAttemptsDefault;
   // The pause before a retry: 1 s, doubling with each attempt up to 1 h, with jitter.
   std::chrono::milliseconds retry_backoff{kRetryBackoffMsDefault};

@@ -36,6 +36,9 @@ namespace tenure {
   X(unsent_forgotten)        /* a batch whose answer was lost is not sent again */                  \
   X(notify_dropped_on_move)  /* messages to a key that is moving are dropped */                     \
   X(rule_ahead_of_version)   /* a node applies a new rule as soon as it speaks it */                \
+  X(failed_start_drops)      /* a resident that ran is dropped when it fails to start elsewhere */  \
+  X(unfit_gets_keys)         /* a worker whose starts keep failing gets keys like others */         \
+  X(unfit_for_ever)          /* a worker that was unfit never gets keys again */                \
   X(placement_ignores_takes) /* a job is granted to a worker that does not take it */               \
   X(joins_unseat_residents)  /* a newcomer unseats residents that it does not take */              \
   X(restored_twice)          /* a second member puts the pool back again after it was restored */   \

@@ -18,6 +18,7 @@
 #include "cli/work_events.h"
 #include "cli/work_joining.h"
 #include "exec/append_ends.h"
+#include "exec/find_program.h"
 #include "exec/program_host.h"
 #include "exec/warm_host.h"
 #include "exec/watch_deaths.h"
@@ -191,6 +192,13 @@ class Told final : public NodeEvents {
   void fenced(std::uint64_t /*session*/, FenceReason reason) override {
     events_.write({"fenced", {}, 0, {}, to_string(reason)});
   }
+  void worker_unfit(BytesView worker, BytesView error) override {
+    events_.write({"unfit", {}, 0, worker, error});
+    print_note("tenure: worker '" + Bytes(worker) +
+               "' is unfit: its starts keep failing, and it gets no keys until one " +
+               "succeeds. The last error: " + Bytes(error));
+  }
+  void worker_fit(BytesView worker) override { events_.write({"fit", {}, 0, worker, {}}); }
   void broken(const Error& error) override {
     const std::lock_guard lock(mutex_);
     failure_ = error;
@@ -250,6 +258,9 @@ int run_guard_main(const Call& /*call*/) { return guard::guard_main(exec::append
 
 int run_work(const Call& call) {
   if (call.rest.empty()) return report_usage(call, {Errc::invalid, "", "--exec CMD… is needed"});
+  if (const Status found = exec::find_program(call.rest.front()); !found) {
+    return report_usage(call, {Errc::invalid, "", found.error().context + "; --exec needs a program that exists"});
+  }
   Result<WorkPlan> plan = work_plan(call);
   if (!plan) return report_usage(call, plan.error());
   const Result<std::string> url = engine_url(call);

@@ -18,7 +18,7 @@ class WorkEvents {
   explicit WorkEvents(bool json) : json_(json) {}
 
   struct Event {
-    std::string_view name;  // ready, granted, started, stopped, released, fenced, failed, restored, left
+    std::string_view name;  // ready, granted, started, stopped, released, fenced, failed, unfit, fit, restored, left
     std::string_view key = {};
     std::uint64_t epoch = 0;
     std::string_view worker = {};
@@ -44,6 +44,7 @@ class ToldReports final : public HoldReports {
   void granted(const HeldJob& job);
 
   void started(const Hold& hold) override;
+  void begun(const Hold& hold) override;
   void finished(const Hold& hold, Bytes result) override;
   void failed(const Hold& hold, Next next, Bytes error, Nanos delay) override;
   void released(const Hold& hold) override;

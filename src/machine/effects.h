@@ -114,10 +114,16 @@ class KeyEffects {
   virtual void worker_refused(const At&, std::uint64_t /*session*/, BytesView /*worker*/, Errc) {}
   virtual void worker_removed(const At&, std::uint64_t /*session*/, BytesView /*worker*/) {}
 
+  // The worker's starts keep failing: it gets no more keys, but for one now and then to try. And: it does again.
+  virtual void worker_unfit(const At&, std::uint64_t /*session*/, BytesView /*worker*/, BytesView /*error*/) {}
+  virtual void worker_fit(const At&, std::uint64_t /*session*/, BytesView /*worker*/) {}
+
   virtual void granted(const At&, const Grant&) {}
   virtual void started(const At&, const TenureRef&) {}
   virtual void stop_asked(const At&, const TenureRef&, StopReason) {}
   virtual void message(const At&, const TenureRef&, std::uint64_t /*number*/, BytesView /*message*/) {}
+  // Its handler could not start it, or failed later. The tenure ends with it.
+  virtual void failed(const At&, const TenureRef&, BytesView /*error*/) {}
   virtual void ended(const At&, const TenureRef&, TenureEnd) {}
   // The job has no holder, and gets none until somebody retries or drops it.
   virtual void buried(const At&, BytesView /*key*/, std::uint64_t /*dead_id*/, bool /*quarantined*/) {}

@@ -40,6 +40,12 @@ class EffectsTee final : public Effects {
   void worker_removed(const At& at, std::uint64_t session, BytesView worker) override {
     each(keys_, &KeyEffects::worker_removed, at, session, worker);
   }
+  void worker_unfit(const At& at, std::uint64_t session, BytesView worker, BytesView error) override {
+    each(keys_, &KeyEffects::worker_unfit, at, session, worker, error);
+  }
+  void worker_fit(const At& at, std::uint64_t session, BytesView worker) override {
+    each(keys_, &KeyEffects::worker_fit, at, session, worker);
+  }
   void granted(const At& at, const Grant& grant) override { each(keys_, &KeyEffects::granted, at, grant); }
   void started(const At& at, const TenureRef& tenure) override { each(keys_, &KeyEffects::started, at, tenure); }
   void stop_asked(const At& at, const TenureRef& tenure, StopReason why) override {
@@ -47,6 +53,9 @@ class EffectsTee final : public Effects {
   }
   void message(const At& at, const TenureRef& tenure, std::uint64_t number, BytesView text) override {
     each(keys_, &KeyEffects::message, at, tenure, number, text);
+  }
+  void failed(const At& at, const TenureRef& tenure, BytesView error) override {
+    each(keys_, &KeyEffects::failed, at, tenure, error);
   }
   void ended(const At& at, const TenureRef& tenure, TenureEnd why) override {
     each(keys_, &KeyEffects::ended, at, tenure, why);

@@ -27,7 +27,8 @@ constexpr std::uint32_t kLeaseMsMax = 3'600'000;
 constexpr std::size_t kSessionsMax = 1024;
 constexpr std::size_t kWorkersMax = 4096;
 constexpr std::size_t kPastTenuresMax = 8192;  // of residents; kept for `tenure explain`
-constexpr std::size_t kPlacesKeptMax = 1024;   // of workers that are gone; beyond it the oldest is forgotten
+constexpr std::size_t kPastErrorBytesMax = 256;
+constexpr std::size_t kPlacesKeptMax = 1024;  // of workers that are gone; beyond it the oldest is forgotten
 constexpr std::size_t kServedPerWorkerMax = 1U << 20;
 constexpr std::uint32_t kWindowDefault = 1024;  // how many tasks a worker may hold at a time
 constexpr std::uint32_t kWindowMax = 1U << 20;
@@ -36,6 +37,22 @@ constexpr std::uint32_t kWindowMax = 1U << 20;
 // moving from it to others.
 constexpr std::uint32_t kStartingMax = 256;
 constexpr std::uint32_t kMovingMax = 64;
+
+// What a worker is trusted with before it has shown that it can start residents (see Fitness): this many may be on
+// their way to it or starting there at first. Each start that succeeds doubles the number, up to kStartingMax.
+constexpr std::uint32_t kStartsFirst = 4;
+// So many different keys in a row whose starts failed on a worker, and on no other, make it unfit.
+constexpr std::size_t kUnfitAfter = 3;
+// A start that its host calls tentative has succeeded once the job has run for this long. A job that fails before has
+// failed to start.
+constexpr std::int64_t kStartSettleMs = 500;
+// When an unfit worker is given its next key to try; the pause doubles with each try that fails.
+constexpr std::int64_t kProbeMsMin = 1'000;
+constexpr std::int64_t kProbeMsMax = 60'000;
+constexpr std::uint32_t kProbeLookMax = 4096;  // keys that are looked at to find one to try
+// Workers on which a job's start failed since the job last ran: beyond this many, no further one is tried before the
+// job's next attempt.
+constexpr std::size_t kFailedOnMax = 8;
 
 // Messages that a job keeps until its holder has handled them.
 constexpr std::size_t kMessagesMax = 1024;

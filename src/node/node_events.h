@@ -48,6 +48,9 @@ class NodeEvents : public ClientEvents {
   virtual void worker_added(BytesView /*worker*/) {}
   virtual void worker_refused(BytesView /*worker*/, Errc) {}
   virtual void worker_removed(BytesView /*worker*/) {}
+  // The pool gives the worker no more keys, since its starts keep failing; and it does again.
+  virtual void worker_unfit(BytesView /*worker*/, BytesView /*error*/) {}
+  virtual void worker_fit(BytesView /*worker*/) {}
   virtual void fenced(std::uint64_t /*session*/, FenceReason) {}
   // After each entry.
   virtual void applied(const Machine&) {}
@@ -90,6 +93,8 @@ class NodeEventsTee final : public NodeEvents {
   void worker_added(BytesView worker) override { each(&NodeEvents::worker_added, worker); }
   void worker_refused(BytesView worker, Errc why) override { each(&NodeEvents::worker_refused, worker, why); }
   void worker_removed(BytesView worker) override { each(&NodeEvents::worker_removed, worker); }
+  void worker_unfit(BytesView worker, BytesView error) override { each(&NodeEvents::worker_unfit, worker, error); }
+  void worker_fit(BytesView worker) override { each(&NodeEvents::worker_fit, worker); }
   void fenced(std::uint64_t session, FenceReason reason) override { each(&NodeEvents::fenced, session, reason); }
   void applied(const Machine& machine) override { each(&NodeEvents::applied, machine); }
   void lease_until(std::uint64_t session, Instant until) override { each(&NodeEvents::lease_until, session, until); }

@@ -20,7 +20,8 @@ KeyInfo key_info(const v1::ListedJob& job) {
           .epoch = job.epoch(),
           .attempt = job.attempt(),
           .in_state = milliseconds(job.since_ms()),
-          .why = job.why()};
+          .why = job.why(),
+          .error = job.error()};
 }
 
 // A worker is in every shard, with some of its keys in each.
@@ -36,6 +37,8 @@ void add_worker_infos(const v1::Told& told, std::vector<WorkerInfo>& infos) {
     info.pid = worker.pid();
     info.weight = worker.weight();
     info.draining = info.draining || worker.draining();
+    info.unfit = info.unfit || worker.unfit();
+    if (!worker.error().empty()) info.error = worker.error();
     info.keys += worker.keys();
     info.tasks += worker.tasks();
     info.lease = milliseconds(worker.lease_ms());

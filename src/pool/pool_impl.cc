@@ -81,6 +81,14 @@ class PoolImpl::Voice final : public NodeEvents {
     write_log(LogLevel::warning, "the log lost what had been read, and it is not put back: " + std::string(why));
   }
   void broken(const Error& error) override { write_log(LogLevel::error, error.message()); }
+  void worker_unfit(BytesView worker, BytesView error) override {
+    write_log(LogLevel::warning, "worker '" + Bytes(worker) +
+                                     "' is unfit: its starts keep failing, and it gets no keys " +
+                                     "until one succeeds; the last error: " + Bytes(error));
+  }
+  void worker_fit(BytesView worker) override {
+    write_log(LogLevel::info, "worker '" + Bytes(worker) + "' is fit again");
+  }
 
  private:
   void write_log(LogLevel level, const std::string& text) {

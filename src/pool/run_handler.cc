@@ -7,11 +7,12 @@
 #include <thread>
 
 #include "pool/crash_mark.h"
+#include "pool/ends_by_itself.h"
 
 namespace tenure {
 namespace {
 
-class RunHandler final : public Handler, public std::enable_shared_from_this<RunHandler> {
+class RunHandler final : public Handler, public EndsByItself, public std::enable_shared_from_this<RunHandler> {
  public:
   explicit RunHandler(RunFunction run) : run_(std::move(run)) {}
 

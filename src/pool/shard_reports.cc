@@ -12,6 +12,8 @@ HoldReports& ShardReports::of(const Hold& hold) const {
 
 void ShardReports::started(const Hold& hold) { of(hold).started(hold); }
 
+void ShardReports::begun(const Hold& hold) { of(hold).begun(hold); }
+
 void ShardReports::finished(const Hold& hold, Bytes result) { of(hold).finished(hold, std::move(result)); }
 
 void ShardReports::failed(const Hold& hold, Next next, Bytes error, Nanos delay) {

@@ -17,6 +17,7 @@ class ShardReports final : public HoldReports {
   explicit ShardReports(Shards& shards) : shards_(shards) {}
 
   void started(const Hold& hold) override;
+  void begun(const Hold& hold) override;
   void finished(const Hold& hold, Bytes result) override;
   void failed(const Hold& hold, Next next, Bytes error, Nanos delay) override;
   void released(const Hold& hold) override;

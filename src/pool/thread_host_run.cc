@@ -5,6 +5,7 @@
 #include <exception>
 
 #include "pool/crash_mark.h"
+#include "pool/ends_by_itself.h"
 #include "pool/thread_host.h"
 
 namespace tenure {
@@ -232,7 +233,8 @@ void ThreadHost::begin(const LiveJobPtr& job) {
     if (asked && *asked != StopReason::stop) return job->reports.released(job->held.hold);
     return tell_end(*job, std::move(outcome), Next::drop);
   }
-  job->reports.started(job->held.hold);
+  const bool may_end_at_once = dynamic_cast<const EndsByItself*>(job->handler.get()) != nullptr;
+  may_end_at_once ? job->reports.begun(job->held.hold) : job->reports.started(job->held.hold);
   {
     std::lock_guard lock(mutex_);
     job->phase = LiveJob::Phase::running;
@@ -252,7 +254,7 @@ void ThreadHost::tell_end(const LiveJob& job, Outcome outcome, HoldReports::Next
     case Outcome::Kind::done: return job.reports.finished(hold, std::move(outcome).take_text());
     case Outcome::Kind::requeue: return job.reports.failed(hold, Next::requeue, std::move(outcome).take_text(), delay);
     case Outcome::Kind::no_retry:
-      return job.reports.failed(hold, on_failure == Next::drop ? Next::drop : Next::bury,
+      return job.reports.failed(hold, on_failure == Next::drop ? Next::refuse : Next::bury,
                                 std::move(outcome).take_text(), {});
     case Outcome::Kind::failed: return job.reports.failed(hold, on_failure, std::move(outcome).take_text(), {});
   }

@@ -23,6 +23,7 @@ Json json_of_jobs(std::uint64_t position, const std::vector<v1::ListedJob>& jobs
     row.worker().empty() ? json.null("worker") : json.field("worker", row.worker());
     row.epoch() == 0 ? json.null("epoch") : json.field("epoch", row.epoch());
     json.field("attempt", row.attempt()).field("since_ms", row.since_ms());
+    row.error().empty() ? json.null("error") : json.field("error", row.error());
     row.why().empty() ? json.null("why") : json.field("why", row.why());
     json.end();
   }

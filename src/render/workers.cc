@@ -8,7 +8,7 @@
 namespace tenure::render {
 namespace {
 
-const char* state_of(const WorkerRow& row) { return row.draining ? "draining" : "open"; }
+const char* state_of(const WorkerRow& row) { return row.draining ? "draining" : row.unfit ? "unfit" : "open"; }
 
 Bytes takes_of(const v1::ListedWorker& worker) {
   Bytes all;
@@ -24,10 +24,13 @@ void add_workers(const v1::Told& told, std::vector<WorkerRow>& rows) {
         std::find_if(rows.begin(), rows.end(), [&](const WorkerRow& row) { return row.id == worker.id(); });
     if (known == rows.end()) {
       rows.push_back({worker.id(), worker.node(), worker.host(), worker.pid(), worker.draining(), worker.keys(),
-                      worker.tasks(), worker.lease_ms(), worker.lease_left_ms(), worker.age_ms(), takes_of(worker)});
+                      worker.tasks(), worker.lease_ms(), worker.lease_left_ms(), worker.age_ms(), takes_of(worker),
+                      worker.unfit(), worker.error()});
       continue;
     }
     known->draining = known->draining || worker.draining();
+    known->unfit = known->unfit || worker.unfit();
+    if (!worker.error().empty()) known->error = worker.error();
     known->keys += worker.keys();
     known->tasks += worker.tasks();
     known->lease_left_ms = std::min(known->lease_left_ms, worker.lease_left_ms());
@@ -43,6 +46,7 @@ Json json_of_workers(std::uint64_t position, const std::vector<WorkerRow>& rows)
     json.field("state", state_of(row)).field("keys", row.keys);
     json.field("tasks_running", row.tasks).field("lease_ms", row.lease_ms);
     json.field("lease_left_ms", row.lease_left_ms).field("age_ms", row.age_ms);
+    row.error.empty() ? json.null("error") : json.field("error", row.error);
     row.takes.empty() ? json.null("takes") : json.field("takes", row.takes);
     json.end();
   }

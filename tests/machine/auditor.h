@@ -136,9 +136,14 @@ class Auditor final : public Effects {
       const v1::KeyState& state = entry.second;
       const v1::WorkerState* target = image.target(state);
       const bool resident = !task(state);
-      if (is(state, JobState::running) && resident) check(state.target() == state.holder(), "a move is due: " + key);
+      if (is(state, JobState::running) && resident && state.target() != state.holder()) {
+        check(target == nullptr ? some_unfit(image) : room(*target, target->starting() + target->arriving()) == 0,
+              "a move is due: " + key);
+      }
       if (!is(state, JobState::queued) || target == nullptr) continue;
       check(!target->draining(), "waits for one that drains: " + key);
+      check(!target->fitness().unfit() || target->fitness().probe() == state.slot() + 1,
+            "waits for an unfit one: " + key);
       const auto waits_in = [&](const v1::QueueState& queue) {
         for (int i = 0; i < queue.slots_size(); ++i) {
           if (queue.slots(i) == state.slot() && queue.stamps(i) == state.stamp()) return true;
@@ -146,10 +151,22 @@ class Auditor final : public Effects {
         return false;
       };
       const bool full = target->tasks_held() >= target->window();
-      check(waits_in(target->tasks()) && full, "a grant is due: " + key);
+      const bool watched = room(*target, target->starting()) == 0;
+      check((waits_in(target->tasks()) && full) || (waits_in(target->residents()) && watched),
+            "a grant is due: " + key);
     }
   }
-
+  // How many more the worker is trusted to start.
+  static std::uint32_t room(const v1::WorkerState& worker, std::uint32_t taken) {
+    const v1::FitnessState& fitness = worker.fitness();
+    if (fitness.unfit()) return fitness.probe() != 0 && taken == 0 ? 1 : 0;
+    const std::uint32_t used = taken + static_cast<std::uint32_t>(fitness.tentative().slots_size());
+    return used < fitness.window() ? fitness.window() - used : 0;
+  }
+  static bool some_unfit(const Image& image) {
+    return std::any_of(image.workers.begin(), image.workers.end(),
+                       [](const auto& entry) { return entry.second.fitness().unfit() && !entry.second.draining(); });
+  }
   // What the worker said, against the job that the key waits with or is held for.
   static bool takes(const Image& image, std::uint32_t worker, const v1::KeyState& key) {
     Bytes type;
@@ -163,7 +180,14 @@ class Auditor final : public Effects {
            });
   }
 
-  // Every key's target is what a choice from scratch gives, whatever happened before.
+  // What runs on an unfit worker stays there.
+  static bool stays(const Image& image, const v1::KeyState& state) {
+    const v1::WorkerState* holder = image.holder(state);
+    return holder != nullptr && holder->fitness().unfit() && state.target() == state.holder();
+  }
+
+  // Every key's target is what a choice from scratch gives, whatever happened before; but for those that had to go
+  // elsewhere because they failed to start there.
   void check_targets(const Image& image) {
     const auto assignment = image.global.frame().config().assignment();
     for (const auto& [key, state] : image.keys) {
@@ -171,17 +195,18 @@ class Auditor final : public Effects {
             "goes to one that does not take it: " + key);
       check(state.holder() == 0 || takes(image, state.holder() - 1, state),
             "held by one that does not take it: " + key);
+      if (state.diverted() || stays(image, state)) continue;
       std::vector<Place> places;
       std::vector<std::uint32_t> open;
       for (const v1::WorkerState& worker : image.global.keys().workers()) {
-        if (worker.draining() || !takes(image, worker.index(), state)) continue;
+        if (!image.open(worker) || !takes(image, worker.index(), state)) continue;
         places.push_back({worker.seed(), worker.weight()});
         open.push_back(worker.index() + 1);
       }
       std::map<Bytes, std::uint32_t> served;
       for (const v1::ServedState& server : image.global.keys().served()) {
         for (const std::uint32_t ix : server.workers()) {
-          if (!image.workers.at(ix).draining() && takes(image, ix, state)) served[server.key()] = ix + 1;
+          if (image.open(image.workers.at(ix)) && takes(image, ix, state)) served[server.key()] = ix + 1;
         }
       }
       if (const auto found = served.find(key); found != served.end()) {

@@ -19,7 +19,7 @@ inline TicketUse use_of(std::uint64_t ticket) { return static_cast<TicketUse>(ti
 class Historian {
  public:
   explicit Historian(std::uint64_t seed)
-      : entropy_(seed), style_(entropy_.below(4)), speaks_(entropy_.below(5) == 0 ? 1 : kMachineVersion) {}
+      : entropy_(seed), style_(entropy_.below(5)), speaks_(entropy_.below(5) == 0 ? 1 : kMachineVersion) {}
 
   std::size_t below(std::size_t bound) { return entropy_.below(bound); }
   bool chance(std::size_t percent) { return below(100) < percent; }
@@ -44,7 +44,7 @@ class Historian {
   }
 
   v1::Record record(const Machine& machine) {
-    const std::size_t dice = below(100);
+    const std::size_t dice = style_ == kBadWorkers && chance(60) ? 30 : below(100);
     if (machine.workers().by_age.size() < 2 && dice < 30) return grow(machine);
     if (dice < 35) return holders_word(machine);
     if (dice < 60) return users_word(machine);
@@ -62,6 +62,7 @@ class Historian {
  private:
   static constexpr std::size_t kKeys = 14;
   static constexpr std::size_t kNames = 6;
+  static constexpr std::size_t kBadWorkers = 4;  // a style
 
   Bytes key() { return "key" + std::to_string(below(kKeys)); }
   Bytes name() { return "worker" + std::to_string(below(kNames)); }
@@ -164,20 +165,26 @@ class Historian {
       Bytes key;
       std::uint64_t epoch;
       JobState state;
+      std::uint64_t session = 0;
     };
     std::vector<Held> held;
     machine.each_job(0, [&](const JobInfo& job) {
-      if (job.session != 0) held.push_back({Bytes(job.key), job.epoch, job.state});
+      if (job.session != 0) held.push_back({Bytes(job.key), job.epoch, job.state, job.session});
       return true;
     });
-    Held job = held.empty() ? Held{key(), below(1'000), JobState::idle} : held[below(held.size())];
+    Held job = held.empty() ? Held{key(), below(1'000), JobState::idle, 0} : held[below(held.size())];
     if (chance(5)) job.epoch -= below(3);
-    if (chance(60) && job.state == JobState::starting) return rec::started(job.key, job.epoch);
+    // In some pools some workers start hardly anything.
+    const bool bad = style_ == kBadWorkers && job.session % 2 == 0;
+    if (bad && chance(90) && job.state == JobState::starting) {
+      return rec::failed(job.key, job.epoch, chance(50) ? v1::Failed::DROP : v1::Failed::RETRY, "no start", 1);
+    }
+    if (chance(60) && job.state == JobState::starting) return rec::started(job.key, job.epoch, chance(30));
     if (chance(60) && (job.state == JobState::stopping || job.state == JobState::moving)) {
       return chance(50) ? rec::released_with(job.key, job.epoch, "blob") : rec::released(job.key, job.epoch);
     }
     switch (below(9)) {
-      case 0: return rec::started(job.key, job.epoch);
+      case 0: return rec::started(job.key, job.epoch, chance(30));
       case 1: return rec::released(job.key, job.epoch);
       case 2: return rec::checkpoint(job.key, job.epoch, Bytes(below(30), 'c'));
       case 3: return rec::notified(job.key, job.epoch, message_of(machine, job.key));

@@ -115,8 +115,9 @@ TEST(Placement, StartsAreGivenInPortions) {
 TEST(Placement, MovesAreBegunInPortions) {
   TestPool pool;
   pool.node("a");
+  pool.node("b");
   run_keys(pool);
-  pool.node("b", {.weight = kWeightMax});  // gets nearly all
+  pool.append(rec::drain("a"));
   EXPECT_EQ(pool.seen().stops.size(), kMovingMax);
   const Tenure first = pool.seen().stops[0].tenure;
   pool.append(rec::released(first.key, first.epoch));

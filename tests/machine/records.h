@@ -174,8 +174,9 @@ inline Record drop_dead(std::uint64_t ticket, std::uint64_t id) {
   return record;
 }
 
-inline Record started(BytesView key, std::uint64_t epoch) {
+inline Record started(BytesView key, std::uint64_t epoch, bool tentative = false) {
   Record record;
+  record.mutable_started()->set_tentative(tentative);
   record.mutable_started()->set_key(Bytes(key));
   record.mutable_started()->set_epoch(epoch);
   return record;

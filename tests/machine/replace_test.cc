@@ -16,7 +16,7 @@ void expect_fresh_choice(TestPool& pool) {
   std::vector<Place> places;
   std::vector<Bytes> ids;
   for (const v1::WorkerState& worker : image.global.keys().workers()) {
-    if (worker.draining()) continue;
+    if (!image.open(worker)) continue;
     places.push_back({worker.seed(), worker.weight()});
     ids.push_back(worker.id());
   }

@@ -29,8 +29,9 @@ struct PastTenure {
   std::int64_t ended_ms = 0;
   TenureEnd why{};
   bool quarantined = false;
+  Bytes error{};  // the beginning of it, if the handler failed
 
-  std::size_t bytes() const { return key.size() + worker.size() + 40; }
+  std::size_t bytes() const { return key.size() + worker.size() + error.size() + 40; }
 };
 
 struct JobInfo {
@@ -52,6 +53,7 @@ struct JobInfo {
   BytesView payload;
   bool has_checkpoint;
   BytesView checkpoint;
+  BytesView error;  // the last one, if it has not run well since
 };
 
 struct TicketView {

@@ -48,6 +48,8 @@ struct JobExtra {
   std::vector<std::uint64_t> stop_tickets;  // get an answer when it has stopped
   std::vector<std::uint64_t> stop_says;     // the same, with an answer in the log
   std::uint32_t dropped = 0;                // tasks of the key that were dropped by the stops that wait for an answer
+  std::vector<std::uint64_t> failed_on;     // the ages of workers on which it failed to start since it last ran
+  Bytes error;                              // of its last failed attempt, until it has run again
 };
 
 struct KeptJob {
@@ -64,8 +66,10 @@ struct KeptJob {
   std::uint16_t attempts = 0;       // failed attempts
   std::uint16_t crashes = 0;        // of its process, by evidence
   std::uint16_t lonely_deaths = 0;  // of holders that held nothing else, in a row
-  bool answer_in_log = false;
-  bool fresh = true;  // never held, so it counts for the limit of the queue
+  bool answer_in_log : 1 = false;
+  bool fresh : 1 = true;    // never held, so it counts for the limit of the queue
+  bool ran : 1 = false;     // a resident that was started once
+  bool steady : 1 = false;  // one whose start succeeded once (see Starts)
 
   JobExtra& extras() {
     if (!extra) extra = std::make_unique<JobExtra>();
@@ -94,6 +98,7 @@ struct Slot {
   bool live = false;
   bool stop_wanted = false;  // stop it as soon as it has started
   Past past = Past::none;
+  bool diverted = false;  // its target is not what the assignment gives: it failed to start there, or is a probe
 };
 
 // The data that a change of membership reads for every key, packed so that a million are scanned in a few milliseconds.

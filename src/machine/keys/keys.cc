@@ -10,13 +10,16 @@ Keys::Keys(KeysState& state, Context& context)
       context_(context),
       slots_(state, context),
       blame_(state, context),
-      queues_(state, context, slots_),
+      fitness_(state, context),
+      queues_(state, context, slots_, fitness_),
       placement_(state, context, slots_, queues_),
+      probation_(state, context, fitness_, queues_, placement_),
       line_(state, context, slots_, queues_, placement_),
       dead_(state, context, slots_, line_, placement_),
-      tenures_(state, context, slots_, blame_, queues_, line_, dead_),
+      starts_(state, context, slots_, fitness_, queues_, line_, placement_, probation_, dead_),
+      tenures_(state, context, slots_, blame_, queues_, line_, dead_, starts_),
       requests_(state, context, slots_, queues_, line_, placement_, dead_),
-      workers_(state, context, slots_, blame_, placement_, tenures_) {}
+      workers_(state, context, slots_, blame_, placement_, probation_, tenures_) {}
 
 void Keys::on(const v1::Record& record) {
   switch (record.kind_case()) {
@@ -43,6 +46,7 @@ void Keys::on(const v1::Record& record) {
 
 void Keys::fire(const MachineTimer& timer) {
   if (timer.kind == TimerKind::delay) return line_.delay_over(timer);
+  if (timer.kind == TimerKind::fitness) return starts_.fire(timer);
   const SlotId slot = timer.id;
   ASSERT(state_.table.slots[slot].stamp == timer.stamp);
   slots_.touch(slot);
@@ -50,7 +54,8 @@ void Keys::fire(const MachineTimer& timer) {
   switch (timer.kind) {
     case TimerKind::start_timeout: return tenures_.time_out_start(slot);
     case TimerKind::retry: slots_.set_state(slot, JobState::queued); return queues_.enqueue(slot);
-    case TimerKind::delay: break;
+    case TimerKind::delay:
+    case TimerKind::fitness: break;
   }
   ASSERT(false);
 }
@@ -103,6 +108,7 @@ void Keys::shut_down(SlotId slot) {
 
 void Keys::restored() {
   state_.table.rebuild();
+  Moves::count_wanted(state_);
   placement_.refresh_open();
   slots_.forget_snapshots();
 }
@@ -144,7 +150,8 @@ JobInfo Keys::info_of(SlotId id) const {
           .answer_in_log = job.answer_in_log,
           .payload = job.payload,
           .has_checkpoint = checkpoint,
-          .checkpoint = checkpoint ? BytesView(job.extra->checkpoint) : BytesView()};
+          .checkpoint = checkpoint ? BytesView(job.extra->checkpoint) : BytesView(),
+          .error = job.extra ? BytesView(job.extra->error) : BytesView()};
 }
 
 TicketView Keys::view_of(JobId id) const {

@@ -5,11 +5,15 @@
 //   workers       workers come, drain, serve keys and go
 //   requests      requests of users: dispatch, notify, stop
 //   tenures       reports of holders, and the consequences of a holder's end
+//   starts        starts of residents, above all those that fail
 //   dead_letters  jobs that wait for a person
 //   restorer      jobs that are put back from what members remember of a lost log
 //   job_line      the jobs of a key, one after another
+//   probation     workers whose starts keep failing
 //   placement     which worker should hold which key
 //   queues        each worker's queues: grants and moves
+//   moves         keys that are to be taken from their holders
+//   fitness       how far each worker is trusted to start residents
 //   blame         which jobs brought their holder's process down
 //   slots         the basic steps of all others
 //
@@ -22,13 +26,16 @@
 #include "machine/context.h"
 #include "machine/keys/blame.h"
 #include "machine/keys/dead_letters.h"
+#include "machine/keys/fitness.h"
 #include "machine/keys/job_line.h"
 #include "machine/keys/keys_state.h"
 #include "machine/keys/placement.h"
+#include "machine/keys/probation.h"
 #include "machine/keys/queues.h"
 #include "machine/keys/requests.h"
 #include "machine/keys/restorer.h"
 #include "machine/keys/slots.h"
+#include "machine/keys/starts.h"
 #include "machine/keys/tenures.h"
 #include "machine/keys/workers.h"
 
@@ -49,7 +56,10 @@ class Keys {
   void session_ended(const EndedSession& ended) { workers_.session_ended(ended); }
   void fire(const MachineTimer& timer);
   // Call it after each record and each timer.
-  void settle() { queues_.settle(); }
+  void settle() {
+    if (!state_.strays.empty()) placement_.settle_strays();
+    queues_.settle();
+  }
   void assignment_changed() { placement_.retarget_all(); }
   // Accepts no job from now on. Tasks still run, without further delay. Residents are stopped once they have started.
   void begin_shutdown();
@@ -82,10 +92,13 @@ class Keys {
   Context& context_;
   Slots slots_;
   Blame blame_;
+  Fitness fitness_;
   Queues queues_;
   Placement placement_;
+  Probation probation_;
   JobLine line_;
   DeadLetters dead_;
+  Starts starts_;
   Tenures tenures_;
   Requests requests_;
   Workers workers_;

@@ -26,8 +26,10 @@ struct QueueItem {
 struct WorkerQueues {
   std::deque<QueueItem> residents;
   std::deque<QueueItem> tasks;
-  std::deque<QueueItem> moves;
-  bool dirty = false;  // something changed in this record; never true between records
+  std::map<WorkerIx, std::deque<QueueItem>> moves;  // by where they are to go
+  std::deque<QueueItem> tentative;                  // residents whose start here has not settled
+  std::uint64_t wanted = 0;                         // in the moves of others, to here; derived
+  bool dirty = false;                               // something changed in this record; never true between records
 };
 
 struct KeysState {
@@ -40,6 +42,7 @@ struct KeysState {
   std::uint64_t dead_tasks = 0;                                 // of dead
   std::deque<PastTenure> past;                                  // the last ones, oldest first
   std::uint32_t queued = 0;                                     // jobs that were never held
+  std::vector<SlotId> strays;  // wait for a worker that is unfit by now; empty between records
 
   // Derived from the fields above.
   Takers takers;

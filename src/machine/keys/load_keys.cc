@@ -33,7 +33,33 @@ bool load_free(const google::protobuf::RepeatedField<std::uint32_t>& from, std::
   return true;
 }
 
+bool load_fitness(const v1::FitnessState& from, std::uint32_t slots_end, WorkerFitness& into, WorkerQueues& queues) {
+  into.window = from.window();
+  into.proven = from.proven();
+  into.unfit = from.unfit();
+  into.failed.assign(from.failed().begin(), from.failed().end());
+  into.error = from.error();
+  into.pause_ms = from.pause_ms();
+  into.probe_at_ms = from.probe_at_ms();
+  into.stamp = from.stamp();
+  into.due_ms = from.due_ms();
+  into.probe = from_stored(from.probe());
+  into.look_from = from.look_from();
+  return load_queue(from.tentative(), slots_end, queues.tentative);
+}
+
+bool load_moves(const v1::WorkerState& from, std::uint32_t slots_end, WorkerQueues& into, std::size_t& targets) {
+  for (const v1::MovesState& moves : from.moves()) {
+    const WorkerIx target = from_stored(moves.target());
+    const bool fresh = moves.target() <= kWorkersMax && !into.moves.contains(target);
+    if (!fresh || !load_queue(moves.keys(), slots_end, into.moves[target])) return false;
+    targets = std::max(targets, std::size_t{moves.target()});
+  }
+  return true;
+}
+
 bool load_workers(const v1::KeysState& from, KeysState& into) {
+  std::size_t targets = 0;  // one past the highest that some key is to move to
   for (const v1::WorkerState& state : from.workers()) {
     if (state.index() >= kWorkersMax) return false;
     into.workers.make_room(state.index() + 1);
@@ -53,14 +79,24 @@ bool load_workers(const v1::KeysState& from, KeysState& into) {
     WorkerQueues& queues = into.queues[state.index()];
     const bool loaded = load_queue(state.residents(), from.slots_end(), queues.residents) &&
                         load_queue(state.tasks(), from.slots_end(), queues.tasks) &&
-                        load_queue(state.moves(), from.slots_end(), queues.moves);
+                        load_moves(state, from.slots_end(), queues, targets) &&
+                        load_fitness(state.fitness(), from.slots_end(), worker.fitness, queues);
     if (!loaded) return false;
     worker.starting = state.starting();
     worker.tasks_held = state.tasks_held();
     worker.moving = state.moving();
     worker.keys_held = state.keys_held();
     worker.isolates = state.isolates();
+    worker.arriving = state.arriving();
+    worker.successor = from_stored(state.successor());
     into.workers.by_age.push_back(state.index());
+  }
+  into.queues.resize(std::max(into.queues.size(), targets));
+  for (const WorkerIx ix : into.workers.by_age) {
+    const WorkerIx successor = into.workers[ix].successor;
+    if (successor == kNone) continue;
+    if (successor >= into.workers.end() || successor == ix || !into.workers[successor].live) return false;
+    into.workers[ix].replaced = !into.workers[successor].fitness.unfit;
   }
   into.workers.ages = from.worker_ages();
   if (static_cast<std::size_t>(from.kept_places_size()) > kPlacesKeptMax) return false;
@@ -129,7 +165,8 @@ bool load_past(const v1::KeysState& from, KeysState& into) {
                       .started_ms = state.started_ms(),
                       .ended_ms = state.ended_ms(),
                       .why = TenureEnd::handoff,
-                      .quarantined = state.quarantined()};
+                      .quarantined = state.quarantined(),
+                      .error = state.error()};
     if (!load_enum(state.why(), TenureEnd::expired, tenure.why)) return false;
     into.bytes += tenure.bytes();
     into.past.push_back(std::move(tenure));
@@ -153,6 +190,10 @@ bool load_job(const v1::JobState& state, KeysState& into) {
     job.extras().stop_says.assign(state.stop_says().begin(), state.stop_says().end());
     job.extras().dropped = state.dropped();
   }
+  if (state.failed_on_size() != 0) {
+    if (static_cast<std::size_t>(state.failed_on_size()) > kFailedOnMax) return false;
+    job.extras().failed_on.assign(state.failed_on().begin(), state.failed_on().end());
+  }
   into.bytes += content_bytes(job);
   return true;
 }
@@ -170,6 +211,7 @@ bool load_key(const v1::KeyState& state, KeysState& into) {
   slot.tail = from_stored(state.tail());
   slot.delayed = from_stored(state.delayed());
   slot.stop_wanted = state.stop_wanted();
+  slot.diverted = state.diverted();
   slot.started_ms = state.started_ms();
   into.table.placed[state.slot()] = {hash_bytes(slot.key), from_stored(state.target()), from_stored(state.holder())};
   into.bytes += slot.key.size();
@@ -188,12 +230,15 @@ void load_job_content(const v1::JobState& state, KeptJob& job) {
   job.lonely_deaths = static_cast<std::uint16_t>(state.lonely_deaths());
   job.answer_in_log = state.answer_in_log();
   job.fresh = state.fresh();
-  const bool plain = !state.has_checkpoint() && state.last_message() == 0;
+  job.ran = state.ran();
+  job.steady = state.steady();
+  const bool plain = !state.has_checkpoint() && state.last_message() == 0 && state.error().empty();
   if (plain) return;
   JobExtra& extra = job.extras();
   extra.has_checkpoint = state.has_checkpoint();
   extra.checkpoint = state.checkpoint();
   extra.last_message = state.last_message();
+  extra.error = state.error();
   for (int i = 0; i < std::min(state.messages_size(), state.message_numbers_size()); ++i) {
     extra.messages.push_back({state.message_numbers(i), state.messages(i)});
     extra.message_bytes += state.messages(i).size();
@@ -201,7 +246,7 @@ void load_job_content(const v1::JobState& state, KeptJob& job) {
 }
 
 std::uint64_t content_bytes(const KeptJob& job) {
-  return job.payload.size() + (job.extra ? job.extra->checkpoint.size() + job.extra->message_bytes : 0);
+  return job.payload.size() + (job.extra ? job.extra->checkpoint.size() + job.extra->message_bytes + job.extra->error.size() : 0);
 }
 
 bool load_keys(const v1::KeysState& from, std::uint64_t items, KeysState& into) {

@@ -1,6 +1,7 @@
 #include "machine/keys/placement.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "assign/jump.h"
 #include "assign/rendezvous.h"
@@ -15,9 +16,7 @@ namespace tenure {
 // choice is due.
 WorkerIx Placement::choose(SlotId slot) {
   if (const WorkerIx server = server_of(slot); server != kNone) return server;
-  const JobKind kind = state_.table.slots[slot].kind;
-  const TypeId type = state_.takers.uniform(kind) ? kNoType : state_.table.head_type(slot);
-  const Crowd& crowd = state_.takers.of(kind, type, state_.types, state_.workers);
+  const Crowd& crowd = takers_of(slot);
   if (crowd.workers.empty()) return kNone;
   const Placed& placed = state_.table.placed[slot];
   switch (context_.config().assignment) {
@@ -30,6 +29,13 @@ WorkerIx Placement::choose(SlotId slot) {
                  : kNone;
   }
   ASSERT(false);
+}
+
+// The open workers that take the key's job.
+const Crowd& Placement::takers_of(SlotId slot) {
+  const JobKind kind = state_.table.slots[slot].kind;
+  const TypeId type = state_.takers.uniform(kind) ? kNoType : state_.table.head_type(slot);
+  return state_.takers.of(kind, type, state_.types, state_.workers);
 }
 
 bool Placement::takes(WorkerIx ix, SlotId slot) const {
@@ -83,11 +89,19 @@ void Placement::retarget_head(SlotId slot) {
 }
 
 void Placement::retarget(SlotId slot, WorkerIx target) {
-  Placed& placed = state_.table.placed[slot];
-  if (placed.target == target) return;
+  if (state_.table.slots[slot].diverted) {
+    slots_.touch(slot);
+    state_.table.slots[slot].diverted = target != choose(slot);
+  }
+  if (state_.table.placed[slot].target != target) aim(slot, target);
+}
+
+void Placement::aim(SlotId slot, WorkerIx target) {
   slots_.touch(slot);
-  placed.target = target;
-  Slot& entry = state_.table.slots[slot];
+  const Placed& placed = state_.table.placed[slot];
+  const Slot& entry = state_.table.slots[slot];
+  if (entry.state == JobState::moving && placed.target != kNone) queues_.mark(placed.target);
+  slots_.set_target(slot, target);
   if (entry.state == JobState::queued) {
     slots_.set_state(slot, JobState::queued);  // makes its place in the old queue void
     queues_.enqueue(slot);
@@ -100,14 +114,16 @@ void Placement::retarget_all() {
   refresh_open();
   for (SlotId slot = 0; slot < state_.table.placed.size(); ++slot) {
     const WorkerIx target = choose(slot);
-    if (target != state_.table.placed[slot].target && state_.table.slots[slot].live) retarget(slot, target);
+    const bool changes = target != state_.table.placed[slot].target && state_.table.slots[slot].live;
+    if (changes && !stays(slot)) retarget(slot, target);
   }
   if (context_.config().assignment == Assignment::chosen) context_.effects().choices_due(context_.at());
 }
 
 void Placement::retarget_orphan(SlotId slot, WorkerIx from) {
-  WorkerIx& target = state_.table.placed[slot].target;
-  if (context_.config().assignment == Assignment::rendezvous && target == from) target = choose(slot);
+  if (context_.config().assignment != Assignment::rendezvous || state_.table.placed[slot].target != from) return;
+  state_.table.slots[slot].diverted = false;
+  slots_.set_target(slot, choose(slot));
 }
 
 void Placement::set_serves(WorkerIx ix, BytesView key, bool serves) {
@@ -174,6 +190,66 @@ void Placement::worker_closed(WorkerIx ix) {
   const std::vector<SlotId> lost = state_.table.select([=](const Placed& placed) { return placed.target == ix; });
   state_.table.visit_each(lost, KeyTable::Ahead::slots, [&](SlotId slot) { retarget(slot, choose(slot)); });
   if (context_.config().assignment == Assignment::chosen) context_.effects().choices_due(context_.at());
+}
+
+// What runs well on an unfit worker stays there.
+bool Placement::stays(SlotId slot) const {
+  const Placed& placed = state_.table.placed[slot];
+  if (placed.holder == kNone || placed.target != placed.holder) return false;
+  const PoolWorker& holder = state_.workers[placed.holder];
+  const Slot& entry = state_.table.slots[slot];
+  return holder.fitness.unfit && !holder.draining && entry.kind == JobKind::resident &&
+         (entry.state == JobState::running || entry.state == JobState::starting);
+}
+
+void Placement::worker_unfit(WorkerIx ix) {
+  if (context_.config().assignment == Assignment::jump) return retarget_all();
+  const std::vector<SlotId> lost =
+      state_.table.select([=](const Placed& placed) { return placed.target == ix || placed.target == kNone; });
+  state_.table.visit_each(lost, KeyTable::Ahead::slots, [&](SlotId slot) {
+    if (state_.table.slots[slot].live && !stays(slot)) retarget(slot, choose(slot));
+  });
+  if (context_.config().assignment == Assignment::chosen) context_.effects().choices_due(context_.at());
+}
+
+// The worker in whose place `from` stands had the key before, and is the first to be asked for it. A key that a worker
+// serves, or that a user's function has chosen a worker for, is not brought to another one.
+WorkerIx Placement::other_for(SlotId slot, WorkerIx from, const std::vector<std::uint64_t>& failed_on,
+                              bool only_proven) {
+  if (context_.config().assignment == Assignment::chosen || server_of(slot) != kNone) return kNone;
+  const auto failed = [&](WorkerIx ix) {
+    return std::find(failed_on.begin(), failed_on.end(), state_.workers[ix].age) != failed_on.end();
+  };
+  const WorkerIx predecessor = state_.workers.predecessor(from);
+  if (predecessor != kNone && !failed(predecessor) && !state_.workers[predecessor].fitness.unfit) return predecessor;
+  for (const bool proven : {true, false}) {
+    if (!proven && only_proven) break;
+    std::vector<WorkerIx> others;
+    std::vector<Place> places;
+    for (const WorkerIx ix : takers_of(slot).workers) {
+      if (failed(ix) || (proven && !state_.workers[ix].fitness.proven)) continue;
+      others.push_back(ix);
+      places.push_back(state_.workers[ix].place);
+    }
+    if (!others.empty()) return others[rendezvous_choose(state_.table.placed[slot].hash, places)];
+  }
+  return kNone;
+}
+
+void Placement::divert(SlotId slot, WorkerIx to) {
+  slots_.touch(slot);
+  const WorkerIx before = state_.table.placed[slot].target;
+  state_.table.slots[slot].diverted = to != choose(slot);
+  if (before != to) return aim(slot, to);
+  if (state_.table.slots[slot].state == JobState::queued) queues_.enqueue(slot);
+}
+
+void Placement::settle_strays() {
+  const std::vector<SlotId> strays = std::exchange(state_.strays, {});
+  for (const SlotId slot : strays) {
+    const Slot& entry = state_.table.slots[slot];
+    if (entry.live && entry.state == JobState::queued) retarget(slot, choose(slot));
+  }
 }
 
 }  // namespace tenure

@@ -9,6 +9,8 @@ namespace tenure {
 void Queues::enqueue(SlotId slot) {
   const WorkerIx ix = state_.table.placed[slot].target;
   if (ix == kNone) return;
+  const WorkerFitness& fitness = state_.workers[ix].fitness;
+  if (fitness.unfit && fitness.probe != slot && !MUTANT(unfit_gets_keys)) return state_.strays.push_back(slot);
   WorkerQueues& queues = state_.queues[ix];
   const Slot& entry = state_.table.slots[slot];
   std::deque<QueueItem>& queue = entry.kind == JobKind::task ? queues.tasks : queues.residents;
@@ -17,9 +19,8 @@ void Queues::enqueue(SlotId slot) {
 }
 
 void Queues::enqueue_move(SlotId slot) {
-  const WorkerIx holder = state_.table.placed[slot].holder;
-  state_.queues[holder].moves.push_back({slot, state_.table.slots[slot].stamp});
-  mark(holder);
+  moves_.add(slot);
+  mark(state_.table.placed[slot].holder);
 }
 
 void Queues::mark(WorkerIx ix) {
@@ -54,9 +55,10 @@ void Queues::grant_from(std::deque<QueueItem>& queue, WorkerIx ix, HasRoom has_r
 void Queues::pump(WorkerIx ix) {
   start_moves(ix);
   PoolWorker& worker = state_.workers[ix];
-  if (worker.draining) return;
   WorkerQueues& queues = state_.queues[ix];
-  grant_from(queues.residents, ix, [&] { return worker.starting < kStartingMax; });
+  if (queues.wanted != 0) wake_holders(ix);
+  if (worker.draining) return;
+  grant_from(queues.residents, ix, [&] { return fitness_.may_start(ix); });
   grant_from(queues.tasks, ix, [&] { return worker.tasks_held < worker.window; });
 }
 
@@ -106,22 +108,41 @@ void Queues::grant(SlotId slot, WorkerIx ix) {
 }
 
 void Queues::start_moves(WorkerIx ix) {
-  PoolWorker& worker = state_.workers[ix];
-  std::deque<QueueItem>& moves = state_.queues[ix].moves;
-  while (!moves.empty() && worker.moving < kMovingMax) {
-    const QueueItem item = moves.front();
-    moves.pop_front();
-    if (!valid(item, JobState::running) || state_.table.placed[item.slot].target == ix) continue;
-    slots_.touch(item.slot);
-    ++worker.moving;
+  if (state_.queues[ix].moves.empty()) return;
+  for (SlotId slot = moves_.take(ix); slot != kNone; slot = moves_.take(ix)) {
+    slots_.touch(slot);
+    ++state_.workers[ix].moving;
     ++context_.stats.moves;
-    slots_.set_state(item.slot, JobState::moving);
-    slots_.ask_stop(item.slot, StopReason::move);
+    slots_.set_state(slot, JobState::moving);
+    slots_.ask_stop(slot, StopReason::move);
     if (MUTANT(grant_before_release)) {
-      slots_.set_state(item.slot, JobState::queued);
-      enqueue(item.slot);
+      slots_.set_state(slot, JobState::queued);
+      enqueue(slot);
     }
   }
+}
+
+// Those that hold keys for this worker, and could let some go, have waited for it to have room.
+void Queues::wake_holders(WorkerIx ix) {
+  if (fitness_.room_for_moves(ix) == 0) return;
+  for (const WorkerIx holder : state_.workers.by_age) {
+    if (state_.workers[holder].moving < kMovingMax && moves_.waits(holder, ix)) mark(holder);
+  }
+}
+
+void Queues::unfit_leaves() {
+  for (const WorkerIx holder : state_.workers.by_age) {
+    if (moves_.waits(holder, kNone)) mark(holder);
+  }
+}
+
+void Queues::forget(WorkerIx ix) {
+  moves_.forget(ix);
+  const WorkerQueues& queues = state_.queues[ix];
+  WorkerQueues fresh;
+  fresh.dirty = queues.dirty;    // it is still on the list
+  fresh.wanted = queues.wanted;  // the others still have what they would have moved there
+  state_.queues[ix] = std::move(fresh);
 }
 
 }  // namespace tenure

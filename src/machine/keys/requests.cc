@@ -169,6 +169,7 @@ void Requests::stop_job(SlotId slot, std::uint64_t ticket, bool in_log) {
     case JobState::moving:  // it is already stopping, and will not be started again
       --state_.workers[holder].moving;
       queues_.mark(holder);
+      if (state_.table.placed[slot].target != kNone) queues_.mark(state_.table.placed[slot].target);
       slots_.set_state(slot, JobState::stopping);
       return;
     case JobState::stopping: return;

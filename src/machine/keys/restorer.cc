@@ -19,7 +19,7 @@ bool is_sound(const v1::RememberedJob& from) {
   return job.ticket() != 0 && job.payload().size() <= kPayloadBytesMax && job.checkpoint().size() <= kBlobBytesMax &&
          job.max_attempts() <= UINT16_MAX && job.attempts() <= UINT16_MAX && job.crashes() <= UINT16_MAX &&
          static_cast<std::size_t>(job.messages_size()) <= kMessagesMax && message_bytes <= kMessagesBytesMax &&
-         job.last_message() < kCountMax && from.delay_ms() >= 0 &&
+         job.last_message() < kCountMax && job.error().size() <= kErrorBytesMax && from.delay_ms() >= 0 &&
          from.delay_ms() <= static_cast<std::int64_t>(kDelayMsMax);
 }
 

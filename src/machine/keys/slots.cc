@@ -13,9 +13,24 @@ void Slots::set_state(SlotId slot, JobState state) {
   Slot& entry = state_.table.slots[slot];
   if (entry.due_ms != 0) context_.timers().erase({entry.due_ms, entry.stamp, TimerKind::retry, slot});
   entry.due_ms = 0;
+  if (entry.state == JobState::moving) count_arriving(slot, -1);
   entry.state = state;
+  if (entry.state == JobState::moving) count_arriving(slot, +1);
   entry.stamp = context_.next_stamp();
   entry.since_ms = context_.log_time_ms();
+}
+
+void Slots::set_target(SlotId slot, WorkerIx target) {
+  const bool moving = state_.table.slots[slot].state == JobState::moving;
+  if (moving) count_arriving(slot, -1);
+  state_.table.placed[slot].target = target;
+  if (moving) count_arriving(slot, +1);
+}
+
+void Slots::count_arriving(SlotId slot, int change) {
+  const WorkerIx target = state_.table.placed[slot].target;
+  if (target == kNone) return;
+  state_.workers[target].arriving += static_cast<std::uint32_t>(change);
 }
 
 void Slots::set_timer(SlotId slot, TimerKind kind, std::int64_t due_ms) {
@@ -34,7 +49,7 @@ void Slots::release_job(JobId id) {
   if (job.fresh) --state_.queued;
   if (state_.types.remove(job.type)) state_.takers.forget(job.type);
   state_.bytes -= job.payload.size();
-  if (job.extra) state_.bytes -= job.extra->checkpoint.size() + job.extra->message_bytes;
+  if (job.extra) state_.bytes -= job.extra->checkpoint.size() + job.extra->message_bytes + job.extra->error.size();
   state_.table.jobs.remove(id);
 }
 

@@ -17,6 +17,8 @@ class Slots {
 
   // A new stamp makes all references to the old state void, and removes its timer.
   void set_state(SlotId slot, JobState state);
+  // Who should hold the key. What follows from it is the caller's to do.
+  void set_target(SlotId slot, WorkerIx target);
   void set_timer(SlotId slot, TimerKind kind, std::int64_t due_ms);
   void ask_stop(SlotId slot, StopReason reason);
   void release_job(JobId job);
@@ -49,6 +51,8 @@ class Slots {
   void forget_snapshots() { snapshot_ = 0; }
 
  private:
+  void count_arriving(SlotId slot, int change);
+
   KeysState& state_;
   Context& context_;
   std::function<void(SlotId)> save_;  // set while a snapshot is in progress

@@ -76,6 +76,21 @@ bool workers_fit(const KeysState& keys, const SessionTable& sessions) {
   return std::adjacent_find(ids.begin(), ids.end()) == ids.end();
 }
 
+bool fitness_fits(const KeysState& keys, const FrameState& frame) {
+  return std::all_of(keys.workers.by_age.begin(), keys.workers.by_age.end(), [&](WorkerIx ix) {
+    const PoolWorker& worker = keys.workers[ix];
+    const WorkerFitness& fitness = worker.fitness;
+    const bool timed = (fitness.unfit && !worker.draining) || !keys.queues[ix].tentative.empty();
+    const bool paused = fitness.pause_ms >= kProbeMsMin && fitness.pause_ms <= kProbeMsMax;
+    const bool windowed = fitness.window >= kStartsFirst && fitness.window <= kStartingMax;
+    return windowed && fitness.failed.size() <= kUnfitAfter && fitness.stamp <= frame.stamps &&
+           is_time(fitness.probe_at_ms) && (fitness.due_ms != 0) == timed &&
+           (fitness.unfit ? paused : fitness.pause_ms == 0) &&
+           (fitness.probe == kNone || (fitness.unfit && fitness.probe < keys.table.slots.end())) &&
+           (worker.successor == kNone || !worker.draining);
+  });
+}
+
 // Served keys are stored twice: by worker and by key.
 bool servers_fit(const KeysState& keys) {
   std::size_t pairs = 0;
@@ -115,6 +130,7 @@ bool holders_fit(const KeysState& keys, const FrameState& frame) {
     if (slot.kind == JobKind::task && of_residents) return false;
     if (slot.epoch > frame.epoch || slot.stamp > frame.stamps || slot.since_ms < 0 || slot.since_ms > frame.log_time_ms)
       return false;
+    if (slot.state == JobState::moving && placed.target != kNone) ++counted[placed.target].arriving;
     if (!takes_fit(keys, id, placed.target) || !takes_fit(keys, id, placed.holder)) return false;
     if (!held) continue;
     if (keys.table.jobs[slot.head].fresh) return false;
@@ -129,7 +145,8 @@ bool holders_fit(const KeysState& keys, const FrameState& frame) {
   return std::all_of(keys.workers.by_age.begin(), keys.workers.by_age.end(), [&](WorkerIx ix) {
     const PoolWorker& worker = keys.workers[ix];
     return worker.keys_held == counted[ix].keys_held && worker.tasks_held == counted[ix].tasks_held &&
-           worker.starting == counted[ix].starting && worker.moving == counted[ix].moving;
+           worker.starting == counted[ix].starting && worker.moving == counted[ix].moving &&
+           worker.arriving == counted[ix].arriving;
   });
 }
 
@@ -151,6 +168,12 @@ bool timers_fit(const KeysState& keys, const FrameState& frame) {
       expected.insert({keys.table.jobs[job].due_ms, keys.table.jobs[job].stamp, TimerKind::delay, job});
       ++count;
     }
+  }
+  for (const WorkerIx ix : keys.workers.by_age) {
+    const WorkerFitness& fitness = keys.workers[ix].fitness;
+    if (fitness.due_ms == 0) continue;
+    expected.insert({fitness.due_ms, fitness.stamp, TimerKind::fitness, ix});
+    ++count;
   }
   return expected.size() == count && std::equal(expected.begin(), expected.end(), frame.timers.begin(),
                                                 frame.timers.end(), [](const MachineTimer& a, const MachineTimer& b) {
@@ -190,8 +213,8 @@ bool dead_fit(const KeysState& keys) {
 }  // namespace
 
 bool keys_are_sound(const KeysState& keys, const FrameState& frame, const SessionTable& sessions) {
-  return lists_fit(keys, frame) && workers_fit(keys, sessions) && servers_fit(keys) && holders_fit(keys, frame) &&
-         timers_fit(keys, frame) && dead_fit(keys) && keys.types.is_sound();
+  return lists_fit(keys, frame) && workers_fit(keys, sessions) && fitness_fits(keys, frame) && servers_fit(keys) &&
+         holders_fit(keys, frame) && timers_fit(keys, frame) && dead_fit(keys) && keys.types.is_sound();
 }
 
 }  // namespace tenure

@@ -41,6 +41,7 @@ void Tenures::on(const v1::Started& record) {
   KeptJob& job = state_.table.head(slot);
   context_.effects().started(context_.at(), slots_.tenure(slot));
   slots_.tell_started(slot);
+  starts_.began(slot, holder, record.tentative());
 
   if (entry.stop_wanted || context_.shutting_down()) {
     slots_.set_state(slot, JobState::stopping);
@@ -96,7 +97,10 @@ void Tenures::on(const v1::Failed& record) {
   slots_.touch(slot);
   const BytesView error = BytesView(record.error()).substr(0, kErrorBytesMax);
   const bool stopping = slots_.is_stopping(slot);
-  end_tenure(slot, TenureEnd::failed);
+  const bool starting = starts_.was_starting(slot);
+  const WorkerIx holder = state_.table.placed[slot].holder;
+  if (holder != kNone) context_.effects().failed(context_.at(), slots_.tenure(slot), error);
+  end_tenure(slot, TenureEnd::failed, error);
   if (stopping) {
     KeptJob& job = state_.table.head(slot);
     slots_.tell_failed(job, record.epoch(), error);
@@ -104,7 +108,9 @@ void Tenures::on(const v1::Failed& record) {
     return line_.finish_head(slot);
   }
   const auto delay_ms = static_cast<std::int64_t>(std::min(record.delay_ms(), kDelayMsMax));
-  fail_job(slot, record.next(), error, delay_ms);
+  const int next = Starts::at_least_kept(state_.table.head(slot), record.next());
+  if (starting && holder != kNone && next != v1::Failed::REQUEUE) return starts_.failed(slot, holder, next, error);
+  fail_job(slot, next, error, delay_ms);
 }
 
 void Tenures::fail_job(SlotId slot, int next, BytesView error, std::int64_t delay_ms) {
@@ -115,29 +121,10 @@ void Tenures::fail_job(SlotId slot, int next, BytesView error, std::int64_t dela
     return line_.finish_head(slot);
   }
   if (next == v1::Failed::BURY) return dead_.bury(slot, false, error);
-  if (next != v1::Failed::REQUEUE) {
-    ++job.attempts;
-    const std::uint32_t limit = job.max_attempts != 0 ? job.max_attempts : context_.config().max_attempts;
-    if (job.attempts >= limit) return dead_.bury(slot, false, error);
-    if (MUTANT(retry_lost)) return line_.finish_head(slot);
-    delay_ms = backoff_ms(state_.table.slots[slot], job);
-  }
+  starts_.keep_error(slot, error);
+  if (next != v1::Failed::REQUEUE) return starts_.count_attempt(slot, error);
   slots_.set_state(slot, JobState::waiting);
   slots_.set_timer(slot, TimerKind::retry, context_.log_time_ms() + std::max<std::int64_t>(delay_ms, 0));
-}
-
-// Doubles with every attempt, up to the limit. The jitter, up to a half, comes from the epoch, so that all nodes agree.
-std::int64_t Tenures::backoff_ms(const Slot& slot, const KeptJob& job) const {
-  const PoolConfig& config = context_.config();
-  std::int64_t span = config.backoff_base_ms;
-  for (int i = 1; i < job.attempts && span < config.backoff_cap_ms; ++i) span *= 2;
-  span = std::min(span, config.backoff_cap_ms);
-  const auto half = static_cast<std::uint64_t>(span / 2);
-  const bool rehearsed = context_.rule(Rule::rehearsed_jitter);
-  const std::uint64_t mixed = rehearsed ? hash_mix(slot.stamp, slot.epoch) : hash_mix(slot.epoch, slot.stamp);
-  std::uint64_t jitter = half == 0 ? 0 : mixed % (half + 1);
-  if (MUTANT(local_time_in_machine)) jitter = context_.stats.entries % (half + 1);
-  return static_cast<std::int64_t>(span - static_cast<std::int64_t>(half) + static_cast<std::int64_t>(jitter));
 }
 
 void Tenures::on(const v1::Checkpoint& record) {
@@ -167,7 +154,7 @@ void Tenures::on(const v1::Notified& record) {
 }
 
 // The key has no holder any more. The caller decides what happens to the job.
-void Tenures::end_tenure(SlotId slot, TenureEnd why) {
+void Tenures::end_tenure(SlotId slot, TenureEnd why, BytesView error) {
   const WorkerIx ix = state_.table.placed[slot].holder;
   if (ix == kNone) return;
   Slot& entry = state_.table.slots[slot];
@@ -189,11 +176,17 @@ void Tenures::end_tenure(SlotId slot, TenureEnd why) {
                 .started_ms = entry.started_ms,
                 .ended_ms = context_.engine_ms(),
                 .why = why,
-                .quarantined = false});
+                .quarantined = false,
+                .error = Bytes(error.substr(0, kPastErrorBytesMax))});
     }
     if (entry.state == JobState::starting) --worker.starting;
   }
-  if (entry.state == JobState::moving) --worker.moving;
+  if (entry.state == JobState::moving) {
+    --worker.moving;
+    if (state_.table.placed[slot].target != kNone) queues_.mark(state_.table.placed[slot].target);
+  } else if (entry.state == JobState::running && entry.kind == JobKind::resident) {
+    starts_.ran_for(slot);
+  }
   --worker.keys_held;
   state_.table.placed[slot].holder = kNone;
   queues_.mark(ix);

@@ -11,6 +11,7 @@
 #include "machine/keys/keys_state.h"
 #include "machine/keys/queues.h"
 #include "machine/keys/slots.h"
+#include "machine/keys/starts.h"
 
 namespace tenure {
 
@@ -26,8 +27,15 @@ class Started;
 class Tenures {
  public:
   Tenures(KeysState& state, Context& context, Slots& slots, Blame& blame, Queues& queues, JobLine& line,
-          DeadLetters& dead)
-      : state_(state), context_(context), slots_(slots), blame_(blame), queues_(queues), line_(line), dead_(dead) {}
+          DeadLetters& dead, Starts& starts)
+      : state_(state),
+        context_(context),
+        slots_(slots),
+        blame_(blame),
+        queues_(queues),
+        line_(line),
+        dead_(dead),
+        starts_(starts) {}
 
   void on(const v1::Started& record);
   void on(const v1::Released& record);
@@ -44,10 +52,9 @@ class Tenures {
  private:
   void remember(PastTenure tenure);
   SlotId held_slot(BytesView key, std::uint64_t epoch) const;
-  void end_tenure(SlotId slot, TenureEnd why);
+  void end_tenure(SlotId slot, TenureEnd why, BytesView error = {});
   void fail_job(SlotId slot, int next, BytesView error, std::int64_t delay_ms);
   void set_checkpoint(SlotId slot, const Bytes& data);
-  std::int64_t backoff_ms(const Slot& slot, const KeptJob& job) const;
 
   KeysState& state_;
   Context& context_;
@@ -56,6 +63,7 @@ class Tenures {
   Queues& queues_;
   JobLine& line_;
   DeadLetters& dead_;
+  Starts& starts_;
 };
 
 }  // namespace tenure

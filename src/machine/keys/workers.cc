@@ -34,21 +34,18 @@ void Workers::on(const v1::AddWorker& record) {
     return context_.effects().worker_refused(context_.at(), record.session(), record.worker(), why);
   }
 
-  const WorkerIx replaced = record.replaces().empty() ? kNone : state_.workers.find(record.replaces());
+  WorkerIx replaced = record.replaces().empty() ? kNone : state_.workers.find(record.replaces());
   const WorkerIx ix = add(record);
   PoolWorker& worker = state_.workers[ix];
-  bool inherits = false;  // true if it gets the keys of an open worker; those of a draining one have gone to others
-  if (replaced != kNone) {
-    const PoolWorker& old = state_.workers[replaced];
-    inherits = old.open() && old.place.weight == worker.place.weight && old.takes == worker.takes;
-    state_.workers[replaced].draining = true;
-  }
-  settle_place(ix);
+  const WorkerIx named = replaced;
+  const bool inherits = replaced != kNone && probation_.replace(replaced, ix);
+  state_.workers.settle_place(ix);
   context_.note(worker.place.seed);
   context_.effects().worker_added(context_.at(), worker.session, worker.id);
   placement_.refresh_open();
   for (const Bytes& key : record.serves()) placement_.set_serves(ix, key, true);
   placement_.worker_opened(ix, replaced, inherits);
+  if (named != replaced) placement_.worker_closed(named);
 }
 
 Errc Workers::judge(const v1::AddWorker& record) const {
@@ -84,17 +81,6 @@ WorkerIx Workers::add(const v1::AddWorker& record) {
   return ix;
 }
 
-// No two open workers have the same place.
-void Workers::settle_place(WorkerIx ix) {
-  PoolWorker& worker = state_.workers[ix];
-  const auto taken = [&](WorkerIx other) {
-    return other != ix && state_.workers[other].open() && state_.workers[other].place.seed == worker.place.seed;
-  };
-  while (std::any_of(state_.workers.by_age.begin(), state_.workers.by_age.end(), taken)) {
-    worker.place.seed = hash_mix(worker.place.seed, worker.age);
-  }
-}
-
 void Workers::on(const v1::RemoveWorker& record) {
   const WorkerIx ix = state_.workers.find(record.worker());
   if (ix == kNone || state_.workers[ix].session != record.session()) return context_.refuse_record();
@@ -105,6 +91,7 @@ void Workers::on(const v1::Drain& record) {
   const WorkerIx ix = state_.workers.find(record.worker());
   if (ix == kNone || state_.workers[ix].draining) return context_.refuse_record();
   state_.workers[ix].draining = true;
+  probation_.worker_drains(ix);
   context_.note(state_.workers[ix].age);
   placement_.refresh_open();
   placement_.worker_closed(ix);
@@ -151,10 +138,8 @@ void Workers::remove(WorkerIx ix, TenureEnd why, const Death* death) {
   });
   placement_.worker_closed(ix);
   context_.effects().worker_removed(context_.at(), state_.workers[ix].session, state_.workers[ix].id);
+  probation_.worker_gone(ix);
   state_.workers.remove(ix);
-  const bool dirty = state_.queues[ix].dirty;
-  state_.queues[ix] = {};
-  state_.queues[ix].dirty = dirty;  // Queues still has it in its list
   placement_.refresh_open();
 }
 

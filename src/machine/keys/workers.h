@@ -8,6 +8,7 @@
 #include "machine/keys/blame.h"
 #include "machine/keys/keys_state.h"
 #include "machine/keys/placement.h"
+#include "machine/keys/probation.h"
 #include "machine/keys/slots.h"
 #include "machine/keys/tenures.h"
 
@@ -22,8 +23,15 @@ class Serve;
 
 class Workers {
  public:
-  Workers(KeysState& state, Context& context, Slots& slots, Blame& blame, Placement& placement, Tenures& tenures)
-      : state_(state), context_(context), slots_(slots), blame_(blame), placement_(placement), tenures_(tenures) {}
+  Workers(KeysState& state, Context& context, Slots& slots, Blame& blame, Placement& placement,
+          Probation& probation, Tenures& tenures)
+      : state_(state),
+        context_(context),
+        slots_(slots),
+        blame_(blame),
+        placement_(placement),
+        probation_(probation),
+        tenures_(tenures) {}
 
   void on(const v1::AddWorker& record);
   // The record of a worker that takes only some jobs. Members of version 1 would skip it: their pool cannot have one.
@@ -37,7 +45,6 @@ class Workers {
  private:
   Errc judge(const v1::AddWorker& record) const;
   WorkerIx add(const v1::AddWorker& record);
-  void settle_place(WorkerIx worker);
   void remove(WorkerIx worker, TenureEnd why, const Death* death);
 
   KeysState& state_;
@@ -45,6 +52,7 @@ class Workers {
   Slots& slots_;
   Blame& blame_;
   Placement& placement_;
+  Probation& probation_;
   Tenures& tenures_;
 };
 

@@ -50,9 +50,12 @@ class HoldReports {
  public:
   virtual ~HoldReports() = default;
 
-  enum class Next : std::uint8_t { retry, requeue, bury, drop };
+  // As v1::Failed::Next has them.
+  enum class Next : std::uint8_t { retry, requeue, bury, drop, refuse };
 
   virtual void started(const Hold& hold) = 0;
+  // The same of a resident that may end at once, because the host knows no more than that it was begun.
+  virtual void begun(const Hold& hold) { started(hold); }
   virtual void finished(const Hold& hold, Bytes result) = 0;
   virtual void failed(const Hold& hold, Next next, Bytes error, Nanos delay) = 0;
   virtual void released(const Hold& hold) = 0;

@@ -27,6 +27,7 @@ void add(const Machine& machine, const JobInfo& job, WhyWaiting& why, v1::Told& 
   listed.set_epoch(job.epoch);
   listed.set_attempt(job.attempt);
   listed.set_since_ms(since(machine, job.since_ms));
+  listed.set_error(Bytes(job.error));
   listed.set_type(Bytes(job.type));
   listed.set_why(why.of(job));
 }
@@ -64,7 +65,9 @@ void list_workers(const Machine& machine, const Observer& observer, v1::Told& to
     listed.set_host(session->host);
     listed.set_pid(session->pid);
     listed.set_weight(worker.place.weight);
-    listed.set_draining(worker.draining);
+    listed.set_draining(worker.draining || worker.replaced);
+    listed.set_unfit(worker.fitness.unfit);
+    listed.set_error(worker.fitness.error);
     listed.set_keys(worker.keys_held);
     listed.set_tasks(worker.tasks_held);
     listed.set_lease_ms(session->lease_ms);
@@ -112,6 +115,7 @@ void list_history(const Machine& machine, const v1::ListHistory& query, std::siz
     listed.set_ended_ms(past.ended_ms);
     listed.set_why_plus_one(static_cast<std::uint32_t>(past.why) + 1);
     listed.set_quarantined(past.quarantined);
+    listed.set_error(past.error);
     bytes += listed.ByteSizeLong();
   }
   if (!job) return;

@@ -52,6 +52,12 @@ class OwnWorkers final : public KeyEffects, public PoolEffects {
   void worker_added(const At& at, std::uint64_t session, BytesView worker) override;
   void worker_refused(const At& at, std::uint64_t session, BytesView worker, Errc why) override;
   void worker_removed(const At& at, std::uint64_t session, BytesView worker) override;
+  void worker_unfit(const At& /*at*/, std::uint64_t session, BytesView worker, BytesView error) override {
+    if (present(session)) events_.worker_unfit(worker, error);
+  }
+  void worker_fit(const At& /*at*/, std::uint64_t session, BytesView worker) override {
+    if (present(session)) events_.worker_fit(worker);
+  }
   void version_switched(const At& at, std::uint32_t version) override;
 
  private:

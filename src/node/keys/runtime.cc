@@ -13,7 +13,7 @@ namespace {
 
 // Reuses the record for another tenure, with all fields of the last one cleared.
 template <class Said>
-Said& begun(Said& said, std::uint64_t epoch, const Bytes& key) {
+Said& fresh(Said& said, std::uint64_t epoch, const Bytes& key) {
   said.Clear();
   said.set_key(key);
   said.set_epoch(epoch);
@@ -126,6 +126,10 @@ void Runtime::stop_all(Instant deadline) {
 
 void Runtime::started(const Hold& hold) { report({.kind = Report::Kind::started, .epoch = hold.epoch}); }
 
+void Runtime::begun(const Hold& hold) {
+  report({.kind = Report::Kind::started, .epoch = hold.epoch, .tentative = true});
+}
+
 void Runtime::finished(const Hold& hold, Bytes result) {
   if (result.size() > kResultBytesMax) result.resize(kResultBytesMax);
   report({.kind = Report::Kind::finished, .epoch = hold.epoch, .text = std::move(result)});
@@ -226,7 +230,7 @@ void Runtime::take(Report& report) {
 // of them follows. Otherwise a handler that makes them faster than the log takes them, or while the log is away, would
 // fill the memory.
 void Runtime::save(std::uint64_t epoch, Held& held, Bytes checkpoint) {
-  v1::Checkpoint& said = begun(*record_->mutable_checkpoint(), epoch, held.key);
+  v1::Checkpoint& said = fresh(*record_->mutable_checkpoint(), epoch, held.key);
   said.set_data(std::move(checkpoint));
   held.saving = true;
   appender_.offer(*record_, {nullptr, token_.guard([this, epoch](Position) { saved(epoch); })});
@@ -247,13 +251,13 @@ void Runtime::check_stopped() {
 
 void Runtime::append(const Report& report, const Held& held) {
   switch (report.kind) {
-    case Report::Kind::started: append_started(report.epoch, held); break;
+    case Report::Kind::started: append_started(report, held); break;
     case Report::Kind::finished: append_finished(report, held); break;
     case Report::Kind::failed: append_failed(report, held); break;
     case Report::Kind::released: append_released(report, held); break;
     case Report::Kind::checkpoint: break;  // done by save()
     case Report::Kind::handled: {
-      v1::Notified& notified = begun(*record_->mutable_notified(), report.epoch, held.key);
+      v1::Notified& notified = fresh(*record_->mutable_notified(), report.epoch, held.key);
       notified.set_number(report.message_number);
       break;
     }
@@ -261,8 +265,9 @@ void Runtime::append(const Report& report, const Held& held) {
   appender_.offer(*record_);
 }
 
-void Runtime::append_started(std::uint64_t epoch, const Held& held) {
-  v1::Started& started = begun(*record_->mutable_started(), epoch, held.key);
+void Runtime::append_started(const Report& report, const Held& held) {
+  v1::Started& started = fresh(*record_->mutable_started(), report.epoch, held.key);
+  started.set_tentative(report.tentative);
   if (held.ticket == 0) return;
   started.set_ticket(held.ticket);
   started.set_session(held.session);
@@ -270,7 +275,7 @@ void Runtime::append_started(std::uint64_t epoch, const Held& held) {
 }
 
 void Runtime::append_finished(const Report& report, const Held& held) {
-  v1::Done& done = begun(*record_->mutable_done(), report.epoch, held.key);
+  v1::Done& done = fresh(*record_->mutable_done(), report.epoch, held.key);
   done.set_result(report.text);
   if (held.ticket == 0) return;
   done.set_ticket(held.ticket);
@@ -278,14 +283,14 @@ void Runtime::append_finished(const Report& report, const Held& held) {
 }
 
 void Runtime::append_failed(const Report& report, const Held& held) {
-  v1::Failed& failed = begun(*record_->mutable_failed(), report.epoch, held.key);
+  v1::Failed& failed = fresh(*record_->mutable_failed(), report.epoch, held.key);
   failed.set_next(static_cast<v1::Failed::Next>(report.next));
   failed.set_error(report.text);
   failed.set_delay_ms(static_cast<std::uint64_t>(std::max<std::int64_t>(to_ms(report.delay), 0)));
 }
 
 void Runtime::append_released(const Report& report, const Held& held) {
-  v1::Released& released = begun(*record_->mutable_released(), report.epoch, held.key);
+  v1::Released& released = fresh(*record_->mutable_released(), report.epoch, held.key);
   released.set_has_blob(report.has_blob);
   released.set_blob(report.text);
 }

@@ -53,6 +53,7 @@ class Runtime final : public HoldReports, public KeyEffects {
   void give_back_waiting(std::uint64_t session) { host_.give_back_waiting(session); }
 
   void started(const Hold& hold) override;
+  void begun(const Hold& hold) override;
   void finished(const Hold& hold, Bytes result) override;
   void failed(const Hold& hold, Next next, Bytes error, Nanos delay) override;
   void released(const Hold& hold) override;
@@ -82,6 +83,7 @@ class Runtime final : public HoldReports, public KeyEffects {
     std::uint64_t epoch;
     Bytes text{};  // the result, the error, the blob or the checkpoint
     bool has_blob = false;
+    bool tentative = false;
     Next next = Next::retry;
     Nanos delay{};
     std::uint64_t message_number = 0;
@@ -98,7 +100,7 @@ class Runtime final : public HoldReports, public KeyEffects {
   void append(const Report& report, const Held& held);
   void save(std::uint64_t epoch, Held& held, Bytes checkpoint);
   void saved(std::uint64_t epoch);
-  void append_started(std::uint64_t epoch, const Held& held);
+  void append_started(const Report& report, const Held& held);
   void append_finished(const Report& report, const Held& held);
   void append_failed(const Report& report, const Held& held);
   void append_released(const Report& report, const Held& held);

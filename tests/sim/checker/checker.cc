@@ -59,6 +59,7 @@ std::vector<Violation> check(const History& history, const Expectations& expecte
     check_told(history, expected, verdict);
   }
   check_whole(history, verdict);
+  check_unfit(history, verdict);
   if (expected.all_answered) check_answers(history, verdict);
   check_agreement(history, verdict);
   check_recovery(history, holds, expected, verdict);

@@ -127,6 +127,16 @@ struct LogGranted {
   std::uint64_t session = 0;
   std::string worker = {};
 };
+};
+// The worker's starts keep failing; and: it is fit again, or gone.
+struct LogUnfit {
+  std::uint64_t position;
+  std::string worker;
+};
+struct LogFit {
+  std::uint64_t position;
+  std::string worker;
+};
 struct LogEnded {
   std::uint64_t position;
   std::string key;
@@ -224,7 +234,7 @@ struct Closed {    // the end, and what the log looks like then
 
 using What =
     std::variant<ProcessCrashed, ProcessLeft, ProcessPaused, ProcessResumed, NodeBroke, Leased, HoldBegan, HoldEnded,
-                 Wrote, Delivered, Asked, Answered, TicketLost, LogSettled, LogGranted, LogEnded, LogFenced, LogBuried,
+                 Wrote, Delivered, Asked, Answered, TicketLost, LogSettled, LogGranted, LogUnfit, LogFit, LogEnded, LogFenced, LogBuried,
                  LogBlob, LogShutdown, LogJoined, LogRestoring, LogRestored, LogRestoreEnded, NoticedLoss, LogLost,
                  GhostSettled, GhostGranted, Digest, Healed, Closed, WorkerTakes, HandlerCrashed, LogCulprits>;
 

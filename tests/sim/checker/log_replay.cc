@@ -22,6 +22,13 @@ AskedBy asked_by_ticket(const History& history) {
 }
 
 void LogReplay::apply(const Event& event) {
+  if (dropped_ != 0) {
+    const auto* buried = std::get_if<LogBuried>(&event.what);
+    if (buried == nullptr || buried->ticket != dropped_) {
+      broken('u', "a resident that had run was dropped: " + name(*jobs[dropped_].asked));
+    }
+    dropped_ = 0;
+  }
   now_ = event.at;
   if (std::holds_alternative<LogRestoring>(event.what)) return remember(event);
   std::visit([this](const auto& what) { on(what); }, event.what);
@@ -35,7 +42,7 @@ void LogReplay::on(const LogSettled& settled) {
   switch (settled.step) {
     case Step::accepted: return accept(found->second);
     case Step::refused: return refuse(found->second, settled.code);
-    case Step::started: return;
+    case Step::started: jobs[settled.ticket].started = true; return;
     case Step::done:
     case Step::failed:
     case Step::stopped: return settle(found->second, settled.step);
@@ -122,6 +129,7 @@ void LogReplay::settle(const Asked& asked, Step step) {
       key.tasks.front() != asked.ticket) {
     broken('g', "a task ended before one accepted earlier: " + name(asked));
   }
+  if (step == Step::failed && asked.ask == Ask::resident && job.started && !key.stopping) dropped_ = asked.ticket;
   job.live = false;
   job.buried = false;
   leave_key(asked);

@@ -27,6 +27,7 @@ struct ReplayedJob {
   bool granted = false;  // at least once
   bool live = true;      // neither settled for good nor, for a task, buried
   bool buried = false;
+  bool started = false;  // at least once
   bool vague = false;                     // put back from a log of which not all is known
   std::uint64_t value = 0;                // the last checkpoint or blob
   std::vector<ReplayedMessage> messages;  // in the order of acceptance
@@ -87,6 +88,7 @@ class LogReplay {
   std::unique_ptr<LogReplay> old_;  // what is being put back
   bool of_ghost_ = false;           // it went on in a log that had been replaced: what it was is not known exactly
   Time now_ = 0;
+  std::uint64_t dropped_ = 0;  // a job that has run and failed; unless it is buried with the next event
   std::uint32_t queued_ = 0;
   bool ending_ = false;                                                       // the pool was shut down
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> batches_;  // sender and sequence -> first position

@@ -47,6 +47,7 @@ void check_blame(const History& history, const Expectations& expected, Verdict& 
 void check_calm(const History& history, Verdict& verdict);                                 // o
 void check_told(const History& history, const Expectations& expected, Verdict& verdict);   // r
 void check_whole(const History& history, Verdict& verdict);                                // p
+void check_unfit(const History& history, Verdict& verdict);                                // v
 void check_answers(const History& history, Verdict& verdict);                              // q
 void check_agreement(const History& history, Verdict& verdict);                            // j
 void check_recovery(const History& history, const PastHolds& holds, const Expectations& expected,

@@ -69,6 +69,8 @@ struct Teller {
     return "log " + text(e.position) + ": granted " + e.key + " epoch " + text(e.epoch) + " ticket " +
            to_hex(e.ticket) + (e.first ? " first" : "") + " to " + e.worker + " of " + to_hex(e.session);
   }
+  std::string operator()(const LogUnfit& e) const { return "log " + text(e.position) + ": unfit " + e.worker; }
+  std::string operator()(const LogFit& e) const { return "log " + text(e.position) + ": fit, or gone: " + e.worker; }
   std::string operator()(const LogEnded& e) const {
     return "log " + text(e.position) + ": ended " + e.key + " epoch " + text(e.epoch);
   }

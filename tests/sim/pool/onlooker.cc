@@ -172,7 +172,16 @@ void Onlooker::worker_refused(const At&, std::uint64_t session, BytesView worker
   if (!silent_) recorder_.note([&] { return "worker " + Bytes(worker) + " refused to " + to_hex(session); });
 }
 
+void Onlooker::worker_unfit(const At&, std::uint64_t, BytesView worker, BytesView) {
+  if (!silent_) recorder_.add(LogUnfit{machine_->position(), Bytes(worker)});
+}
+
+void Onlooker::worker_fit(const At&, std::uint64_t, BytesView worker) {
+  if (!silent_) recorder_.add(LogFit{machine_->position(), Bytes(worker)});
+}
+
 void Onlooker::worker_removed(const At&, std::uint64_t session, BytesView worker) {
+  if (!silent_) recorder_.add(LogFit{machine_->position(), Bytes(worker)});
   if (!silent_) recorder_.note([&] { return "worker " + Bytes(worker) + " of " + to_hex(session) + " removed"; });
 }
 

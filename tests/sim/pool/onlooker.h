@@ -56,6 +56,8 @@ class Onlooker final : private Effects {
   void session_ended(const At&, std::uint64_t session, SessionEnd how) override;
   void worker_added(const At&, std::uint64_t session, BytesView worker) override;
   void worker_refused(const At&, std::uint64_t session, BytesView worker, Errc why) override;
+  void worker_unfit(const At&, std::uint64_t session, BytesView worker, BytesView error) override;
+  void worker_fit(const At&, std::uint64_t session, BytesView worker) override;
   void worker_removed(const At&, std::uint64_t session, BytesView worker) override;
   void stop_asked(const At&, const TenureRef& tenure, StopReason reason) override;
 

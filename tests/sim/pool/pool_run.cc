@@ -176,6 +176,7 @@ void PoolRun::heal() {
   work_.task_max = 10 * kMilli;
   work_.finishes = 0;
   work_.poison = 0;
+  work_.bad_programs = 0;
   for (const auto& seat : seats_) {
     wires_.heal(seat->link);
     seat->link.read_delay_max = 0;
@@ -233,6 +234,11 @@ Expectations PoolRun::expectations() const {
   // worker and on one that joined meanwhile.
   const Time spoken = plan_.lease + plan_.lease / 2 + plan_.lease / 5;
   expected.recovery = spoken + 2 * plan_.wires.timeout + 2 * (plan_.work.start_max + plan_.work.stop_max) + kSecond;
+  // Workers that were unfit are tried, the last time before long. Tries are at most as far apart as the run has lasted.
+  if (plan_.work.start_fails != 0) expected.recovery += 2 * kProbeMsMin * kMilli;
+  if (plan_.work.bad_programs != 0) {
+    expected.recovery += std::min<Time>(2 * plan_.busy, kProbeMsMax * kMilli) + 2 * kSecond;
+  }
   // Where one worker takes what no other does, its next life has to be added: in an upgrade, once all have switched.
   if (plan_.choosy) expected.recovery += plan_.lease / 2 + kSecond;
   // A reader of a replaced log notices that.

@@ -81,6 +81,15 @@ void SimHost::run_task(Run& run) {
 void SimHost::become_started(Run& run) {
   if (run.stopping) return;
   const Hold& hold = run.job.hold;
+  // By the process: a program of a bad version is so for as long as it runs. Half of them notice only once they run.
+  Dice program(0x70726f6772616dULL + parts_.process.number());
+  if (program.chance(parts_.work.bad_programs)) {
+    end_hold(run);
+    const bool late = program.chance(0.5);
+    if (late) parts_.reports->begun(hold);
+    parts_.reports->failed(hold, late ? HoldReports::Next::retry : HoldReports::Next::drop, "bad program", {});
+    return forget(hold.epoch);
+  }
   const bool requeues = dice_.chance(parts_.work.start_requeues);
   if (requeues || dice_.chance(parts_.work.start_fails)) {
     end_hold(run);

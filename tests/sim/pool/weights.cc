@@ -130,6 +130,9 @@ Plan plan_for(std::uint64_t seed) {
   plan.choosy = tastes.chance(plan.older < kMachineVersion ? 0.7 : 0.4);
   if (plan.choosy || tastes.chance(0.2)) plan.types = static_cast<std::uint32_t>(tastes.between(0, 3));
 
+  Dice programs(seed, "programs");
+  if (programs.chance(0.25)) plan.work.bad_programs = static_cast<double>(programs.between(1, 9)) / 10;
+
   const std::uint64_t style = dice.below(20);
   if (style == 0) return plan;  // no fault at all
   choose_wipes(plan);

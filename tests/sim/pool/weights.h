@@ -51,6 +51,7 @@ struct Work {
   Time stop_max = 100 * kMilli;
   double start_fails = 0.02;
   double start_requeues = 0.02;
+  double bad_programs = 0;  // of the processes: they start nothing
   double task_fails = 0.1;
   double ignores_stop = 0.01;  // a handler that does not hear its stop token
   double child_process = 0.5;  // a handler that can be killed without its process
