@@ -127,7 +127,6 @@ struct LogGranted {
   std::uint64_t session = 0;
   std::string worker = {};
 };
-};
 // The worker's starts keep failing; and: it is fit again, or gone.
 struct LogUnfit {
   std::uint64_t position;
