@@ -111,7 +111,8 @@ class HealingPool {
     const auto bad = members[0]->dispatch_task("bad");
     ASSERT_TRUE(bad);
     ASSERT_FALSE(bad->wait_done(30s));
-    ASSERT_TRUE(members[0]->dispatch_task("later", "x", {.delay = 1h}));
+    const auto later = members[0]->dispatch_task("later", "x", {.delay = 1h});
+    ASSERT_TRUE(later && later->wait_accepted(30s));
     ASSERT_TRUE(ledger.wait_all({}, kKeys));
   }
   // Everything is there again, under epochs above these.
