@@ -48,7 +48,7 @@ void Machine::apply_record(const v1::Record& record) {
     case v1::Record::kShutdown: return begin_shutdown();
     case v1::Record::kSaved: return context_.effects().saved(context_.at(), record.saved().position());
     case v1::Record::kAsk: return context_.effects().asked(context_.at(), record.ask());
-    case v1::Record::kRestore: return restore(record.restore());
+    case v1::Record::kRestore: return put_back(record.restore());
     case v1::Record::kJoin: return join(record.join());
     case v1::Record::kBeat: return sessions_.on(record.beat());
     case v1::Record::kExpire: return end_session(sessions_.on(record.expire()));
@@ -112,7 +112,7 @@ void Machine::configure(const v1::Configure& record) {
   if (config().assignment != before) keys_.assignment_changed();
 }
 
-void Machine::restore(const v1::Restore& record) {
+void Machine::put_back(const v1::Restore& record) {
   if (restoration_.brings_options(record)) configure(record.configure());
   restoration_.on(record);
 }

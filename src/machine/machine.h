@@ -111,7 +111,7 @@ class Machine final : public StateMachine, public TicketSource {
   void create(std::uint32_t speaks);
   void set_version(std::uint32_t version);
   void switch_version(const v1::SwitchVersion& record);
-  void restore(const v1::Restore& record);
+  void put_back(const v1::Restore& record);
   void begin_shutdown();
   void check_end();
 
