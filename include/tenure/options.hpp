@@ -63,8 +63,9 @@ struct PoolOptions {
   std::size_t concurrency = 0;  // handlers that run at a time; zero: twice the cores, at least 4
   bool client_only = false;     // dispatches but has no workers; opens in constant time
   OnLeaseLost on_lease_lost = OnLeaseLost::end_process;
-  // If the log lost everything while workers of this process live, they put the pool back from memory.
-  bool heal = true;
+  // If the log lost everything while workers of this process live, they put the pool back from memory. Off by default
+  // as yet: the simulator still finds series of losses in which it does not (docs/guarantees.md).
+  bool heal = false;
   ChooseWorker choose{};                       // required for Assignment::chosen on every node that has workers
   std::string node_name{};                     // for people; empty: the host's name and the process id
   std::chrono::milliseconds close_timeout{0};  // for the destructor; zero: a little more than worker_shutdown_ttl

@@ -38,11 +38,10 @@ namespace tenure {
   X(rule_ahead_of_version)   /* a node applies a new rule as soon as it speaks it */                \
   X(failed_start_drops)      /* a resident that ran is dropped when it fails to start elsewhere */  \
   X(unfit_gets_keys)         /* a worker whose starts keep failing gets keys like others */         \
-  X(unfit_for_ever)          /* a worker that was unfit never gets keys again */                \
+  X(unfit_for_ever)          /* a worker that was unfit never gets keys again */                    \
   X(placement_ignores_takes) /* a job is granted to a worker that does not take it */               \
-  X(joins_unseat_residents)  /* a newcomer unseats residents that it does not take */              \
+  X(joins_unseat_residents)  /* a newcomer unseats residents that it does not take */               \
   X(restored_twice)          /* a second member puts the pool back again after it was restored */   \
-  X(restored_after_end)      /* a pool that was shut down is put back by one who was cut off */     \
   X(restored_epochs_low)     /* a restored pool gives epochs that were given before */              \
   X(restore_forgets_dead)    /* buried jobs are not put back */                                     \
   X(blames_all_young)        /* a death without evidence counts against every young job there */    \

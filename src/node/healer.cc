@@ -80,7 +80,6 @@ void Healer::judge(std::optional<std::int64_t> removed_ms) {
   const bool ended = memory_->shutting_down() || memory_->gone();
   const bool removed = removed_ms && *removed_ms != 0 && *removed_ms + kClockSlackMs >= memory_->engine_ms();
   restores_ = !ended && !removed && (doubt_ == Doubt::none || (doubt_ == Doubt::removal && removed_ms));
-  if (MUTANT(restored_after_end)) restores_ = !ended;
   remembered_.restores = restores_;
 }
 

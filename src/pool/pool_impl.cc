@@ -5,10 +5,10 @@
 
 #include "base/assert.h"
 #include "base/output.h"
-#include "pool/worker_rules.h"
 #include "log/engines.h"
 #include "log/open.h"
 #include "pool/crash_mark.h"
+#include "pool/worker_rules.h"
 
 namespace tenure {
 namespace {

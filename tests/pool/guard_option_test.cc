@@ -45,7 +45,7 @@ TEST_F(GuardOption, AutomaticGoesOnWithoutIt) { EXPECT_TRUE(add_worker(file(), G
 
 TEST_F(GuardOption, OffNeedsNothing) { EXPECT_TRUE(add_worker(file(), Guard::off)); }
 
-TEST_F(GuardOption, MemoryNeedsNone) { EXPECT_TRUE(add_worker("memory:", Guard::on)); }
+TEST_F(GuardOption, MemoryNeedsNone) { EXPECT_TRUE(add_worker("memory:guarded", Guard::on)); }
 
 }  // namespace
 }  // namespace tenure

@@ -246,7 +246,8 @@ void load_job_content(const v1::JobState& state, KeptJob& job) {
 }
 
 std::uint64_t content_bytes(const KeptJob& job) {
-  return job.payload.size() + (job.extra ? job.extra->checkpoint.size() + job.extra->message_bytes + job.extra->error.size() : 0);
+  return job.payload.size() +
+         (job.extra ? job.extra->checkpoint.size() + job.extra->message_bytes + job.extra->error.size() : 0);
 }
 
 bool load_keys(const v1::KeysState& from, std::uint64_t items, KeysState& into) {

@@ -221,7 +221,9 @@ WorkerIx Placement::other_for(SlotId slot, WorkerIx from, const std::vector<std:
     return std::find(failed_on.begin(), failed_on.end(), state_.workers[ix].age) != failed_on.end();
   };
   const WorkerIx predecessor = state_.workers.predecessor(from);
-  if (predecessor != kNone && !failed(predecessor) && !state_.workers[predecessor].fitness.unfit) return predecessor;
+  const bool asked_first = predecessor != kNone && !failed(predecessor) && !state_.workers[predecessor].fitness.unfit &&
+                           takes(predecessor, slot);
+  if (asked_first) return predecessor;
   for (const bool proven : {true, false}) {
     if (!proven && only_proven) break;
     std::vector<WorkerIx> others;

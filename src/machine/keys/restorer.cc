@@ -132,8 +132,9 @@ void Restorer::go_on(const v1::RememberedKey& key, SlotId slot, bool added, bool
   const Slot& entry = state_.table.slots[slot];
   const bool fresh_line = added && entry.state == JobState::idle && entry.head != kNone;
   const std::int64_t wait_ms = key.more() ? kRestoreHoldMs : key.retry_ms();
+  // The key was added before its first job had a type.
+  if (added) placement_.head_changed(slot);
   if (fresh_line && wait_ms > 0) {
-    placement_.head_changed(slot);
     slots_.set_state(slot, JobState::waiting);
     slots_.set_timer(slot, TimerKind::retry, context_.log_time_ms() + wait_ms);
   } else if (fresh_line || (held_back && !key.more()) || (entry.state == JobState::idle && entry.head != kNone)) {

@@ -72,7 +72,8 @@ void Starts::failed(SlotId slot, WorkerIx ix, int next, BytesView error) {
   }
   failed_on.clear();
   placement_.rechoose(slot);
-  if (state_.table.placed[slot].target == kNone && fitness_.doubtful(ix)) return slots_.set_state(slot, JobState::queued);
+  if (state_.table.placed[slot].target == kNone && fitness_.doubtful(ix))
+    return slots_.set_state(slot, JobState::queued);
   count_attempt(slot, error);
 }
 

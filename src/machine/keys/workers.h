@@ -23,8 +23,8 @@ class Serve;
 
 class Workers {
  public:
-  Workers(KeysState& state, Context& context, Slots& slots, Blame& blame, Placement& placement,
-          Probation& probation, Tenures& tenures)
+  Workers(KeysState& state, Context& context, Slots& slots, Blame& blame, Placement& placement, Probation& probation,
+          Tenures& tenures)
       : state_(state),
         context_(context),
         slots_(slots),

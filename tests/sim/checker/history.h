@@ -231,11 +231,11 @@ struct Closed {    // the end, and what the log looks like then
   std::uint64_t snapshot_bytes;
 };
 
-using What =
-    std::variant<ProcessCrashed, ProcessLeft, ProcessPaused, ProcessResumed, NodeBroke, Leased, HoldBegan, HoldEnded,
-                 Wrote, Delivered, Asked, Answered, TicketLost, LogSettled, LogGranted, LogUnfit, LogFit, LogEnded, LogFenced, LogBuried,
-                 LogBlob, LogShutdown, LogJoined, LogRestoring, LogRestored, LogRestoreEnded, NoticedLoss, LogLost,
-                 GhostSettled, GhostGranted, Digest, Healed, Closed, WorkerTakes, HandlerCrashed, LogCulprits>;
+using What = std::variant<ProcessCrashed, ProcessLeft, ProcessPaused, ProcessResumed, NodeBroke, Leased, HoldBegan,
+                          HoldEnded, Wrote, Delivered, Asked, Answered, TicketLost, LogSettled, LogGranted, LogUnfit,
+                          LogFit, LogEnded, LogFenced, LogBuried, LogBlob, LogShutdown, LogJoined, LogRestoring,
+                          LogRestored, LogRestoreEnded, NoticedLoss, LogLost, GhostSettled, GhostGranted, Digest,
+                          Healed, Closed, WorkerTakes, HandlerCrashed, LogCulprits>;
 
 struct Event {
   Time at;

@@ -241,6 +241,8 @@ Expectations PoolRun::expectations() const {
   }
   // Where one worker takes what no other does, its next life has to be added: in an upgrade, once all have switched.
   if (plan_.choosy) expected.recovery += plan_.lease / 2 + kSecond;
+  // And its last life may have to wait for a handler that does not stop.
+  if (plan_.choosy && plan_.work.ignores_stop != 0) expected.recovery += 20 * kSecond;
   // A reader of a replaced log notices that.
   if (plan_.interval(Fault::replaced) != 0) expected.recovery += plan_.wires.doubt_max;
   // Where all was lost, the pool is put back once the leases of all are over; those who remember less let others go

@@ -115,7 +115,7 @@ bool Plan::calm() const {
          std::all_of(every.begin(), every.end(), [](Time span) { return span == 0; });
 }
 
-Plan plan_for(std::uint64_t seed) {
+Plan plan_for(std::uint64_t seed, bool wipes) {
   Dice dice(seed, "plan");
   Plan plan;
   plan.seed = seed;
@@ -135,7 +135,7 @@ Plan plan_for(std::uint64_t seed) {
 
   const std::uint64_t style = dice.below(20);
   if (style == 0) return plan;  // no fault at all
-  choose_wipes(plan);
+  if (wipes) choose_wipes(plan);
   const auto add = [&](std::size_t kind) {
     if (kind < kDrawn) {
       plan.every[kind] = dice.magnitude(kSecond, 20 * kSecond);

@@ -96,6 +96,7 @@ struct Plan {
   bool calm() const;  // nothing can go wrong in it
 };
 
-Plan plan_for(std::uint64_t seed);
+// `wipes`: some of the runs lose the whole log, or end the pool.
+Plan plan_for(std::uint64_t seed, bool wipes = false);
 
 }  // namespace tenure::sim
