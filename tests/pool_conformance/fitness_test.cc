@@ -6,8 +6,10 @@ namespace tenure::conformance {
 namespace {
 
 constexpr int kTenants = 1'000;
-// A worker that can start nothing takes no more keys than this from the others, in each shard.
+// A worker that can start nothing takes no more keys than this from the others before it is unfit, in each shard. From
+// then on it takes one at a time, as a probe.
 constexpr int kTakenMax = 8;
+constexpr int kBadWorkers = 4;
 
 // How many residents run, and how many of them were missing at the worst moment.
 class Census {
@@ -99,13 +101,15 @@ TEST_P(PoolFitness, ABadDeployInterruptsAFewKeysAndAGoodOneTakesOver) {
 
   Pool next = open(watched());
   std::vector<Worker> bad;
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < kBadWorkers; ++i) {
     const std::string number = std::to_string(i);
     bad.push_back(next.add_worker(std::make_shared<Broken>(), heir("bad" + number, "w" + number)).value());
     ASSERT_TRUE(notes_.wait_for("unfit bad" + number));
+    // What it took runs elsewhere again before the next one comes: otherwise the losses of two would be added up.
+    ASSERT_TRUE(census.wait_all());
   }
-  ASSERT_TRUE(census.wait_all());
-  EXPECT_LE(census.most_missing(), kTakenMax * (GetParam().name.ends_with("_4_shards") ? 4 : 1));
+  const int shards = GetParam().name.ends_with("_4_shards") ? 4 : 1;
+  EXPECT_LE(census.most_missing(), (kTakenMax + kBadWorkers - 1) * shards);
   const Result<std::vector<WorkerInfo>> workers = pool.workers();
   ASSERT_TRUE(workers);
   for (const WorkerInfo& worker : *workers) {
@@ -115,7 +119,7 @@ TEST_P(PoolFitness, ABadDeployInterruptsAFewKeysAndAGoodOneTakesOver) {
   }
 
   Pool fixed = open(watched());
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < kBadWorkers; ++i) {
     const std::string number = std::to_string(i);
     ASSERT_TRUE(fixed.add_worker(std::make_shared<Counted>(census), heir("good" + number, "bad" + number)));
     ASSERT_TRUE(bad[static_cast<std::size_t>(i)].remove());
