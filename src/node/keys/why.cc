@@ -27,7 +27,7 @@ Bytes why_no_target(const Machine& machine, const JobInfo& job) {
     of_kind = of_kind || worker.takes.any(job.kind);
     taken = taken || worker.takes.has(job.kind, job.type);
   }
-  if (!open) return machine.workers().by_age.empty() ? "there is no worker" : "every worker is draining";
+  if (!open) return machine.workers().by_age.empty() ? "there is no worker" : "every worker is draining or unfit";
   if (!taken) return "no worker takes " + name_of(job, of_kind);
   return "the assignment function has not chosen a worker";
 }
