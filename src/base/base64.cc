@@ -6,7 +6,7 @@
 namespace tenure {
 namespace {
 
-constexpr BytesView kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr BytesView kBase64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 }  // namespace
 
@@ -20,7 +20,7 @@ Bytes to_base64(BytesView bytes) {
       group = group << 8U | (i < part.size() ? static_cast<unsigned char>(part[i]) : 0U);
     }
     for (std::size_t i = 0; i < 4; ++i) {
-      text += i <= part.size() ? kDigits[group >> (18 - 6 * i) & 63U] : '=';
+      text += i <= part.size() ? kBase64Digits[group >> (18 - 6 * i) & 63U] : '=';
     }
   }
   return text;
@@ -33,7 +33,7 @@ std::optional<Bytes> from_base64(BytesView text) {
   std::uint32_t group = 0;
   unsigned bits = 0;
   for (const char digit : text) {
-    const std::size_t value = kDigits.find(digit);
+    const std::size_t value = kBase64Digits.find(digit);
     if (value == BytesView::npos) return std::nullopt;
     group = (group << 6U | static_cast<std::uint32_t>(value)) & 0xFFFFU;
     bits += 6;

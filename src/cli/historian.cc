@@ -31,7 +31,7 @@ void Historian::started(const At&, const TenureRef& ref) {
   });
 }
 
-void Historian::failed(const At&, const TenureRef& ref, BytesView error) {
+void Historian::tenure_failed(const At&, const TenureRef& ref, BytesView error) {
   with(ref,
        [error = Bytes(error.substr(0, kPastErrorBytesMax))](Tenure& tenure, std::int64_t) { tenure.error = error; });
 }

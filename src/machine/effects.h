@@ -123,7 +123,7 @@ class KeyEffects {
   virtual void stop_asked(const At&, const TenureRef&, StopReason) {}
   virtual void message(const At&, const TenureRef&, std::uint64_t /*number*/, BytesView /*message*/) {}
   // Its handler could not start it, or failed later. The tenure ends with it.
-  virtual void failed(const At&, const TenureRef&, BytesView /*error*/) {}
+  virtual void tenure_failed(const At&, const TenureRef&, BytesView /*error*/) {}
   virtual void ended(const At&, const TenureRef&, TenureEnd) {}
   // The job has no holder, and gets none until somebody retries or drops it.
   virtual void buried(const At&, BytesView /*key*/, std::uint64_t /*dead_id*/, bool /*quarantined*/) {}

@@ -54,8 +54,8 @@ class EffectsTee final : public Effects {
   void message(const At& at, const TenureRef& tenure, std::uint64_t number, BytesView text) override {
     each(keys_, &KeyEffects::message, at, tenure, number, text);
   }
-  void failed(const At& at, const TenureRef& tenure, BytesView error) override {
-    each(keys_, &KeyEffects::failed, at, tenure, error);
+  void tenure_failed(const At& at, const TenureRef& tenure, BytesView error) override {
+    each(keys_, &KeyEffects::tenure_failed, at, tenure, error);
   }
   void ended(const At& at, const TenureRef& tenure, TenureEnd why) override {
     each(keys_, &KeyEffects::ended, at, tenure, why);

@@ -155,9 +155,9 @@ Instant Healer::all_stopped(const Machine& present) const {
   Instant when = lost_at_;
   for (const auto& [id, old] : memory_->sessions().all) {
     const auto& now = present.sessions().all;
-    const bool back = std::any_of(now.begin(), now.end(), [id = id](const auto& entry) {
+    const bool back = std::any_of(now.begin(), now.end(), [wanted = id](const auto& entry) {
       const auto& former = entry.second.former;
-      return std::find(former.begin(), former.end(), id) != former.end();
+      return std::find(former.begin(), former.end(), wanted) != former.end();
     });
     if (!back) when = std::max(when, lost_at_ + milliseconds(old.lease_ms));
   }

@@ -24,7 +24,7 @@ constexpr long kSignalStackBytes = 256L << 10;
 
 // Read by the signal handler: in memory that each thread has from its beginning, so that nothing is allocated.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-[[gnu::tls_model("initial-exec")]] thread_local constinit CrashMark::Running running;
+[[gnu::tls_model("initial-exec")]] thread_local constinit CrashMark::Running running_here;
 
 std::array<struct sigaction, kSignals.size()> before;  // as it was when note_crashes() was called
 std::terminate_handler terminate_before = nullptr;
@@ -61,14 +61,15 @@ class SignalStack {
 void give_thread_a_signal_stack() { thread_local const SignalStack stack; }
 
 bool note(int number, const char* text) {
-  if (running.note == nullptr || !running.note->write(number, running.session, running.epoch, text)) return false;
-  running.noted = true;
+  if (running_here.note == nullptr || !running_here.note->write(number, running_here.session, running_here.epoch, text))
+    return false;
+  running_here.noted = true;
   return true;
 }
 
 void take_back() {
-  running.note->clear();
-  running.noted = false;
+  running_here.note->clear();
+  running_here.noted = false;
 }
 
 // The thread's own doing, and not a signal that somebody has sent to the process.
@@ -112,9 +113,9 @@ void on_signal(int number, siginfo_t* info, void* context) {
 
 }  // namespace
 
-CrashMark::CrashMark(guard::CrashNote* note, std::uint64_t session, std::uint64_t epoch) : before_(running) {
+CrashMark::CrashMark(guard::CrashNote* note, std::uint64_t session, std::uint64_t epoch) : before_(running_here) {
   if (note != nullptr) give_thread_a_signal_stack();
-  running = {note, session, epoch, false};
+  running_here = {note, session, epoch, false};
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
@@ -123,8 +124,8 @@ CrashMark::CrashMark(const Job& job)
 
 CrashMark::~CrashMark() {
   std::atomic_signal_fence(std::memory_order_seq_cst);
-  if (running.noted) take_back();  // a signal's handler has left it by a jump
-  running = before_;
+  if (running_here.noted) take_back();  // a signal's handler has left it by a jump
+  running_here = before_;
 }
 
 void note_crashes() {

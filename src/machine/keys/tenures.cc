@@ -99,7 +99,7 @@ void Tenures::on(const v1::Failed& record) {
   const bool stopping = slots_.is_stopping(slot);
   const bool starting = starts_.was_starting(slot);
   const WorkerIx holder = state_.table.placed[slot].holder;
-  if (holder != kNone) context_.effects().failed(context_.at(), slots_.tenure(slot), error);
+  if (holder != kNone) context_.effects().tenure_failed(context_.at(), slots_.tenure(slot), error);
   end_tenure(slot, TenureEnd::failed, error);
   if (stopping) {
     KeptJob& job = state_.table.head(slot);
