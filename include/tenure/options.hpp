@@ -65,7 +65,7 @@ struct PoolOptions {
   OnLeaseLost on_lease_lost = OnLeaseLost::end_process;
   // If the log lost everything while workers of this process live, they put the pool back from memory.
   bool heal = true;
-  ChooseWorker choose{};                       // required for Assignment::chosen on every node that has workers
+  ChooseWorker choose{};                       // with Assignment::chosen, on every node that has workers
   std::string node_name{};                     // for people; empty: the host's name and the process id
   std::chrono::milliseconds close_timeout{0};  // for the destructor; zero: a little more than worker_shutdown_ttl
   // Called on a thread that the pool keeps for callbacks, with no lock held. The text is one line of printable

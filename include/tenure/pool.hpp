@@ -99,8 +99,9 @@ class Pool {
   // are still open, fail with Errc::closed.
   Status close();
   Status close(Timeout timeout);
-  // Shuts down the whole pool: refuses new jobs, finishes accepted tasks, stops residents, removes every worker, and
-  // deletes the pool's data. If this process dies midway, another one completes the shutdown.
+  // Shuts down the whole pool: refuses new jobs, finishes accepted tasks, stops residents (those that wait for a worker
+  // are dropped), removes every worker, and deletes the pool's data. If this process dies midway, another one completes
+  // the shutdown. Tasks are retried within a second, and a task that asks for another try uses up an attempt.
   Status shutdown(Timeout timeout = std::chrono::minutes(5));
 
  private:

@@ -20,6 +20,7 @@ constexpr std::size_t kTypesMax = 1024;  // types of the jobs in a pool; a job o
 constexpr std::size_t kTakesMax = 256;   // kinds and types that a worker names
 
 constexpr std::uint64_t kDelayMsMax = 366ULL * 24 * 3600 * 1000;
+constexpr std::int64_t kShutdownPauseMsMax = 1'000;  // between the attempts of a task while the pool is shutting down
 // Epochs are stored in users' databases, whose integers are signed. And there must be room above a joiner's floor.
 constexpr std::uint64_t kEpochFloorMax = 1ULL << 62;
 constexpr std::uint32_t kLeaseMsMin = 100;

@@ -90,6 +90,7 @@ void Machine::join(const v1::Join& record) {
   if (!sessions_.on(record, gone(), version())) return;
   if (state_.sessions.ages == 1) create(record.speaks());
   if (!configured()) configure(record.configure());
+  if (state_.sessions.chooser == record.session()) keys_.chooser_changed();
   restoration_.joined(state_.sessions.find(record.session())->newcomer);
   if (state_.sessions.all.size() == 1) answers_.repeat();  // until now no node could write them
 }
@@ -97,9 +98,11 @@ void Machine::join(const v1::Join& record) {
 void Machine::end_session(const std::optional<EndedSession>& ended) {
   if (!ended) return;
   const bool was_eldest = state_.sessions.eldest()->id == ended->id;
+  const std::uint64_t chooser = state_.sessions.chooser;
   context_.note(ended->id);
   keys_.session_ended(*ended);
   sessions_.end(*ended);
+  if (state_.sessions.chooser != chooser) keys_.chooser_changed();
   restoration_.session_ended(ended->id);
   // The next eldest node writes the answers that the last one did not.
   if (was_eldest) answers_.repeat();

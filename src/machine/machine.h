@@ -88,6 +88,7 @@ class Machine final : public StateMachine, public TicketSource {
   }
   const std::deque<PastTenure>& past_tenures() const { return state_.keys.past; }  // the last ones, oldest first
   std::uint32_t queued() const { return state_.keys.queued; }
+  std::uint64_t choice_round() const { return state_.keys.choice_round; }
   std::uint32_t keys() const { return state_.keys.table.slots.live(); }
   std::optional<JobInfo> find(BytesView key) const { return keys_.find(key); }
   // Calls `visit` for slots from `from` on until it returns false. Returns where to continue, or kNone at the end.

@@ -74,6 +74,7 @@ void Membership::join(const Remembered& remembered) {
   join.set_lease_ms(static_cast<std::uint32_t>(to_ms(options_.lease)));
   join.set_speaks(machine().speaks());
   join.set_epoch_floor(epoch_seen_);
+  join.set_chooses(options_.choose != nullptr);
   encode_config(options_.config, *join.mutable_configure());
   join.set_remembers(remembered.position);
   join.set_remembers_ms(remembered.engine_ms);

@@ -30,7 +30,9 @@ Node::Node(const NodeWorld& world, NodeOptions options, NodeEvents& events)
       tickets_(appender_, events_),
       keys_(keys_part(world_, options_, appender_, replica_, events_)),
       membership_(world_, options_, appender_, replica_, keys_.get(), events_, *this),
-      steward_(world.loop, appender_, membership_.observer(), options_.choose),
+      steward_(world.loop, appender_, membership_.observer(), options_.choose, events_),
+      farewell_(world.loop, appender_),
+      removal_(world.loop),
       healer_(world.loop, appender_,
               {.on = options_.restores && keys_ != nullptr,
                .lease = options_.lease,
@@ -102,8 +104,17 @@ void Node::shut_down() {
   appender_.offer_behind_requests(record);
 }
 
+void Node::shut_down_and_see() {
+  sees_end_ = true;
+  options_.leaves_at_shutdown = true;  // the other shards have been shut down by then
+  if (std::exchange(seen_off_due_, false)) return seen_off();
+  shut_down();
+}
+
 void Node::leave_at_shutdown() {
   options_.leaves_at_shutdown = true;
+  if (std::exchange(seen_off_due_, false)) return seen_off();
+  if (sees_end_ && membership_.outside()) return;  // it sees the pool to its end anyway
   if (keys_ && machine().drained()) close();
 }
 
@@ -139,10 +150,12 @@ void Node::applied() {
   membership_.note_applied();
   events_.applied(machine());
   for (PoolWatcher* watcher : watchers_) watcher->applied(machine());
+  if (farewell_.active()) return farewell_.look(machine()) ? seen_off() : void();
+  if (sees_end_ && machine().shutting_down() && membership_.outside() && !has_workers()) return farewell_.begin();
   if (phase_ == Phase::loading && end_position_ && replica_.position() >= *end_position_) return reach_end();
   if (!membership_.check_join()) return;
   healer_.look(machine(), living_session());
-  steward_.look(machine(), membership_.rank(), replica_.applied_at());
+  steward_.look(machine(), session(), membership_.rank(), replica_.applied_at());
   membership_.check_leaving();
 }
 
@@ -187,13 +200,12 @@ void Node::shutdown_drained(const At& /*at*/) {
   keys_->close();
 }
 
-// The member that left last removes the data. A node that only reads tells its owner.
+// The node that sees the pool to its end removes the data. A node that only reads tells its owner.
 void Node::pool_gone(const At& /*at*/) {
-  if (keys_ && session() != 0) {
-    ended_pool_ = machine().sessions().all.empty() && phase_ == Phase::over;
-  } else {
-    events_.pool_gone();
-  }
+  if (farewell_.active() || phase_ == Phase::over) return;
+  if (sees_end_) return farewell_.begin();
+  // While the log is being loaded this is the past. reach_end() starts over.
+  if (phase_ == Phase::following && membership_.outside()) events_.pool_gone();
 }
 
 }  // namespace tenure

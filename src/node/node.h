@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "node/appender.h"
+#include "node/farewell.h"
 #include "node/healer.h"
 #include "node/keys/keys_part.h"
 #include "node/membership.h"
@@ -72,9 +73,11 @@ class Node final : private ReplicaEvents,
   void drain(BytesView worker);
   // Ends the whole pool.
   void shut_down();
+  // The same, and sees the pool to its end even if no member does. Then it calls pool_gone() and closed().
+  void shut_down_and_see();
   // The pool is about to end, perhaps by others. If the log is gone, that is its end, even if the record of the end was
   // not read.
-  void expect_end() { expects_end_ = true; }
+  void expect_end() { expects_end_ = sees_end_ = true; }
   // From now on the node leaves a pool that was shut down, when everything is done.
   void leave_at_shutdown();
   // The process of this node's handlers has died, and they with it. Ends the session and begins another one.
@@ -104,6 +107,10 @@ class Node final : private ReplicaEvents,
   void reach_end();
   void start_over();
   void join_or_finish();
+  void see_off();
+  void seen_off();
+  void remove_and_load();
+  void try_to_remove(const std::function<void()>& done, int tries);
   bool handled_divergence();
   void finish();
   void break_down(const Error& error);
@@ -131,7 +138,7 @@ class Node final : private ReplicaEvents,
   // MembershipEvents.
   void fencing() override { steward_.reset(); }
   void stopped(std::uint64_t session, FenceReason reason) override;
-  void left() override { finish(); }
+  void left() override;
   void not_taken() override;
 
   // PoolEffects.
@@ -159,6 +166,8 @@ class Node final : private ReplicaEvents,
   std::unique_ptr<KeysPart> keys_;  // null without a host
   Membership membership_;
   Steward steward_;
+  Farewell farewell_;
+  Timer removal_;
   Healer healer_;
 
   Phase phase_ = Phase::loading;
@@ -169,7 +178,10 @@ class Node final : private ReplicaEvents,
   bool expects_end_ = false;
   bool finding_out_ = false;  // finding out whether the pool has ended; nothing is read meanwhile
   bool closing_ = false;
-  bool ended_pool_ = false;  // the pool ended when this node left
+  bool starting_over_ = false;  // the log of a pool that is gone is to be removed, and the next one loaded
+  bool sees_end_ = false;       // it orders the shutdown
+  bool seen_off_due_ = false;   // nothing is left to wait for but the other shards
+  bool ended_pool_ = false;     // the pool is gone, and its log is to be removed
   bool appends_delayed_ = false;
   bool reads_delayed_ = false;
   std::uint64_t histories_ = 0;  // how often history was lost

@@ -57,6 +57,8 @@ class NodeEvents : public ClientEvents {
   // On the heart's loop.
   virtual void lease_until(std::uint64_t /*session*/, Instant /*until*/) {}
   virtual void closed() {}
+  // The user's function that chooses workers failed or is missing. The error says what happens instead.
+  virtual void choice_failed(const Error&) {}
   // A warning of the engine: nothing fails yet. On a thread of the engine.
   virtual void log_warned(const Error&) {}
   virtual void pool_gone() {}
@@ -99,6 +101,7 @@ class NodeEventsTee final : public NodeEvents {
   void applied(const Machine& machine) override { each(&NodeEvents::applied, machine); }
   void lease_until(std::uint64_t session, Instant until) override { each(&NodeEvents::lease_until, session, until); }
   void closed() override { each(&NodeEvents::closed); }
+  void choice_failed(const Error& error) override { each(&NodeEvents::choice_failed, error); }
   void log_warned(const Error& error) override { each(&NodeEvents::log_warned, error); }
   void pool_gone() override { each(&NodeEvents::pool_gone); }
   void restoring(const Restored& it) override { each(&NodeEvents::restoring, it); }

@@ -23,9 +23,11 @@ inline v1::Record end_record(std::uint64_t session, v1::End::Reason reason) {
   return record;
 }
 
-inline v1::Record drain_record(BytesView worker) {
+// `leaving`: the worker's own node is about to remove it.
+inline v1::Record drain_record(BytesView worker, bool leaving = false) {
   v1::Record record;
   record.mutable_drain()->set_worker(Bytes(worker));
+  record.mutable_drain()->set_leaving(leaving);
   return record;
 }
 

@@ -174,9 +174,7 @@ class ReplicaOf final : public Replica {
       : Replica(log, loop, entropy, options, [speaks] { return std::make_unique<M>(speaks); }, effects, events) {}
 
   const M& machine() const { return static_cast<const M&>(Replica::machine()); }
-  std::unique_ptr<M> take_replaced() {
-    return std::unique_ptr<M>(static_cast<M*>(Replica::take_replaced().release()));
-  }
+  std::unique_ptr<M> take_replaced() { return std::unique_ptr<M>(static_cast<M*>(Replica::take_replaced().release())); }
 };
 
 }  // namespace tenure

@@ -181,10 +181,14 @@ Status MemberCore::shut_down(Deadline deadline) {
   wait_answered(deadline);
   on_loop([this](Node& node) {
     shutting_down_ = true;
-    node.shut_down();
+    node.shut_down_and_see();
   });
   if (!wait(deadline, [this] { return failure_.has_value(); })) {
-    return fail(Errc::timed_out, "shut down", "some jobs are still under way; the pool ends once they are done");
+    bool nobody = false;
+    loop_.run([&] { nobody = node_->machine().workers().by_age.empty(); });
+    return fail(Errc::timed_out, "shut down",
+                nobody ? "tasks are left and no worker is there: the pool ends once one has joined and done them"
+                       : "some jobs are still under way; the pool ends once they are done");
   }
   const Error why = *failure();
   if (why.code == Errc::shutting_down) return {};

@@ -18,7 +18,8 @@ struct alignas(64) TicketLock {
 };
 
 TicketLock& guard_of(const PendingTicket* ticket) {
-  static auto* const guards = new std::array<TicketLock, 64>;  // never destroyed: tickets may outlive static destructors
+  static auto* const guards =
+      new std::array<TicketLock, 64>;  // never destroyed: tickets may outlive static destructors
   return (*guards)[(reinterpret_cast<std::uintptr_t>(ticket) >> 7) % guards->size()];  // tickets are 128 bytes apart
 }
 

@@ -5,10 +5,10 @@
 
 #include "base/assert.h"
 #include "base/output.h"
-#include "pool/worker_rules.h"
 #include "log/engines.h"
 #include "log/open.h"
 #include "pool/crash_mark.h"
+#include "pool/worker_rules.h"
 
 namespace tenure {
 namespace {
@@ -33,6 +33,9 @@ Status check(const PoolOptions& options) {
   if (options.shards > kShardsMax) return bad("shards is over 256");
   if (options.assignment == Assignment::chosen && !options.choose && !options.client_only) {
     return bad("chosen assignment needs a function that chooses");
+  }
+  if (options.choose && options.assignment != Assignment::chosen) {
+    return bad("choose is set, and the assignment is not chosen: it would never be called");
   }
   return {};
 }
@@ -74,6 +77,7 @@ class PoolImpl::Voice final : public NodeEvents {
     write_log(LogLevel::warning, "waiting for the log: " + error.message());
   }
   void log_resumed() override { write_log(LogLevel::info, "the log is back"); }
+  void choice_failed(const Error& error) override { write_log(LogLevel::error, error.message()); }
   void log_warned(const Error& error) override { write_log(LogLevel::warning, error.message()); }
   void restoring(const Restored& it) override { write_log(LogLevel::warning, to_string(it, false)); }
   void restored(const Restored& it) override { write_log(LogLevel::warning, to_string(it, true)); }

@@ -87,7 +87,7 @@ class Historian {
 
   v1::Record grow(const Machine& machine) {
     if (machine.sessions().all.size() < 2 || chance(30)) {
-      v1::Record join = rec::join(++sessions_, chance(20) ? kMachineVersion : speaks_);
+      v1::Record join = rec::join(++sessions_, chance(20) ? kMachineVersion : speaks_, chance(50));
       if (chance(5)) join.mutable_join()->set_epoch_floor(entropy_.next() >> (2 + below(60)));
       return join;
     }
@@ -119,10 +119,14 @@ class Historian {
       case 1: return rec::end(who, static_cast<v1::End::Reason>(below(3)));
       case 2: return rec::crash(who, culprits(machine), Bytes(below(600), 'e'));
       case 3: return rec::remove_worker(who, worker(machine));
-      case 4: return rec::drain(worker(machine));
+      case 4: return rec::drain(worker(machine), chance(30));
       case 5: return rec::serve(who, worker(machine), {key()}, {key()});
       case 6:
-      case 7: return rec::choose(key(), worker(machine));
+      case 7: {
+        const std::uint64_t chooser = chance(10) ? who : machine.sessions().chooser;
+        return rec::choose(key(), chance(20) ? Bytes() : worker(machine), chooser,
+                           machine.choice_round() - below(10) / 9);
+      }
       default: return rec::beat(who, below(100), chance(20) ? kMachineVersion : speaks_);
     }
   }

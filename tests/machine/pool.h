@@ -83,6 +83,14 @@ class TestPool {
     append({rec::join(++sessions_), rec::add_worker(sessions_, worker, spec)});
     return sessions_;
   }
+  // The same for a node that has the users' function that chooses.
+  std::uint64_t chooser(BytesView worker, const rec::WorkerSpec& spec = {}) {
+    append({rec::join(++sessions_, kMachineVersion, true), rec::add_worker(sessions_, worker, spec)});
+    return sessions_;
+  }
+  v1::Record choice(BytesView key, BytesView worker) const {
+    return rec::choose(key, worker, machine().sessions().chooser, machine().choice_round());
+  }
   std::uint64_t session_of(BytesView worker) const {
     const WorkerIx ix = machine().workers().find(worker);
     return ix == kNone ? 0 : machine().workers()[ix].session;

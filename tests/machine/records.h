@@ -16,13 +16,14 @@ namespace tenure::test::rec {
 
 using v1::Record;
 
-inline Record join(std::uint64_t session, std::uint32_t speaks = kMachineVersion) {
+inline Record join(std::uint64_t session, std::uint32_t speaks = kMachineVersion, bool chooses = false) {
   Record record;
   v1::Join& join = *record.mutable_join();
   join.set_session(session);
   join.set_node("node");
   join.set_lease_ms(10'000);
   join.set_speaks(speaks);
+  join.set_chooses(chooses);
   return record;
 }
 
@@ -97,8 +98,9 @@ inline Record remove_worker(std::uint64_t session, BytesView worker) {
   return record;
 }
 
-inline Record drain(BytesView worker) {
+inline Record drain(BytesView worker, bool leaving = false) {
   Record record;
+  record.mutable_drain()->set_leaving(leaving);
   record.mutable_drain()->set_worker(Bytes(worker));
   return record;
 }
@@ -114,10 +116,13 @@ inline Record serve(std::uint64_t session, BytesView worker, const std::vector<B
   return record;
 }
 
-inline Record choose(BytesView key, BytesView worker) {
+// In the name of the session that chooses, for the workers that there are: see TestPool::choice().
+inline Record choose(BytesView key, BytesView worker, std::uint64_t session, std::uint64_t round) {
   Record record;
   record.mutable_choose()->set_key(Bytes(key));
   record.mutable_choose()->set_worker(Bytes(worker));
+  record.mutable_choose()->set_session(session);
+  record.mutable_choose()->set_round(round);
   return record;
 }
 

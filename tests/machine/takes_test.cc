@@ -144,18 +144,18 @@ TEST(Takes, AChoiceOfAWorkerThatDoesNotTakeTheJobIsRefused) {
   v1::Configure options;
   options.set_assignment(v1::Configure::CHOSEN);
   pool.append(rec::configure(options));
-  pool.node("a", takes({"task:x"}));
+  pool.chooser("a", takes({"task:x"}));
   pool.node("b", takes({"task:y"}));
   pool.task("k", {.type = "x"});
   pool.task("k", {.type = "y"});
-  pool.append(rec::choose("k", "b"));
+  pool.append(pool.choice("k", "b"));
   EXPECT_EQ(pool.refused(), 1U);
-  pool.append(rec::choose("k", "a"));
+  pool.append(pool.choice("k", "a"));
   EXPECT_EQ(pool.holder("k"), "a");
   pool.done("k");
   EXPECT_EQ(pool.state("k"), JobState::queued);
   EXPECT_EQ(pool.seen().choices, std::vector<Bytes>{"k"}) << "its next job needs a choice of its own";
-  pool.append(rec::choose("k", "b"));
+  pool.append(pool.choice("k", "b"));
   EXPECT_EQ(pool.holder("k"), "b");
 }
 

@@ -42,7 +42,7 @@ bool Fitness::too_many(WorkerIx ix) const {
   const PoolWorker& worker = state_.workers[ix];
   if (worker.fitness.unfit || worker.fitness.failed.size() < kUnfitAfter) return false;
   const bool others = std::any_of(state_.workers.by_age.begin(), state_.workers.by_age.end(),
-                                 [&](WorkerIx other) { return other != ix && state_.workers[other].open(); });
+                                  [&](WorkerIx other) { return other != ix && state_.workers[other].open(); });
   return others || !worker.fitness.proven || state_.workers.predecessor(ix) != kNone;
 }
 

@@ -41,6 +41,7 @@ struct JobInfo {
   JobState state;
   BytesView worker;  // the holder, or empty
   BytesView target;  // the worker that should hold it, or empty
+  bool served;       // an open worker serves the key
   std::uint64_t session;
   std::uint64_t epoch;
   std::uint32_t attempt;

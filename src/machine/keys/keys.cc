@@ -1,6 +1,7 @@
 #include "machine/keys/keys.h"
 
 #include "base/assert.h"
+#include "base/mutant.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure {
@@ -65,6 +66,7 @@ void Keys::begin_shutdown() {
     if (state_.table.slots[slot].live) shut_down(slot);
   }
   dead_.forget_all();
+  workers_.open_drained();
 }
 
 void Keys::forget_types() {
@@ -89,7 +91,10 @@ void Keys::shut_down(SlotId slot) {
     case JobState::idle:
       if (entry.head != kNone) line_.next_job(slot);
       return;
-    case JobState::waiting: slots_.set_state(slot, JobState::queued); return queues_.enqueue(slot);
+    case JobState::waiting:
+      if (resident) return drop_resident(slot);
+      slots_.set_state(slot, JobState::queued);
+      return queues_.enqueue(slot);
     case JobState::running:
       if (!resident) return;
       slots_.set_state(slot, JobState::stopping);
@@ -102,8 +107,18 @@ void Keys::shut_down(SlotId slot) {
     case JobState::dead:
     case JobState::quarantined: return line_.finish_head(slot);
     case JobState::queued:
+      if (resident && !MUTANT(shutdown_starts_residents)) drop_resident(slot);
+      return;
     case JobState::stopping: return;
   }
+}
+
+// One that nobody holds will not be started any more.
+void Keys::drop_resident(SlotId slot) {
+  KeptJob& job = state_.table.head(slot);
+  slots_.tell_stopped(job, state_.table.slots[slot].epoch);
+  slots_.tell_stoppers(job);
+  line_.finish_head(slot);
 }
 
 void Keys::restored() {
@@ -130,8 +145,7 @@ JobInfo Keys::info_of(SlotId id) const {
   static const KeptJob kNothing;
   const Slot& slot = state_.table.slots[id];
   const KeptJob& job = slot.head == kNone ? kNothing : state_.table.jobs[slot.head];
-  const WorkerIx holder = state_.table.placed[id].holder;
-  const WorkerIx target = state_.table.placed[id].target;
+  const auto [hash, target, holder] = state_.table.placed[id];
   const bool checkpoint = job.extra && job.extra->has_checkpoint;
   return {.key = slot.key,
           .kind = slot.kind,
@@ -139,6 +153,7 @@ JobInfo Keys::info_of(SlotId id) const {
           .state = slot.state,
           .worker = holder == kNone ? BytesView() : BytesView(state_.workers[holder].id),
           .target = target == kNone ? BytesView() : BytesView(state_.workers[target].id),
+          .served = placement_.served(id),
           .session = holder == kNone ? 0 : state_.workers[holder].session,
           .epoch = slot.epoch,
           .attempt = std::uint32_t{job.attempts} + 1,

@@ -61,7 +61,10 @@ class Keys {
     queues_.settle();
   }
   void assignment_changed() { placement_.retarget_all(); }
-  // Accepts no job from now on. Tasks still run, without further delay. Residents are stopped once they have started.
+  // Another session chooses for the pool, or none does.
+  void chooser_changed() { placement_.chooser_changed(); }
+  // Accepts no job from now on. Tasks still run, without further delay. Residents are stopped; those without a holder
+  // are not started any more.
   void begin_shutdown();
   // The pool was created by a node whose rules know no types.
   void forget_types();
@@ -85,6 +88,7 @@ class Keys {
 
  private:
   void shut_down(SlotId slot);
+  void drop_resident(SlotId slot);
   JobInfo info_of(SlotId slot) const;
   TicketView view_of(JobId job) const;
 

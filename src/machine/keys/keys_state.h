@@ -42,6 +42,7 @@ struct KeysState {
   std::uint64_t dead_tasks = 0;                                 // of dead
   std::deque<PastTenure> past;                                  // the last ones, oldest first
   std::uint32_t queued = 0;                                     // jobs that were never held
+  std::uint64_t choice_round = 0;                               // how often every choice became due
   std::vector<SlotId> strays;  // wait for a worker that is unfit by now; empty between records
 
   // Derived from the fields above.

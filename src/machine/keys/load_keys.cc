@@ -73,6 +73,7 @@ bool load_workers(const v1::KeysState& from, KeysState& into) {
     worker.place = {state.seed(), state.weight()};
     worker.window = state.window();
     worker.draining = state.draining();
+    worker.leaving = state.leaving();
     worker.serves.assign(state.serves().begin(), state.serves().end());
     if (!std::is_sorted(worker.serves.begin(), worker.serves.end()) || !worker.takes.load(state.takes())) return false;
     if (into.queues.size() <= state.index()) into.queues.resize(state.index() + 1);
@@ -246,11 +247,13 @@ void load_job_content(const v1::JobState& state, KeptJob& job) {
 }
 
 std::uint64_t content_bytes(const KeptJob& job) {
-  return job.payload.size() + (job.extra ? job.extra->checkpoint.size() + job.extra->message_bytes + job.extra->error.size() : 0);
+  return job.payload.size() +
+         (job.extra ? job.extra->checkpoint.size() + job.extra->message_bytes + job.extra->error.size() : 0);
 }
 
 bool load_keys(const v1::KeysState& from, std::uint64_t items, KeysState& into) {
   into.queued = from.queued();
+  into.choice_round = from.choice_round();
   return load_table(from, items, into.table) && load_workers(from, into) && load_servers(from, into) &&
          load_dead(from, into) && load_past(from, into) && load_types(from, into);
 }

@@ -24,9 +24,10 @@ WorkerIx Placement::choose(SlotId slot) {
     case Assignment::jump:
       return crowd.workers[jump_choose(placed.hash, static_cast<std::uint32_t>(crowd.workers.size()))];
     case Assignment::chosen:
-      return placed.target != kNone && state_.workers[placed.target].open() && takes(placed.target, slot)
-                 ? placed.target
-                 : kNone;
+      if (placed.target != kNone && state_.workers[placed.target].open() && takes(placed.target, slot)) {
+        return placed.target;
+      }
+      return context_.sessions().chooser != 0 ? kNone : rendezvous(slot);
   }
   ASSERT(false);
 }
@@ -36,6 +37,12 @@ const Crowd& Placement::takers_of(SlotId slot) {
   const JobKind kind = state_.table.slots[slot].kind;
   const TypeId type = state_.takers.uniform(kind) ? kNoType : state_.table.head_type(slot);
   return state_.takers.of(kind, type, state_.types, state_.workers);
+}
+
+WorkerIx Placement::rendezvous(SlotId slot) {
+  const Crowd& crowd = takers_of(slot);
+  if (crowd.workers.empty()) return kNone;
+  return crowd.workers[rendezvous_choose(state_.table.placed[slot].hash, crowd.places)];
 }
 
 bool Placement::takes(WorkerIx ix, SlotId slot) const {
@@ -55,16 +62,36 @@ WorkerIx Placement::server_of(SlotId slot) const {
   return open != found->second.rend() ? *open : kNone;
 }
 
+// One session chooses at a time, and only for the workers that there are: a choice that was made for others may name a
+// worker that is no longer the right one, and the next choice is on its way.
 void Placement::on(const v1::Choose& record) {
+  const std::uint64_t chooser = context_.sessions().chooser;
+  const bool current = record.round() == state_.choice_round || MUTANT(choice_of_other_workers);
   const SlotId slot = state_.table.find(record.key());
-  const WorkerIx ix = state_.workers.find(record.worker());
-  if (slot == kNone || ix == kNone || !state_.workers[ix].open() || !takes(ix, slot) ||
-      context_.config().assignment != Assignment::chosen) {
+  if (!is_chosen() || chooser == 0 || record.session() != chooser || !current || slot == kNone) {
     return context_.refuse_record();
   }
-  // a served key belongs to its server, whatever the choice
-  if (server_of(slot) != kNone) return context_.refuse_record();
+  if (served(slot)) return context_.refuse_record();  // a served key belongs to its server, whatever the choice
+  const WorkerIx ix = record.worker().empty() ? rendezvous(slot) : state_.workers.find(record.worker());
+  if (ix == kNone || !state_.workers[ix].open() || !takes(ix, slot)) return context_.refuse_record();
   retarget(slot, ix);
+}
+
+// Without anybody who chooses, keys are placed by rendezvous until somebody does.
+void Placement::chooser_changed() {
+  if (!is_chosen()) return;
+  if (context_.sessions().chooser != 0) return choices_due();
+  const std::vector<SlotId> waiting =
+      state_.table.select([](const Placed& placed) { return placed.target == kNone; });  // or free
+  for (const SlotId slot : waiting) {
+    if (state_.table.slots[slot].live) retarget(slot, choose(slot));
+  }
+}
+
+void Placement::choices_due() {
+  ++state_.choice_round;
+  context_.note(state_.choice_round);
+  context_.effects().choices_due(context_.at());
 }
 
 SlotId Placement::add_key(BytesView key, std::uint64_t hash, JobKind kind) {
@@ -78,7 +105,7 @@ SlotId Placement::add_key(BytesView key, std::uint64_t hash, JobKind kind) {
 }
 
 void Placement::ask_for_choice(SlotId slot) {
-  if (state_.table.placed[slot].target != kNone || context_.config().assignment != Assignment::chosen) return;
+  if (state_.table.placed[slot].target != kNone || !is_chosen() || context_.sessions().chooser == 0) return;
   context_.effects().choice_due(context_.at(), state_.table.slots[slot].key);
 }
 
@@ -117,7 +144,7 @@ void Placement::retarget_all() {
     const bool changes = target != state_.table.placed[slot].target && state_.table.slots[slot].live;
     if (changes && !stays(slot)) retarget(slot, target);
   }
-  if (context_.config().assignment == Assignment::chosen) context_.effects().choices_due(context_.at());
+  if (is_chosen()) choices_due();
 }
 
 void Placement::retarget_orphan(SlotId slot, WorkerIx from) {
@@ -139,7 +166,11 @@ void Placement::set_serves(WorkerIx ix, BytesView key, bool serves) {
     remove_server(ix, key);
   }
   const SlotId slot = state_.table.find(key);
-  if (slot != kNone) retarget(slot, choose(slot));
+  if (slot == kNone) return;
+  if (serves || !is_chosen() || served(slot)) return retarget(slot, choose(slot));
+  // It stays with its last server until the function has chosen.
+  if (context_.sessions().chooser == 0) return retarget(slot, rendezvous(slot));
+  if (!MUTANT(serving_ends_unasked)) context_.effects().choice_due(context_.at(), key);
 }
 
 void Placement::stop_serving(WorkerIx ix) {
@@ -155,7 +186,7 @@ void Placement::remove_server(WorkerIx ix, BytesView key) {
 
 // Under rendezvous only the newcomer's draw is compared with the current one, so only keys that must move do.
 void Placement::worker_opened(WorkerIx ix, WorkerIx replaced, bool inherits) {
-  if (context_.config().assignment == Assignment::chosen) {
+  if (is_chosen()) {
     if (replaced != kNone) {
       for (const SlotId slot : state_.table.select([=](const Placed& placed) { return placed.target == replaced; })) {
         const WorkerIx server = server_of(slot);
@@ -163,8 +194,8 @@ void Placement::worker_opened(WorkerIx ix, WorkerIx replaced, bool inherits) {
         retarget(slot, server != kNone ? server : heir);
       }
     }
-    context_.effects().choices_due(context_.at());
-    return;
+    if (context_.sessions().chooser == 0) return chooser_changed();
+    return choices_due();
   }
   const PoolWorker& worker = state_.workers[ix];
   if (context_.config().assignment != Assignment::rendezvous || (replaced != kNone && !inherits)) {
@@ -189,7 +220,7 @@ void Placement::worker_closed(WorkerIx ix) {
   if (context_.config().assignment == Assignment::jump) return retarget_all();
   const std::vector<SlotId> lost = state_.table.select([=](const Placed& placed) { return placed.target == ix; });
   state_.table.visit_each(lost, KeyTable::Ahead::slots, [&](SlotId slot) { retarget(slot, choose(slot)); });
-  if (context_.config().assignment == Assignment::chosen) context_.effects().choices_due(context_.at());
+  if (is_chosen()) choices_due();
 }
 
 // What runs well on an unfit worker stays there.
@@ -209,7 +240,7 @@ void Placement::worker_unfit(WorkerIx ix) {
   state_.table.visit_each(lost, KeyTable::Ahead::slots, [&](SlotId slot) {
     if (state_.table.slots[slot].live && !stays(slot)) retarget(slot, choose(slot));
   });
-  if (context_.config().assignment == Assignment::chosen) context_.effects().choices_due(context_.at());
+  if (is_chosen()) choices_due();
 }
 
 // The worker in whose place `from` stands had the key before, and is the first to be asked for it. A key that a worker

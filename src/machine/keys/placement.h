@@ -26,8 +26,10 @@ class Placement {
 
   // Creates a slot for a key that has none. Its target is that of a key without a job.
   SlotId add_key(BytesView key, std::uint64_t hash, JobKind kind);
-  // Under chosen assignment, a key without a target waits for the users' function.
+  // Under chosen assignment, a key without a target waits for the users' function, if some member has it.
   void ask_for_choice(SlotId slot);
+  void chooser_changed();
+  bool served(SlotId slot) const { return server_of(slot) != kNone; }
   // The head job of the key is another one, and nobody holds it: another worker may have to.
   void head_changed(SlotId slot) {
     if (!state_.takers.uniform(state_.table.slots[slot].kind)) retarget_head(slot);
@@ -60,6 +62,9 @@ class Placement {
 
  private:
   WorkerIx choose(SlotId slot);
+  WorkerIx rendezvous(SlotId slot);
+  bool is_chosen() const { return context_.config().assignment == Assignment::chosen; }
+  void choices_due();
   WorkerIx server_of(SlotId slot) const;
   const Crowd& takers_of(SlotId slot);
   void retarget_head(SlotId slot);

@@ -43,6 +43,7 @@ void save_workers(const KeysState& keys, v1::KeysState& into) {
     state.set_weight(worker.place.weight);
     state.set_window(worker.window);
     state.set_draining(worker.draining);
+    state.set_leaving(worker.leaving);
     for (const Bytes& key : worker.serves) state.add_serves(key);
     worker.takes.save(*state.mutable_takes());
     save_queue(queues.residents, *state.mutable_residents());
@@ -117,6 +118,7 @@ void save_job_content(const KeptJob& job, v1::JobState& state) {
 
 void save_keys(const KeysState& keys, v1::KeysState& into) {
   into.set_queued(keys.queued);
+  into.set_choice_round(keys.choice_round);
   save_workers(keys, into);
   into.set_slots_end(keys.table.slots.end());
   for (const SlotId id : keys.table.slots.free_list()) into.add_slots_free(id);

@@ -60,14 +60,15 @@ bool lists_fit(const KeysState& keys, const FrameState& frame) {
 }
 
 bool workers_fit(const KeysState& keys, const SessionTable& sessions) {
-  if (keys.workers.ages >= kCountMax) return false;
+  if (keys.workers.ages >= kCountMax || keys.choice_round >= kCountMax) return false;
   std::vector<BytesView> ids;
   std::uint64_t last = 0;
   for (const WorkerIx ix : keys.workers.by_age) {
     const PoolWorker& worker = keys.workers[ix];
     const bool sound = !worker.id.empty() && worker.place.weight != 0 && worker.place.weight <= kWeightMax &&
                        worker.window != 0 && worker.window <= kWindowMax && worker.age > last &&
-                       worker.age <= keys.workers.ages && sessions.find(worker.session) != nullptr;
+                       worker.age <= keys.workers.ages && (worker.draining || !worker.leaving) &&
+                       sessions.find(worker.session) != nullptr;
     if (!sound) return false;
     last = worker.age;
     ids.push_back(worker.id);

@@ -72,7 +72,8 @@ void Starts::failed(SlotId slot, WorkerIx ix, int next, BytesView error) {
   }
   failed_on.clear();
   placement_.rechoose(slot);
-  if (state_.table.placed[slot].target == kNone && fitness_.doubtful(ix)) return slots_.set_state(slot, JobState::queued);
+  if (state_.table.placed[slot].target == kNone && fitness_.doubtful(ix))
+    return slots_.set_state(slot, JobState::queued);
   count_attempt(slot, error);
 }
 
@@ -93,7 +94,9 @@ void Starts::count_attempt(SlotId slot, BytesView error) {
   if (job.attempts >= limit) return dead_.bury(slot, false, error);
   if (MUTANT(retry_lost)) return line_.finish_head(slot);
   slots_.set_state(slot, JobState::waiting);
-  slots_.set_timer(slot, TimerKind::retry, context_.log_time_ms() + backoff_ms(state_.table.slots[slot], job));
+  std::int64_t pause_ms = backoff_ms(state_.table.slots[slot], job);
+  if (context_.shutting_down()) pause_ms = std::min(pause_ms, kShutdownPauseMsMax);
+  slots_.set_timer(slot, TimerKind::retry, context_.log_time_ms() + pause_ms);
 }
 
 // Doubles with every attempt, up to the cap. The jitter, up to a half, comes from the epoch, so that all nodes agree.

@@ -122,7 +122,9 @@ void Tenures::fail_job(SlotId slot, int next, BytesView error, std::int64_t dela
   }
   if (next == v1::Failed::BURY) return dead_.bury(slot, false, error);
   starts_.keep_error(slot, error);
-  if (next != v1::Failed::REQUEUE) return starts_.count_attempt(slot, error);
+  // A task that puts itself off again and again must not keep a pool that is to end.
+  const bool ending = context_.shutting_down() && !MUTANT(shutdown_waits_forever);
+  if (next != v1::Failed::REQUEUE || ending) return starts_.count_attempt(slot, error);
   slots_.set_state(slot, JobState::waiting);
   slots_.set_timer(slot, TimerKind::retry, context_.log_time_ms() + std::max<std::int64_t>(delay_ms, 0));
 }

@@ -40,6 +40,7 @@ struct PoolWorker {
   std::uint32_t window = 0;
   bool live = false;
   bool draining = false;
+  bool leaving = false;       // draining for good: its node removes it
   bool isolates = false;      // its jobs run in processes of their own
   std::vector<Bytes> serves;  // sorted
   Takes takes;                // never changes

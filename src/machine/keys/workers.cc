@@ -1,6 +1,7 @@
 #include "machine/keys/workers.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "base/mutant.h"
@@ -89,12 +90,29 @@ void Workers::on(const v1::RemoveWorker& record) {
 
 void Workers::on(const v1::Drain& record) {
   const WorkerIx ix = state_.workers.find(record.worker());
-  if (ix == kNone || state_.workers[ix].draining) return context_.refuse_record();
-  state_.workers[ix].draining = true;
+  if (ix == kNone) return context_.refuse_record();
+  PoolWorker& worker = state_.workers[ix];
+  const bool leaves = record.leaving() && !std::exchange(worker.leaving, worker.leaving || record.leaving());
+  if (worker.draining && !leaves) return context_.refuse_record();
+  context_.note(worker.age);
+  if (std::exchange(worker.draining, true)) return;
   probation_.worker_drains(ix);
-  context_.note(state_.workers[ix].age);
   placement_.refresh_open();
   placement_.worker_closed(ix);
+  open_drained();
+}
+
+void Workers::open_drained() {
+  if (!context_.shutting_down() || MUTANT(shutdown_leaves_drained)) return;
+  const std::vector<WorkerIx>& all = state_.workers.by_age;
+  if (std::any_of(all.begin(), all.end(), [this](WorkerIx ix) { return state_.workers[ix].open(); })) return;
+  std::vector<WorkerIx> drained;
+  for (const WorkerIx ix : state_.workers.by_age) {
+    if (!state_.workers[ix].leaving && state_.workers[ix].live) drained.push_back(ix);
+  }
+  for (const WorkerIx ix : drained) state_.workers[ix].draining = false;
+  placement_.refresh_open();
+  for (const WorkerIx ix : drained) placement_.worker_opened(ix, kNone, false);
 }
 
 void Workers::on(const v1::Serve& record) {
@@ -127,6 +145,7 @@ void Workers::session_ended(const EndedSession& ended) {
 // Its keys wait for their next holder at once. One pass, because there may be half a million.
 void Workers::remove(WorkerIx ix, TenureEnd why, const Death* death) {
   state_.workers[ix].draining = true;
+  state_.workers[ix].leaving = true;
   placement_.refresh_open();
   placement_.stop_serving(ix);
 
@@ -141,6 +160,7 @@ void Workers::remove(WorkerIx ix, TenureEnd why, const Death* death) {
   probation_.worker_gone(ix);
   state_.workers.remove(ix);
   placement_.refresh_open();
+  open_drained();
 }
 
 }  // namespace tenure

@@ -23,8 +23,8 @@ class Serve;
 
 class Workers {
  public:
-  Workers(KeysState& state, Context& context, Slots& slots, Blame& blame, Placement& placement,
-          Probation& probation, Tenures& tenures)
+  Workers(KeysState& state, Context& context, Slots& slots, Blame& blame, Placement& placement, Probation& probation,
+          Tenures& tenures)
       : state_(state),
         context_(context),
         slots_(slots),
@@ -41,6 +41,8 @@ class Workers {
   void on(const v1::Serve& record);
   // The session has ended, and all its workers with it.
   void session_ended(const EndedSession& ended);
+  // In a shutdown: where no open worker is left, those that were asked to take no more keys finish what was accepted.
+  void open_drained();
 
  private:
   Errc judge(const v1::AddWorker& record) const;

@@ -33,6 +33,8 @@ bool Sessions::on(const v1::Join& record, bool gone, std::uint32_t version) {
   session.age = ++table_.ages;
   session.last_beat = context_.position();
   session.joined_ms = context_.log_time_ms();
+  session.chooses = record.chooses();
+  table_.chooser = table_.find_chooser();
   session.remembers = record.remembers();
   session.remembers_ms = record.remembers_ms();
   session.restores = record.restores();
@@ -80,6 +82,7 @@ std::optional<EndedSession> Sessions::on(const v1::End& record) {
 
 void Sessions::end(const EndedSession& ended) {
   table_.all.erase(ended.id);
+  if (table_.chooser == ended.id) table_.chooser = table_.find_chooser();
   context_.effects().session_ended(context_.at(), ended.id, ended.how);
 }
 
@@ -101,6 +104,7 @@ void save_sessions(const SessionTable& table, v1::SessionsState& into) {
     state.set_last_beat(session.last_beat);
     state.set_beat_number(session.beat_number);
     state.set_joined_ms(session.joined_ms);
+    state.set_chooses(session.chooses);
     state.set_remembers(session.remembers);
     state.set_remembers_ms(session.remembers_ms);
     state.set_restores(session.restores);
@@ -122,6 +126,7 @@ bool load_sessions(const v1::SessionsState& from, SessionTable& into) {
                     .last_beat = state.last_beat(),
                     .beat_number = state.beat_number(),
                     .joined_ms = state.joined_ms(),
+                    .chooses = state.chooses(),
                     .remembers = state.remembers(),
                     .remembers_ms = state.remembers_ms(),
                     .restores = state.restores(),
@@ -130,6 +135,7 @@ bool load_sessions(const v1::SessionsState& from, SessionTable& into) {
     if (!into.all.emplace(state.id(), std::move(session)).second) return false;
   }
   into.ages = from.ages();
+  into.chooser = into.find_chooser();
   return true;
 }
 

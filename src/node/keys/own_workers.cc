@@ -29,7 +29,8 @@ void OwnWorkers::serve(BytesView id, std::vector<Bytes> add, std::vector<Bytes> 
   std::vector<Bytes>& serves = found->second.options.serves;
   for (const Bytes& key : remove) std::erase(serves, key);
   serves.insert(serves.end(), add.begin(), add.end());
-  if (!found->second.added) return;
+  // Also while the worker itself is still on its way into the log: this record lies behind it.
+  if (session_ == 0) return;
   v1::Record record;
   record.mutable_serve()->set_session(session_);
   record.mutable_serve()->set_worker(Bytes(id));
@@ -85,7 +86,7 @@ void OwnWorkers::offer(const NodeWorker& worker) {
   appender_.offer(record);
 }
 
-void OwnWorkers::drain(BytesView id) { appender_.offer(drain_record(id)); }
+void OwnWorkers::drain(BytesView id) { appender_.offer(drain_record(id, true)); }
 
 void OwnWorkers::drain_all() {
   for (const auto& [id, worker] : workers_) drain(id);
