@@ -9,12 +9,12 @@ namespace tenure::sim {
 
 namespace {
 
-// Everything accepted has an end, or, for a resident job, a holder (see check_recovery).
-void check_all_settled(const LogReplay& replay, Verdict& verdict) {
+// Everything accepted has an end, or, for a resident job, a holder (see check_recovery), unless the pool was ended.
+void check_all_settled(const LogReplay& replay, bool ended, Verdict& verdict) {
   for (const auto& [ticket, job] : replay.jobs) {
-    if (!job.live || job.asked == nullptr || job.asked->ask != Ask::task) continue;
+    if (!job.live || job.asked == nullptr || (job.asked->ask != Ask::task && !ended)) continue;
     verdict.broken('f', job.accepted_at,
-                   "accepted and never settled: task of " + job.asked->key + ", ticket " + std::to_string(ticket));
+                   "accepted and never settled: job of " + job.asked->key + ", ticket " + std::to_string(ticket));
   }
   for (const auto& [ticket, at] : replay.stops) {
     verdict.broken('f', at, "a stop was accepted and never done: ticket " + std::to_string(ticket));
@@ -120,7 +120,7 @@ void check_jobs(const History& history, const Expectations& expected, Verdict& v
   for (const LogLine& line : log_lines(history)) {
     LogReplay replay(asked, expected, verdict, line.remembered);
     for (const Event* event : line.events) replay.apply(*event);
-    if (line.final && expected.all_settled) check_all_settled(replay, verdict);
+    if (line.ended || (line.final && expected.all_settled)) check_all_settled(replay, line.ended, verdict);
   }
   check_told(history, verdict);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "sim/checker/verdict.h"
 
@@ -30,6 +31,9 @@ std::vector<LogLine> log_lines(const History& history) {
       const bool any = !current.events.empty() && position_of(*current.events.back()) > loss->kept;
       if (any) lines.push_back(current);
       while (!current.events.empty() && position_of(*current.events.back()) > loss->kept) current.events.pop_back();
+      current.ended = false;
+    } else if (std::holds_alternative<LogRemoved>(event.what)) {
+      current.ended = true;  // its loss is the next event
     } else if (position_of(event) != 0) {
       current.events.push_back(&event);
     }
@@ -63,6 +67,9 @@ std::vector<Violation> check(const History& history, const Expectations& expecte
   if (expected.all_answered) check_answers(history, verdict);
   check_agreement(history, verdict);
   check_recovery(history, holds, expected, verdict);
+  check_placing(history, holds, expected, verdict);
+  check_end(history, expected, verdict);
+  if (expected.calm) check_delays(history, expected, verdict);
   check_messages(history, holds, expected, verdict);
   check_handovers(history, holds, verdict);
   check_takes(history, verdict);

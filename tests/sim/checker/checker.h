@@ -28,12 +28,17 @@
 //   y  a job that the log names as having crashed its process too often is not granted again
 //   u  a resident that has run ends by a stop, by itself or as a dead letter, and never because a start failed
 //   v  a worker whose starts keep failing gets no keys but for a try now and then
+//   w  a key is held by a worker that serves it, or by the one that the users' function chose
+//   z  a pool that is shut down starts no resident any more, does all its tasks, and is gone soon, its log with it: at
+//      the latest when its last member leaves
+//   D  without faults, a delayed task is granted when its delay is over
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/shard.h"
+#include "sim/checker/choice.h"
 #include "sim/checker/history.h"
 
 namespace tenure::sim {
@@ -52,11 +57,14 @@ struct Expectations {
   Shard shard{};                       // of whose epochs the remainder tells the shard
   std::uint64_t bytes_since_snapshot_max = UINT64_MAX;
   std::uint64_t log_entries_max = UINT64_MAX;
-  bool all_answered = true;  // the run was long enough for every answer
-  bool calm = false;         // nothing went wrong in the run
-  Time telling = INT64_MAX;  // from the end of a hold until it is in the log, in such a run
-  bool all_settled = true;   // the run was long enough for every task to end
-  bool begins_late = false;  // between the last look at the lease and a hold's beginning the process may stand still
+  bool all_answered = true;     // the run was long enough for every answer
+  bool calm = false;            // nothing went wrong in the run
+  Time telling = INT64_MAX;     // from the end of a hold until it is in the log, in such a run
+  Time ending = 60 * kSecond;   // from a shutdown, or from Healed, until the log is removed
+  Time placing = 60 * kSecond;  // until every key is held where it belongs
+  Choice choice{};              // the users' function, if there is one
+  bool all_settled = true;      // the run was long enough for every task to end
+  bool begins_late = false;     // between the last look at the lease and a hold's beginning the process may stand still
 };
 
 struct Violation {

@@ -42,6 +42,18 @@ struct NodeBroke {
   std::string why;
 };
 
+// The pool has taken the process' worker.
+struct WorkerReady {
+  ProcessNumber process;
+  std::string worker;
+};
+// The process says that its worker serves a key from here on, or no more.
+struct Serves {
+  ProcessNumber process;
+  std::string worker;
+  std::string key;
+  bool serves;
+};
 // A worker of the process takes only these jobs: "task", "resident:a", …; none: every job.
 struct WorkerTakes {
   ProcessNumber process;
@@ -64,6 +76,7 @@ struct HoldBegan {
   std::uint64_t epoch;
   std::uint64_t ticket;
   std::uint64_t given;  // the checkpoint or blob it was started with; zero if none
+  std::string worker = {};
 };
 struct HoldEnded {
   ProcessNumber process;
@@ -96,6 +109,7 @@ struct Asked {
   bool delayed = false;  // not before some time: it may be overtaken
   std::uint64_t of = 0;  // for retry_dead and drop_dead: the ticket of the buried job
   std::string type = {};
+  Time delay = 0;  // if delayed
 };
 struct Answered {
   ProcessNumber process;
@@ -167,9 +181,16 @@ struct LogBlob {
   std::uint64_t epoch;
   std::uint64_t value;
 };
-// The pool is to end.
+// The pool was shut down; nothing is left to do in it.
 struct LogShutdown {
   std::uint64_t position;
+};
+struct LogDrained {
+  std::uint64_t position;
+};
+// The log is removed for good, which is a loss of all of it. What follows belongs to another pool.
+struct LogRemoved {
+  bool ended;  // its pool had ended
 };
 // A node has joined; it remembers a log that was lost, or does not.
 struct LogJoined {
@@ -233,9 +254,10 @@ struct Closed {    // the end, and what the log looks like then
 
 using What =
     std::variant<ProcessCrashed, ProcessLeft, ProcessPaused, ProcessResumed, NodeBroke, Leased, HoldBegan, HoldEnded,
-                 Wrote, Delivered, Asked, Answered, TicketLost, LogSettled, LogGranted, LogUnfit, LogFit, LogEnded, LogFenced, LogBuried,
-                 LogBlob, LogShutdown, LogJoined, LogRestoring, LogRestored, LogRestoreEnded, NoticedLoss, LogLost,
-                 GhostSettled, GhostGranted, Digest, Healed, Closed, WorkerTakes, HandlerCrashed, LogCulprits>;
+                 Wrote, Delivered, Asked, Answered, TicketLost, LogSettled, LogGranted, LogUnfit, LogFit, LogEnded,
+                 LogFenced, LogBuried, LogBlob, LogShutdown, LogJoined, LogRestoring, LogRestored, LogRestoreEnded,
+                 NoticedLoss, LogLost, GhostSettled, GhostGranted, Digest, Healed, Closed, WorkerTakes, HandlerCrashed,
+                 LogCulprits, WorkerReady, Serves, LogDrained, LogRemoved>;
 
 struct Event {
   Time at;

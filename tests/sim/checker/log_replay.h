@@ -27,7 +27,7 @@ struct ReplayedJob {
   bool granted = false;  // at least once
   bool live = true;      // neither settled for good nor, for a task, buried
   bool buried = false;
-  bool started = false;  // at least once
+  bool started = false;                   // at least once
   bool vague = false;                     // put back from a log of which not all is known
   std::uint64_t value = 0;                // the last checkpoint or blob
   std::vector<ReplayedMessage> messages;  // in the order of acceptance

@@ -30,6 +30,7 @@ class Verdict {
 struct LogLine {
   std::vector<const Event*> events;
   bool final = false;  // it was not lost later on
+  bool ended = false;  // the pool was shut down, and the log removed
   // For each LogRestoring: the log that is put back, up to what was known of it. The same for all lines.
   std::shared_ptr<const RememberedLines> remembered;
 };
@@ -53,8 +54,12 @@ void check_agreement(const History& history, Verdict& verdict);                 
 void check_recovery(const History& history, const PastHolds& holds, const Expectations& expected,
                     Verdict& verdict);  // k, l
 void check_messages(const History& history, const PastHolds& holds, const Expectations& expected,
-                    Verdict& verdict);                                                   // m
-void check_handovers(const History& history, const PastHolds& holds, Verdict& verdict);  // n
-void check_takes(const History& history, Verdict& verdict);                              // t
+                    Verdict& verdict);  // m
+void check_placing(const History& history, const PastHolds& holds, const Expectations& expected,
+                   Verdict& verdict);                                                       // w
+void check_end(const History& history, const Expectations& expected, Verdict& verdict);     // z
+void check_delays(const History& history, const Expectations& expected, Verdict& verdict);  // D
+void check_handovers(const History& history, const PastHolds& holds, Verdict& verdict);     // n
+void check_takes(const History& history, Verdict& verdict);                                 // t
 
 }  // namespace tenure::sim

@@ -41,6 +41,12 @@ class Caller {
   virtual void start() = 0;
   // Asks on the process' own loop; `asked` is called there with the ticket, unless the request was refused at once.
   virtual void ask(const Request& request, std::function<void(std::uint64_t)> asked) = 0;
+  // Ends the pool, and waits for its end. False: it cannot.
+  virtual bool shut_down() { return false; }
+  // Its worker serves the key from here on, or no more.
+  virtual void serve(const Bytes& /*worker*/, const Bytes& /*key*/, bool /*serves*/) {}
+  // The worker, of any process, is to take no more keys.
+  virtual void drain(const Bytes& /*worker*/) {}
   // Ends in good order, if there is an order to it.
   virtual void leave() {}
   // The last one that it has had, if it works.

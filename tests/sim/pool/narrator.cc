@@ -109,6 +109,12 @@ struct Teller {
   std::string operator()(const NoticedLoss& e) const {
     return who(e.process) + " session " + to_hex(e.session) + " notices that the log has lost";
   }
+  std::string operator()(const WorkerReady& e) const { return who(e.process) + " has worker " + e.worker; }
+  std::string operator()(const Serves& e) const {
+    return who(e.process) + " worker " + e.worker + (e.serves ? " serves " : " serves no more ") + e.key;
+  }
+  std::string operator()(const LogDrained& e) const { return "log " + text(e.position) + ": drained"; }
+  std::string operator()(const LogRemoved& e) const { return e.ended ? "LOG REMOVED" : "LOG REMOVED under its pool"; }
   std::string operator()(const GhostSettled& e) const {
     return std::string("ghost: ") + name(e.step) + " ticket " + to_hex(e.ticket);
   }

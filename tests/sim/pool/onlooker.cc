@@ -84,6 +84,7 @@ void Onlooker::write_holders_words(const LogServer::Stored& stored) {
 }
 
 void Onlooker::rebuild(Position kept, bool removed) {
+  if (removed) recorder_.add(LogRemoved{machine_->gone()});
   recorder_.add(LogLost{.kept = kept, .removed = removed});
   ++losses_;
   machine_ = std::make_unique<Machine>(kRehearsedVersion);
@@ -183,6 +184,10 @@ void Onlooker::worker_fit(const At&, std::uint64_t, BytesView worker) {
 void Onlooker::worker_removed(const At&, std::uint64_t session, BytesView worker) {
   if (!silent_) recorder_.add(LogFit{machine_->position(), Bytes(worker)});
   if (!silent_) recorder_.note([&] { return "worker " + Bytes(worker) + " of " + to_hex(session) + " removed"; });
+}
+
+void Onlooker::shutdown_drained(const At& at) {
+  if (!silent_) recorder_.add(LogDrained{at.position});
 }
 
 void Onlooker::stop_asked(const At&, const TenureRef& tenure, StopReason) {

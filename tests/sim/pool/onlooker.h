@@ -44,7 +44,6 @@ class Onlooker final : private Effects {
   void write_holders_words(const LogServer::Stored& stored);
   void rebuild(Position kept, bool removed);
 
-  void shutdown_began(const At&) override;
   void restoring(const At&, const Restored& it) override;
   void restored(const At&, const Restored& it) override;
   void job_restored(const At&, BytesView key, std::uint64_t ticket, bool dead) override;
@@ -59,6 +58,8 @@ class Onlooker final : private Effects {
   void worker_unfit(const At&, std::uint64_t session, BytesView worker, BytesView error) override;
   void worker_fit(const At&, std::uint64_t session, BytesView worker) override;
   void worker_removed(const At&, std::uint64_t session, BytesView worker) override;
+  void shutdown_began(const At&) override;
+  void shutdown_drained(const At&) override;
   void stop_asked(const At&, const TenureRef& tenure, StopReason reason) override;
 
   LogServer& server_;

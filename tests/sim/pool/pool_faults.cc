@@ -54,13 +54,14 @@ void PoolRun::strike(Fault fault) {
     }
     case Fault::outage: return wires_.outage(short_or_past_lease());
     case Fault::slow_reader:
-      seat->link.read_delay_max = dice_.magnitude(kMilli, 2 * plan_.lease);
+      // What is under way when all heals still takes so long, and the run has to see it arrive.
+      seat->link.read_delay_max = dice_.magnitude(kMilli, std::min(2 * plan_.lease, 20 * kSecond));
       return world_.after(short_or_past_lease(), [seat] { seat->link.read_delay_max = 0; });
     case Fault::trim: return server_.trim(server_.last());
     case Fault::lost_tail: return fail_over();
     case Fault::replaced: server_.replace(); return wires_.replaced();
     case Fault::wiped: server_.wipe(); return wires_.poke();
-    case Fault::ended: return shut_down();
+    case Fault::ended: return order_the_end();
     case Fault::junk: return throw_junk();
     case Fault::clock_rate:
       world_.set_clock_rate(*seat->clock, dice_.between(-plan_.ppm_max, plan_.ppm_max));
@@ -103,7 +104,7 @@ void PoolRun::fail_over() {
 }
 
 // As a caller does who dies right after.
-void PoolRun::shut_down() {
+void PoolRun::order_the_end() {
   v1::Batch batch;
   batch.set_format(1);
   batch.set_sender(dice_.next() | 1);

@@ -30,6 +30,8 @@ PoolRun::PoolRun(const Plan& plan)
       dice_(world_.fork("run")),
       versions_(world_.fork("versions")),
       types_(world_.fork("types")),
+      ends_(world_.fork("ends")),
+      placing_(plan.choice),
       run_{world_, wires_, onlooker_, recorder_, store_, work_},
       reports_(world_, wires_, onlooker_, plan_) {
   wires_.options().beats_prove = !MUTANT(beats_unproven);
@@ -72,6 +74,9 @@ std::shared_ptr<Caller> PoolRun::make_caller(Seat& seat) {
   options.node.config.max_attempts = plan_.max_attempts;
   options.node.config.shard = plan_.shard;
   options.node.config.quarantine_after = plan_.quarantine_after;
+  options.node.config.assignment = plan_.assignment;
+  const bool chooses = !plan_.some_cannot_choose || seat.number % 3 != 2;
+  if (plan_.choice.any && chooses) options.node.choose = plan_.choice.function();
   options.node.config.backoff_base_ms = 100;
   options.node.config.backoff_cap_ms = 1000;
   options.node.replica.snapshot_bytes_min = plan_.snapshot_bytes_min;
@@ -126,7 +131,9 @@ void PoolRun::gone(Seat& seat) {
 
 void PoolRun::started_again(Seat& seat, Time after) {
   world_.after(after, [this, &seat] {
-    if (seat.process == nullptr) start(seat);
+    if (seat.process != nullptr) return;
+    if (ends_now() && any_member()) return started_again(seat, 100 * kMilli);
+    start(seat);
   });
 }
 
@@ -135,16 +142,19 @@ Outcome PoolRun::run() {
   for (std::uint32_t i = 0; i < plan_.clients; ++i) plan_request(i);
   for (std::size_t kind = 0; kind < kFaults; ++kind) plan_fault(static_cast<Fault>(kind));
   plan_upgrade();
+  plan_serve();
+  plan_shutdown();
   const auto never = [] { return false; };
   run_until(plan_.busy, never);
 
   heal();
+  if (plan_.ends_last) end_last();
   const Time healed = world_.now();
   const Time due = healed + expectations().recovery;
   run_until(due, [this] { return all_held(); });
   outcome_.recovery_allowed = due - healed;
   outcome_.recovered_in = world_.now() - healed;
-  const Time seen = std::min(due, world_.now() + kWatched);
+  const Time seen = std::min(due, world_.now() + std::max(kWatched, 2 * plan_.lease));
   run_until(seen, never);
   run_until(due + kSettleMax, [this] { return settled(); });
   run_until(world_.now() + kQuiet, never);
@@ -171,6 +181,7 @@ std::uint64_t PoolRun::snapshot_bytes() const {
 
 void PoolRun::heal() {
   healed_ = true;
+  if (plan_.serve_every != 0) serves_until_ = world_.now() + 8 * kSecond;
   wires_.calm();
   work_.start_fails = work_.start_requeues = work_.task_fails = work_.ignores_stop = 0;
   work_.task_max = 10 * kMilli;
@@ -208,14 +219,15 @@ bool PoolRun::all_held() const {
 }
 
 // Nothing is left but resident jobs that run.
-bool PoolRun::settled() const {
+bool PoolRun::settled() {
+  if (onlooker_.machine().shutting_down() || world_.now() < serves_until_) return false;
   bool quiet = true;
   onlooker_.machine().each_job(0, [&](const JobInfo& job) {
     quiet = job.kind == JobKind::resident &&
             (job.state == JobState::running || job.state == JobState::dead || job.state == JobState::quarantined);
     return quiet;
   });
-  return quiet;
+  return quiet && all_placed();
 }
 
 Expectations PoolRun::expectations() const {
@@ -251,6 +263,10 @@ Expectations PoolRun::expectations() const {
     break;
   }
   expected.queue_bound = plan_.queue_bound;
+  // A handler that does not hear its stop token comes to its senses after 30 s.
+  expected.ending = expected.recovery + 35 * kSecond;
+  expected.placing = plan_.choosy ? INT64_MAX / 4 : expected.recovery + 35 * kSecond;
+  expected.choice = plan_.choice;
   expected.quarantine_after = plan_.quarantine_after;
   expected.shard = plan_.shard;
   // A snapshot is due when the log since the last one is twice as large as the state, or four times if the state has

@@ -40,7 +40,7 @@ void PoolRun::send(const Seat& seat, Ask ask) {
   Bytes key = some_key(ask);
   const Bytes text = Recorder::bytes_with(number, dice_.below(work_.payload_bytes_max));
   const bool delayed = ask == Ask::task && dice_.chance(work_.delayed);
-  const Nanos delay(delayed ? dice_.between(kMilli, 3 * kSecond) : 0);
+  const Nanos delay(delayed ? dice_.between(kMilli, work_.delay_max) : 0);
   const bool job = ask == Ask::task || ask == Ask::resident;
   const std::string type = job && seat.speaks >= kTakesVersion ? some_type(plan_, types_) : std::string();
   std::uint64_t grave = 0;
@@ -57,7 +57,7 @@ void PoolRun::send(const Seat& seat, Ask ask) {
   const auto asked = [=, this, process = caller.process().number()](std::uint64_t ticket) {
     ++outcome_.tickets;
     recorder_.number_is(number, ticket);
-    recorder_.add(Asked{process, ticket, ask, key, delayed, buried, type});
+    recorder_.add(Asked{process, ticket, ask, key, delayed, buried, type, delay.count()});
   };
   caller.ask({ask, key, text, delay, grave, type}, asked);
 }

@@ -42,9 +42,10 @@ void SimHost::begin(Run& run) {
   if (run.stopping || is_past_lease()) return give_back(run);
   run.begun = true;
   const HeldJob& job = run.job;
-  parts_.recorder.add(parts_.process, HoldBegan{parts_.process.number(), job.session, job.hold.key, job.hold.epoch,
-                                                parts_.recorder.ticket_of(job.payload),
-                                                job.has_checkpoint ? Recorder::number_in(job.checkpoint) : 0});
+  parts_.recorder.add(parts_.process,
+                      HoldBegan{parts_.process.number(), job.session, job.hold.key, job.hold.epoch,
+                                parts_.recorder.ticket_of(job.payload),
+                                job.has_checkpoint ? Recorder::number_in(job.checkpoint) : 0, job.worker});
   // By the job, and not by the moment: a poisonous job is so wherever it runs.
   const bool poisonous = Dice(parts_.recorder.ticket_of(job.payload)).chance(parts_.work.poison);
   if (poisonous && dice_.chance(0.7)) {
@@ -68,7 +69,9 @@ void SimHost::run_task(Run& run) {
                         Wrote{parts_.process.number(), hold.key, hold.epoch, parts_.store.write(hold.key, hold.epoch)});
   }
   end_hold(run);
-  if (!dice_.chance(parts_.work.task_fails)) {
+  if (dice_.chance(parts_.work.puts_off)) {
+    parts_.reports->failed(hold, HoldReports::Next::requeue, "not now", Nanos(dice_.between(kSecond, 60 * kSecond)));
+  } else if (!dice_.chance(parts_.work.task_fails)) {
     parts_.reports->finished(hold, "done");
   } else if (dice_.chance(0.2)) {
     parts_.reports->failed(hold, HoldReports::Next::requeue, "not now", Nanos(dice_.between(0, kSecond)));

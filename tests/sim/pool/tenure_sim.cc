@@ -52,6 +52,7 @@ struct Total {
   std::uint64_t tickets = 0;
   std::uint64_t wire_faults = 0;
   std::uint64_t upgrades = 0;
+  std::uint64_t shutdowns = 0;
   std::uint64_t switched = 0;
   std::array<std::uint64_t, kFaults> faults{};
   std::uint64_t hash = 0;  // of all runs together, whatever order they ended in
@@ -143,6 +144,7 @@ bool one_seed(const Options& options, std::uint64_t seed, Total& total) {
   total.tickets += outcome.tickets;
   total.wire_faults += outcome.wire_faults;
   total.upgrades += outcome.upgrades;
+  total.shutdowns += outcome.shutdowns;
   total.switched += outcome.switched;
   for (std::size_t i = 0; i < kFaults; ++i) total.faults[i] += outcome.faults[i];
   total.hash += hash_mix(seed, outcome.trace);
@@ -170,8 +172,9 @@ void print(const Total& total, double wall_s) {
     std::printf(", %llu %s", static_cast<unsigned long long>(total.faults[i]),
                 std::string(to_string(static_cast<Fault>(i))).c_str());
   }
-  std::printf("\n%llu programs replaced by another version, %llu pools switched",
-              static_cast<unsigned long long>(total.upgrades), static_cast<unsigned long long>(total.switched));
+  std::printf("\n%llu programs replaced by another version, %llu pools switched, %llu shut down",
+              static_cast<unsigned long long>(total.upgrades), static_cast<unsigned long long>(total.switched),
+              static_cast<unsigned long long>(total.shutdowns));
   std::printf("\nthe slowest recovery took %.0f %% of the time allowed\n", 100 * total.recovery_max);
   std::printf("%llu violated, hash %s\n", static_cast<unsigned long long>(total.failed), to_hex(total.hash).c_str());
 }

@@ -43,7 +43,8 @@ void choose_pool(Plan& plan, Dice& dice) {
   plan.nodes = static_cast<std::uint32_t>(dice.between(3, 7));
   plan.workers_per_node = static_cast<std::uint32_t>(dice.between(1, 2));
   plan.clients = static_cast<std::uint32_t>(dice.between(1, 3));
-  constexpr std::array<Time, 5> kLeases{1 * kSecond, 1 * kSecond, 2 * kSecond, 5 * kSecond, 10 * kSecond};
+  constexpr std::array<Time, 9> kLeases{kSecond / 2, 1 * kSecond, 1 * kSecond,  2 * kSecond, 2 * kSecond,
+                                        5 * kSecond, 5 * kSecond, 10 * kSecond, 60 * kSecond};
   plan.lease = kLeases[dice.below(kLeases.size())];
   plan.busy = dice.between(10 * kSecond, 40 * kSecond);
   // Two clocks that are 1 % off each are within what the margin, a twentieth of the lease, has to cover.
@@ -87,6 +88,28 @@ void choose_work(Plan& plan, Dice& dice) {
   if (dice.chance(0.6)) work.ignores_stop = 0;
 }
 
+// Out of dice of its own, so that the rest of a plan is what it was without.
+void choose_ends(Plan& plan) {
+  Dice dice(plan.seed, "ends");
+  if (dice.chance(0.35)) {
+    plan.assignment = Assignment::chosen;
+    plan.choice = {.any = true, .fails = dice.chance(0.5)};
+    plan.some_cannot_choose = dice.chance(0.3);
+  } else if (dice.chance(0.1)) {
+    plan.assignment = Assignment::jump;
+  }
+  if (dice.chance(0.35)) plan.serve_every = dice.magnitude(200 * kMilli, 5 * kSecond);
+  if (dice.chance(0.3)) plan.work.delay_max = 30 * kSecond;
+  if (!dice.chance(0.25)) return;
+  if (dice.chance(0.6)) plan.shutdown_every = dice.magnitude(2 * kSecond, 20 * kSecond);
+  plan.ends_last = plan.shutdown_every == 0 || dice.chance(0.5);
+  plan.ends_alone = dice.chance(0.6);
+  plan.drains_first = plan.ends_last && dice.chance(0.3);
+  if (!plan.drains_first && dice.chance(0.7)) plan.kills_caller = 0.6;
+  // A new pool has the default bound until its first worker joins.
+  plan.queue_bound = 1000;
+}
+
 void choose_wipes(Plan& plan) {
   Dice dice(plan.seed, "wipes");
   plan.restore_part_bytes = static_cast<std::size_t>(dice.magnitude(64, 1U << 17));
@@ -111,7 +134,7 @@ bool Plan::calm() const {
   const bool wires_calm = wires.request_lost + wires.answer_lost + wires.held + wires.duplicated + wires.split_reads +
                               wires.snapshot_commit_fails + wires.snapshot_load_fails ==
                           0;
-  return wires_calm && work.poison == 0 && upgrade_every == 0 &&
+  return wires_calm && work.poison == 0 && upgrade_every == 0 && kills_caller == 0 && !ends_alone &&
          std::all_of(every.begin(), every.end(), [](Time span) { return span == 0; });
 }
 
@@ -122,6 +145,7 @@ Plan plan_for(std::uint64_t seed) {
   choose_pool(plan, dice);
   choose_wires(plan, dice);
   choose_work(plan, dice);
+  choose_ends(plan);
   Dice versions(seed, "versions");
   if (versions.chance(0.2)) plan.upgrade_every = versions.magnitude(kSecond, 10 * kSecond);
   // To the version that is the newest, or to the one that will be.
@@ -129,12 +153,21 @@ Plan plan_for(std::uint64_t seed) {
   Dice tastes(seed, "tastes");
   plan.choosy = tastes.chance(plan.older < kMachineVersion ? 0.7 : 0.4);
   if (plan.choosy || tastes.chance(0.2)) plan.types = static_cast<std::uint32_t>(tastes.between(0, 3));
+  // Those who are left may not take what is left.
+  if (plan.choosy) plan.ends_alone = false;
 
   Dice programs(seed, "programs");
   if (programs.chance(0.25)) plan.work.bad_programs = static_cast<double>(programs.between(1, 9)) / 10;
 
   const std::uint64_t style = dice.below(20);
-  if (style == 0) return plan;  // no fault at all
+  if (style == 0) {  // no fault at all
+    // Only such a run can tell whether delays last too long, and only with a long lease might they.
+    if (Dice(seed, "delays").chance(0.5)) {
+      plan.lease = 60 * kSecond;
+      plan.work.delay_max = 30 * kSecond;
+    }
+    return plan;
+  }
   choose_wipes(plan);
   const auto add = [&](std::size_t kind) {
     if (kind < kDrawn) {

@@ -7,9 +7,11 @@
 #include <array>
 #include <cstdint>
 #include <string_view>
+#include <tenure/kinds.hpp>
 
 #include "base/shard.h"
 #include "machine/rules.h"
+#include "sim/checker/choice.h"
 #include "sim/world/log_server.h"
 #include "sim/world/wires.h"
 
@@ -45,7 +47,8 @@ struct Work {
   Time pace = 200 * kMilli;                                // between two requests of a client
   std::array<std::uint32_t, 6> weights{4, 4, 2, 1, 1, 1};  // by Ask
   std::uint32_t payload_bytes_max = 64;
-  double delayed = 0.1;     // of the tasks
+  double delayed = 0.1;  // of the tasks
+  Time delay_max = 3 * kSecond;
   Time task_max = kSecond;  // how long a task runs
   Time start_max = 100 * kMilli;
   Time stop_max = 100 * kMilli;
@@ -55,6 +58,7 @@ struct Work {
   double task_fails = 0.1;
   double ignores_stop = 0.01;  // a handler that does not hear its stop token
   double child_process = 0.5;  // a handler that can be killed without its process
+  double puts_off = 0;         // of the tasks: they ask for another try, much later
   double poison = 0;           // of the jobs: their handler kills its process
   double finishes = 0.02;      // a resident job that ends by itself, per second
   double checkpoints = 0.5;    // per second and job
@@ -85,6 +89,17 @@ struct Plan {
   ServerOptions server;
   WireOptions wires;
   Work work;
+  // Who chooses which worker a key belongs to, and how often a worker begins to serve a key, or ends.
+  Assignment assignment = Assignment::rendezvous;
+  Choice choice{};
+  bool some_cannot_choose = false;  // every third node has no function
+  Time serve_every = 0;
+  // Shutdowns: one every so often, by a caller that may be killed in the middle; and one when all is healed.
+  Time shutdown_every = 0;
+  double kills_caller = 0;
+  bool ends_last = false;
+  bool ends_alone = false;    // members that have gone since are not started again until the pool is gone
+  bool drains_first = false;  // every worker is drained just before
   // A rolling upgrade: programs that speak one machine version are replaced by programs that speak the next, one by
   // one, and now and then by the older ones again. The mean span between two replacements; zero: all speak the older
   // one.

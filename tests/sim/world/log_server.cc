@@ -101,8 +101,9 @@ void LogServer::trim(Position before) {
 }
 
 void LogServer::remove() {
-  line() = {};
+  line().gone = true;
   removed_ms_ = engine_ms();
+  lines_.emplace_back();
   if (on_lost_) on_lost_(0, true);
 }
 

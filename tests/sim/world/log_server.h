@@ -62,6 +62,7 @@ class LogServer {
   Status commit(std::shared_ptr<const Snapshot> snapshot);
   std::shared_ptr<const Snapshot> snapshot() const { return line().snapshots.back().value; }
   void trim(Position before);
+  // Newcomers get a new log, and whoever knows the old one finds nothing.
   void remove();
 
   // A failover to a replica that had seen everything up to a true time and nothing after it: entries, snapshots and
