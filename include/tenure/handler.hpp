@@ -26,16 +26,22 @@ class Handler {
  public:
   virtual ~Handler() = default;
 
-  // Starts a resident. When this returns, the resident counts as running until stop(), whether or not the handler keeps
-  // a thread for it. If this throws or returns a failure, the dispatcher gets the error and the key is free again. If
-  // it returns Requeue, the pool tries again later.
+  // Starts a resident. Job::stop_token() trips if the job is stopped meanwhile, and if this takes longer than
+  // PoolOptions::pending_job_ttl; the latter counts as a failed attempt once this has returned. When this returns, the
+  // resident counts as running until stop(), whether or not the handler keeps a thread for it. If this throws or
+  // returns a failure, the dispatcher gets the error and the key is free again. If it returns Requeue, the pool tries
+  // again later.
   virtual Outcome start(Job& job);
 
   // Stops a running resident. When this returns, no part of the job may still run, because the pool then starts the
-  // next holder. The next holder receives the returned bytes instead of the last checkpoint.
+  // next holder. The next holder receives the returned bytes instead of the last checkpoint. If this throws, the job
+  // counts as still running: the worker keeps the key until the job calls Job::finish(), or its process ends. A job may
+  // take PoolOptions::worker_shutdown_ttl to stop; what happens then says PoolOptions::on_stop_overdue.
   virtual std::optional<std::string> stop(Job& job);
 
-  // Delivers a message to a running resident. Messages arrive in the order in which the pool accepted them.
+  // Delivers a message to a running resident. Messages arrive in the order in which the pool accepted them. The
+  // sender's ticket is done when this returns, and fails with the text if this throws. A handler that does not override
+  // it takes no messages, and the sender hears that.
   virtual void notify(Job& job, std::string_view message);
 
   // Runs a task. If the stop token trips and the task cannot finish, return Requeue{}.

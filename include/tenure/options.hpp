@@ -23,14 +23,26 @@ enum class OnLeaseLost : std::uint8_t {
   keep_running,  // let them run: only for programs whose writes are all checked by epoch
 };
 
-struct PoolOptions {
-  // Settings of the pool. The process that creates the pool sets them; later processes' values are ignored.
+// What to do when a handler has not stopped within worker_shutdown_ttl after it was asked to, or its stop() threw. The
+// lease is renewed all the while, so no other worker gets the key.
+enum class OnStopOverdue : std::uint8_t {
+  keep_waiting,  // write an error to the log; the key stays with this worker until the handler has stopped
+  end_process,   // end the process with exit code 75 and a line on standard error; other workers get its keys
+};
 
-  // Accepted jobs that were never started: 1000. Beyond it a dispatch gets Errc::pool_full.
+struct PoolOptions {
+  // Settings of the pool. The process that creates the pool sets them. Later processes' values have no effect; the
+  // logger is told which of them differ.
+
+  // Accepted jobs that no handler has begun, whether or not the pool has assigned them to a worker already: 1000.
+  // Beyond it a dispatch gets Errc::pool_full. Delayed jobs count from the end of their delay.
   std::uint32_t max_queued_jobs = kMaxQueuedJobsDefault;
-  // A start that takes longer is stopped and retried: 20 s.
+  // Jobs whose delay is not over: 100,000. Beyond it a dispatch with a delay gets Errc::pool_full.
+  std::uint32_t max_delayed_jobs = kMaxDelayedJobsDefault;
+  // A start that takes longer is told to stop, and is a failed attempt: 20 s.
   std::chrono::milliseconds pending_job_ttl{kPendingJobTtlMsDefault};
-  // How long jobs may take to stop when their worker leaves: 2 min.
+  // The stop grace period: how long jobs may take to stop, also when their worker leaves: 2 min. When it is over,
+  // close() and remove() return Errc::timed_out and name the keys; see on_stop_overdue.
   std::chrono::milliseconds worker_shutdown_ttl{kWorkerShutdownTtlMsDefault};
   // Attempts of a failing task before it becomes a dead letter: 10.
   std::uint32_t max_attempts = kMaxAttemptsDefault;
@@ -53,6 +65,7 @@ struct PoolOptions {
   std::size_t concurrency = 0;  // handlers that run at a time; zero: twice the cores, at least 4
   bool client_only = false;     // dispatches but has no workers; opens in constant time
   OnLeaseLost on_lease_lost = OnLeaseLost::end_process;
+  OnStopOverdue on_stop_overdue = OnStopOverdue::keep_waiting;
   ChooseWorker choose{};                       // required for Assignment::chosen on every node that has workers
   std::string node_name{};                     // for people; empty: the host's name and the process id
   std::chrono::milliseconds close_timeout{0};  // for the destructor; zero: a little more than worker_shutdown_ttl

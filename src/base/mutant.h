@@ -10,32 +10,36 @@
 
 namespace tenure {
 
-#define TENURE_MUTANT_LIST(X)                                                                       \
-  X(grant_before_release)    /* a moving key is granted before its old holder has stopped */        \
-  X(accept_ended_session)    /* a tenure's records count although its session has ended */          \
-  X(no_dedupe)               /* a batch that was sent twice is applied twice */                     \
-  X(deadline_from_confirm)   /* the own lease runs from the answer, not from the sending */         \
-  X(observer_lease_short)    /* an observer waits half a lease */                                   \
-  X(watchdog_off)            /* nobody stops the jobs when the lease runs out */                    \
-  X(fence_forgets_jobs)      /* a node that finds itself expired rejoins and leaves jobs running */ \
-  X(lost_history_ignored)    /* a node continues after the log lost entries */                      \
-  X(lost_records_ignored)    /* a node continues after its own records were lost unread */          \
-  X(epoch_from_position)     /* epochs restart when the log lost entries */                         \
-  X(queue_bound_off_by_one)  /* one job too many is accepted */                                     \
-  X(queue_trims_oldest)      /* a full queue drops its oldest job and says nothing */               \
-  X(key_exists_unchecked)    /* a second resident job is accepted, and nothing done */              \
-  X(retry_lost)              /* a failed task is forgotten instead of tried again */                \
-  X(orphan_lost)             /* a dead worker's running jobs are forgotten */                       \
-  X(checkpoint_not_restored) /* the next holder starts without the checkpoint */                    \
-  X(snapshot_forgets_timers) /* a restored node knows no retries */                                 \
-  X(local_time_in_machine)   /* a decision depends on who applies it */                             \
-  X(beat_confirms_any)       /* any session's beat renews the own lease */                          \
-  X(beats_unproven)          /* a log that was replaced still accepts beats */                      \
-  X(tasks_overlap)           /* the next task of a key is granted before the last is done */        \
-  X(stale_epoch_accepted)    /* a holder's record counts whatever epoch it names */                 \
-  X(unsent_forgotten)        /* a batch whose answer was lost is not sent again */                  \
-  X(notify_dropped_on_move)  /* messages to a key that is moving are dropped */                     \
-  X(rule_ahead_of_version)   /* a node applies a new rule as soon as it speaks it */
+#define TENURE_MUTANT_LIST(X)                                                                         \
+  X(grant_before_release)      /* a moving key is granted before its old holder has stopped */        \
+  X(accept_ended_session)      /* a tenure's records count although its session has ended */          \
+  X(no_dedupe)                 /* a batch that was sent twice is applied twice */                     \
+  X(deadline_from_confirm)     /* the own lease runs from the answer, not from the sending */         \
+  X(observer_lease_short)      /* an observer waits half a lease */                                   \
+  X(watchdog_off)              /* nobody stops the jobs when the lease runs out */                    \
+  X(fence_forgets_jobs)        /* a node that finds itself expired rejoins and leaves jobs running */ \
+  X(lost_history_ignored)      /* a node continues after the log lost entries */                      \
+  X(lost_records_ignored)      /* a node continues after its own records were lost unread */          \
+  X(epoch_from_position)       /* epochs restart when the log lost entries */                         \
+  X(queue_bound_off_by_one)    /* one job too many is accepted */                                     \
+  X(granted_not_counted)       /* a granted job leaves the queue bound before a handler begins it */  \
+  X(delayed_not_counted)       /* delayed jobs have no bound */                                       \
+  X(start_timeout_uncounted)   /* a start that timed out is tried again for ever */                   \
+  X(message_refusal_swallowed) /* a message that was refused is said to be handled */                 \
+  X(queue_trims_oldest)        /* a full queue drops its oldest job and says nothing */               \
+  X(key_exists_unchecked)      /* a second resident job is accepted, and nothing done */              \
+  X(retry_lost)                /* a failed task is forgotten instead of tried again */                \
+  X(orphan_lost)               /* a dead worker's running jobs are forgotten */                       \
+  X(checkpoint_not_restored)   /* the next holder starts without the checkpoint */                    \
+  X(snapshot_forgets_timers)   /* a restored node knows no retries */                                 \
+  X(local_time_in_machine)     /* a decision depends on who applies it */                             \
+  X(beat_confirms_any)         /* any session's beat renews the own lease */                          \
+  X(beats_unproven)            /* a log that was replaced still accepts beats */                      \
+  X(tasks_overlap)             /* the next task of a key is granted before the last is done */        \
+  X(stale_epoch_accepted)      /* a holder's record counts whatever epoch it names */                 \
+  X(unsent_forgotten)          /* a batch whose answer was lost is not sent again */                  \
+  X(notify_dropped_on_move)    /* messages to a key that is moving are dropped */                     \
+  X(rule_ahead_of_version)     /* a node applies a new rule as soon as it speaks it */
 
 enum class Mutant : std::uint8_t {
   none,

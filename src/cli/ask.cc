@@ -13,6 +13,8 @@
 namespace tenure::cli {
 namespace {
 
+Stage stage_of(const Call& call) { return call.value("wait") == "accepted" ? Stage::accepted : Stage::done; }
+
 int ask(const Call& call, const Request& request, Stage stage, std::string_view done) {
   const Result<Deadline> deadline = deadline_of(call);
   if (!deadline) return report_usage(call, deadline.error());
@@ -74,7 +76,7 @@ int run_notify(const Call& call) {
   request.kind = Request::Kind::notify;
   request.key = call.words[0];
   request.text = call.words[1];
-  return ask(call, request, Stage::accepted, "notified");
+  return ask(call, request, stage_of(call), "notified");
 }
 
 int run_stop(const Call& call) {
@@ -95,7 +97,7 @@ int run_drain(const Call& call) {
   const Status looked = (*pool)->look([&](const Machine& machine) { count_keys(machine, id, held); }, *deadline);
   if (!looked) return report(call, looked.error());
   if (!held) return report(call, {Errc::no_such_key, "drain", "there is no worker '" + id + "'"});
-  if (const Status sent = (*pool)->drain(id); !sent) return report(call, sent.error());
+  if (const Status sent = (*pool)->drain(id, false, *deadline); !sent) return report(call, sent.error());
   if (!std::all_of(emptying.begin(), emptying.end(), [&](Emptying& shard) { return shard.wait(*deadline); })) {
     return report(call, {Errc::timed_out, "drain", "some jobs of '" + id + "' have not stopped yet"});
   }

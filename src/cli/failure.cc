@@ -34,7 +34,8 @@ std::string hint(Errc code) {
   switch (code) {
     case Errc::key_exists: return "'tenure explain KEY' shows who holds it; 'tenure stop KEY' ends it";
     case Errc::no_such_key: return "'tenure jobs' lists the keys";
-    case Errc::pool_full: return "start more workers, or try again when some of the waiting jobs have started";
+    case Errc::pool_full:
+      return "the message names the limit; start more workers, or try again when some of these jobs have begun";
     case Errc::timed_out:
       return "the request may still take effect; use a longer --timeout, or check with 'tenure jobs'";
     case Errc::job_failed: return "'tenure dead list' shows the jobs that are out of attempts";

@@ -3,11 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <tenure/defaults.hpp>
 #include <thread>
+#include <utility>
 
 #include "base/host_name.h"
 #include "cli/connect.h"
@@ -84,6 +87,14 @@ Result<WorkPlan> work_plan(const Call& call) {
   if (call.has("shards") && *shards == 0) return misused("--shards must be at least 1");
   const Result<std::uint64_t> deaths = call.number("quarantine-after", config.quarantine_after, 10'000);
   if (!deaths) return Failure(deaths.error());
+  const Result<std::uint64_t> delayed = call.number("max-delayed", config.max_delayed_jobs, UINT32_MAX);
+  if (!delayed) return Failure(delayed.error());
+  const Result<std::chrono::milliseconds> stop =
+      call.duration("stop-timeout", std::chrono::milliseconds(config.worker_shutdown_ttl_ms));
+  if (!stop) return Failure(stop.error());
+  if (*stop <= std::chrono::milliseconds(0)) return misused("--stop-timeout must be more than zero");
+  config.max_delayed_jobs = static_cast<std::uint32_t>(*delayed);
+  config.worker_shutdown_ttl_ms = stop->count();
   config.max_queued_jobs = static_cast<std::uint32_t>(*queued);
   config.max_attempts = static_cast<std::uint32_t>(*attempts);
   config.quarantine_after = static_cast<std::uint32_t>(*deaths);
@@ -154,7 +165,7 @@ Result<Programs> programs_of(guard::Guard& guard, const WorkPlan& plan) {
 // Shared by the nodes of all shards.
 class Told final : public NodeEvents {
  public:
-  explicit Told(WorkEvents& events) : events_(events) {}
+  Told(WorkEvents& events, const Call& call, PoolConfig own) : events_(events), call_(call), own_(own) {}
   void log_delayed(const Error& error) override {
     const std::lock_guard lock(mutex_);
     if (delayed_++ == 0) print_note("tenure: waiting for the log: " + error.message());
@@ -164,6 +175,17 @@ class Told final : public NodeEvents {
     if (--delayed_ == 0) print_note("tenure: the log is back");
   }
   void log_warned(const Error& error) override { print_note("tenure: " + error.message()); }
+  // Of what was asked for on the command line. Said once, not by each shard.
+  void options_differ(const PoolConfig& pool) override {
+    std::vector<DifferingOption> differing = differing_options(own_, pool);
+    std::erase_if(differing, [&](const DifferingOption& option) {
+      const auto flag =
+          std::find_if(kFlags.begin(), kFlags.end(), [&](const auto& pair) { return pair.first == option.name; });
+      return flag == kFlags.end() || !call_.has(flag->second);
+    });
+    if (differing.empty() || said_.exchange(true)) return;
+    print_note("tenure: the pool was created with other options, and these have no effect: " + to_text(differing));
+  }
   void fenced(std::uint64_t /*session*/, FenceReason reason) override {
     events_.write({"fenced", {}, 0, {}, to_string(reason)});
   }
@@ -179,7 +201,18 @@ class Told final : public NodeEvents {
   }
 
  private:
+  static constexpr std::array<std::pair<std::string_view, const char*>, 5> kFlags{{
+      {"max_queued_jobs", "max-queued"},
+      {"max_delayed_jobs", "max-delayed"},
+      {"max_attempts", "max-attempts"},
+      {"quarantine_after", "quarantine-after"},
+      {"worker_shutdown_ttl", "stop-timeout"},
+  }};
+
   WorkEvents& events_;
+  const Call& call_;
+  const PoolConfig own_;
+  std::atomic<bool> said_ = false;
   mutable std::mutex mutex_;
   // Guarded by mutex_.
   std::optional<Error> failure_;
@@ -197,7 +230,9 @@ void wait_for_end(const Shards& pool, const Signals& signals) {
 void leave(Shards& pool, const Signals& signals) {
   std::atomic<bool> left = false;
   std::thread closing([&] {
-    pool.close(after(std::chrono::hours(24)));
+    // Programs are killed when their time to stop is over, so it ends, unless the log is away.
+    while (!pool.over() && !pool.close(after(std::chrono::hours(24)))) {
+    }
     left = true;
   });
   while (!left) {
@@ -240,7 +275,7 @@ int run_work(const Call& call) {
   if (plan->known_death && reach_of(*url) != Reach::process) plan->programs.engine_url = *url;
 
   WorkEvents events(call.json());
-  Told told(events);
+  Told told(events, call, plan->core.node.config);
   std::vector<std::unique_ptr<guard::DeathWatch>> deaths;
   std::unique_ptr<Shards> pool;
   plan->programs.log = [](const Hold& hold, BytesView line) { print_note(hold.key + " | " + Bytes(line)); };

@@ -50,6 +50,9 @@ class ToldReports final : public HoldReports {
   void released(const Hold& hold, Bytes blob) override;
   void checkpoint(const Hold& hold, Bytes data) override { node_.checkpoint(hold, std::move(data)); }
   void handled(const Hold& hold, std::uint64_t number) override { node_.handled(hold, number); }
+  void message_failed(const Hold& hold, std::uint64_t number, Bytes error) override {
+    node_.message_failed(hold, number, std::move(error));
+  }
   void together(const std::function<void()>& reports) override {
     events_.together([&] { node_.together(reports); });
   }

@@ -97,6 +97,7 @@ void Machine::end_session(const std::optional<EndedSession>& ended) {
 }
 
 void Machine::configure(const v1::Configure& record) {
+  if (record.unless_configured() && configured()) return;
   const auto before = config().assignment;
   state_.frame.configured = true;
   apply_config(record, state_.frame.config);

@@ -97,6 +97,7 @@ class Machine {
   BytesView dead_payload(const DeadLetter& letter) const { return state_.keys.table.jobs[letter.job].payload; }
   const std::deque<PastTenure>& past_tenures() const { return state_.keys.past; }  // the last ones, oldest first
   std::uint32_t queued() const { return state_.keys.queued; }
+  std::uint32_t delayed() const { return state_.keys.delayed; }
   std::uint32_t keys() const { return state_.keys.table.slots.live(); }
   std::optional<JobInfo> find(BytesView key) const { return keys_.find(key); }
   // Calls `visit` for slots from `from` on until it returns false. Returns where to continue, or kNone at the end.

@@ -57,7 +57,7 @@ void Node::add_worker(NodeWorker worker) {
 }
 
 void Node::remove_worker(BytesView id) {
-  if (keys_) keys_->workers().remove(id);
+  if (keys_) keys_->remove(id);
 }
 
 void Node::serve(BytesView worker, std::vector<Bytes> add, std::vector<Bytes> remove) {
@@ -82,10 +82,24 @@ Status Node::send(const SealedRequest& request, std::shared_ptr<OpenTicket> tick
 Status Node::send(SealedRequests& requests) {
   if (phase_ == Phase::over || failure_) return fail(Errc::closed, "append", "the node has stopped");
   if (!appender_.has_room()) return busy();
+  if (!options_said_) say_options();
   appender_.offer_requests(requests.records);
   // Nobody needs the age of a node's oldest ticket, and reading the clock for each would be a tenth of the cost here.
   tickets_.add(requests.asked, Instant{});
   return {};
+}
+
+// Before the first request, in the same batch. Nothing if the pool is known to have options.
+void Node::say_options() {
+  options_said_ = true;
+  const bool known = phase_ == Phase::following && machine().configured();
+  if (options_.sets_options && !known) appender_.offer(options_record(options_.config));
+}
+
+void Node::compare_options() {
+  if (options_compared_ || phase_ != Phase::following || !machine().configured()) return;
+  options_compared_ = true;
+  if (!differing_options(options_.config, machine().config()).empty()) events_.options_differ(machine().config());
 }
 
 void Node::drain(BytesView worker) { appender_.offer(drain_record(worker)); }
@@ -133,7 +147,11 @@ void Node::applied() {
   membership_.note_applied();
   events_.applied(machine());
   for (PoolWatcher* watcher : watchers_) watcher->applied(machine());
-  if (phase_ == Phase::loading && end_position_ && replica_.position() >= *end_position_) return reach_end();
+  if (phase_ == Phase::loading && end_position_ && replica_.position() >= *end_position_) {
+    reach_end();
+    return compare_options();
+  }
+  compare_options();
   if (!membership_.check_join()) return;
   steward_.look(machine(), membership_.rank(), replica_.applied_at());
   membership_.check_leaving();
@@ -154,6 +172,7 @@ bool Node::handled_divergence() {
 }
 
 void Node::reloaded() {
+  options_said_ = false;
   appender_.reader_reloaded();
   tickets_.in_doubt();
   membership_.reloaded();

@@ -100,6 +100,8 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Member
   void start_over();
   void join_or_finish();
   bool handled_divergence();
+  void say_options();
+  void compare_options();
   void finish();
   void break_down(const Error& error);
   bool has_workers() const { return keys_ && !keys_->workers().empty(); }
@@ -152,6 +154,8 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Member
   std::optional<Position> end_position_;  // the log's end when it was last looked up
   std::optional<Error> failure_;          // why the node stops for good
   int divergences_ = 0;
+  bool options_said_ = false;
+  bool options_compared_ = false;
   bool reload_due_ = false;  // history was lost while the session was being fenced
   bool expects_end_ = false;
   bool finding_out_ = false;  // finding out whether the pool has ended; nothing is read meanwhile

@@ -49,6 +49,8 @@ class NodeEvents : public ClientEvents {
   virtual void applied(const Machine&) {}
   // On the heart's loop.
   virtual void lease_until(std::uint64_t /*session*/, Instant /*until*/) {}
+  // Once, if the pool was created with other options than this node was given.
+  virtual void options_differ(const PoolConfig& /*pool*/) {}
   virtual void closed() {}
   // A warning of the engine: nothing fails yet. On a thread of the engine.
   virtual void log_warned(const Error&) {}
@@ -84,6 +86,7 @@ class NodeEventsTee final : public NodeEvents {
   void fenced(std::uint64_t session, FenceReason reason) override { each(&NodeEvents::fenced, session, reason); }
   void applied(const Machine& machine) override { each(&NodeEvents::applied, machine); }
   void lease_until(std::uint64_t session, Instant until) override { each(&NodeEvents::lease_until, session, until); }
+  void options_differ(const PoolConfig& pool) override { each(&NodeEvents::options_differ, pool); }
   void closed() override { each(&NodeEvents::closed); }
   void log_warned(const Error& error) override { each(&NodeEvents::log_warned, error); }
   void pool_gone() override { each(&NodeEvents::pool_gone); }

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/bytes.h"
+#include "machine/config.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure {
@@ -13,6 +14,14 @@ namespace tenure {
 inline v1::Record tick_record() {
   v1::Record record;
   record.mutable_tick();
+  return record;
+}
+
+// The options of a dispatcher, for a pool that has none yet.
+inline v1::Record options_record(const PoolConfig& config) {
+  v1::Record record;
+  encode_config(config, *record.mutable_configure());
+  record.mutable_configure()->set_unless_configured(true);
   return record;
 }
 

@@ -28,7 +28,7 @@ struct Request {
 
   const char* operation() const;
   // Its acceptance is its only result.
-  bool single() const { return kind != Kind::dispatch && kind != Kind::stop; }
+  bool single() const { return kind == Kind::retry_dead || kind == Kind::drop_dead; }
   // Errc::invalid if anything is empty, malformed or over a bound.
   Status check() const;
   // Appends it to `into` as a record with this ticket, ready for a batch. `answer_in_log`: the dispatcher keeps no

@@ -22,7 +22,10 @@ ClientCore::ClientCore(Parts parts) : PoolCore(std::move(parts)) {
         return client_ ? client_->send(requests) : fail(Errc::closed, "append", "the pool was closed");
       },
   });
-  loop_.run([this] { client_ = std::make_unique<Client>(*log_, loop_, clock_, entropy_, events_); });
+  loop_.run([this] {
+    client_ = std::make_unique<Client>(*log_, loop_, clock_, entropy_, events_);
+    if (options_.node.sets_options) client_->set_options(options_.node.config);
+  });
 }
 
 ClientCore::~ClientCore() {
@@ -76,14 +79,15 @@ Status ClientCore::remove_worker(const std::string& id, Deadline /*deadline*/) {
   return no_such_worker(id, "remove worker");
 }
 
-Status ClientCore::serve(const std::string& worker, std::vector<Bytes> add, std::vector<Bytes> remove) {
+Status ClientCore::serve(const std::string& worker, std::vector<Bytes> add, std::vector<Bytes> remove,
+                         Deadline /*deadline*/) {
   if (Status sound = check_served(add, remove); !sound) return sound;
   return no_such_worker(worker, "serve");
 }
 
-Status ClientCore::drain(const std::string& worker) {
+Status ClientCore::drain(const std::string& worker, bool until_empty, Deadline deadline) {
   if (Status sound = check_drained(worker); !sound) return sound;
-  return by_looker([&](PoolCore& core) { return core.drain(worker); });
+  return by_looker([&](PoolCore& core) { return core.drain(worker, until_empty, deadline); });
 }
 
 Status ClientCore::look(const std::function<void(const Machine&)>& what, Deadline deadline) {

@@ -17,8 +17,9 @@ class ClientCore final : public PoolCore {
   Status add_worker(NodeWorker worker, Deadline deadline) override;
   bool has_worker(const std::string& /*id*/) const override { return false; }
   Status remove_worker(const std::string& id, Deadline deadline) override;
-  Status serve(const std::string& worker, std::vector<Bytes> add, std::vector<Bytes> remove) override;
-  Status drain(const std::string& worker) override;
+  Status serve(const std::string& worker, std::vector<Bytes> add, std::vector<Bytes> remove,
+               Deadline deadline) override;
+  Status drain(const std::string& worker, bool until_empty, Deadline deadline) override;
   std::vector<std::string> workers() const override { return {}; }
   Status look(const std::function<void(const Machine&)>& what, Deadline deadline) override;
   Result<v1::Told> inquire(const v1::Ask& ask, Deadline deadline) override;

@@ -1,3 +1,4 @@
+#include <stdexcept>
 #include <tenure/handler.hpp>
 
 namespace tenure {
@@ -19,7 +20,9 @@ Outcome Handler::start(Job& job) { return NoRetry{"worker '" + job.worker() + "'
 
 std::optional<std::string> Handler::stop(Job& /*job*/) { return std::nullopt; }
 
-void Handler::notify(Job& /*job*/, std::string_view /*message*/) {}
+void Handler::notify(Job& job, std::string_view /*message*/) {
+  throw std::runtime_error("the handler of worker '" + job.worker() + "' takes no messages");
+}
 
 Outcome Handler::run_task(Job& job) { return NoRetry{"worker '" + job.worker() + "' runs residents only"}; }
 

@@ -79,6 +79,7 @@ class LiveJob {
   Phase phase = Phase::waiting;
   bool queued = false;  // in the host's queue, or being run
   bool stop_due = false;
+  bool stop_failed = false;  // stop() threw: whether the job still runs is not known
   bool started_told = false;
   std::list<Message> messages;    // most jobs have none, and an empty list costs nothing
   std::optional<Outcome> ending;  // set when it has ended by itself

@@ -1,5 +1,6 @@
 #include "pool/member_core.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/assert.h"
@@ -115,22 +116,80 @@ bool MemberCore::has_worker(const std::string& id) const {
 Status MemberCore::remove_worker(const std::string& id, Deadline deadline) {
   if (Status own = check_own(id, "remove worker"); !own) return own;
   on_loop([id](Node& node) { node.remove_worker(id); });
-  if (wait(deadline, [&] { return failure_ || !workers_.contains(id); })) return {};
-  return fail(Errc::timed_out, "remove worker", "'" + id + "' still holds keys; it leaves once it has none");
+  if (wait(patience_with_stops(deadline), [&] { return failure_ || !workers_.contains(id); })) return {};
+  return fail(Errc::timed_out, "remove worker",
+              "'" + id + "' still holds " + held_keys(&id) + "; it leaves once it has no keys");
 }
 
-Status MemberCore::serve(const std::string& worker, std::vector<Bytes> add, std::vector<Bytes> remove) {
+// The jobs have the pool's worker_shutdown_ttl to stop; then it takes a moment until their ends are in the log.
+Deadline MemberCore::patience_with_stops(Deadline deadline) {
+  constexpr std::chrono::seconds kSaid(1);
+  std::chrono::milliseconds patience{};
+  loop_.run([&] {
+    if (node_) patience = std::chrono::milliseconds(node_->machine().config().worker_shutdown_ttl_ms);
+  });
+  return std::min(deadline, after(patience + kSaid));
+}
+
+// For people: what this process's workers, or one of them, hold.
+std::string MemberCore::held_keys(const std::string* worker) {
+  constexpr std::size_t kNamed = 3;
+  std::vector<std::string> named;
+  std::size_t count = 0;
+  loop_.run([&] {
+    if (!node_) return;
+    node_->machine().each_job(0, [&](const JobInfo& job) {
+      const bool own = job.session != 0 && job.session == node_->session();
+      if (!own || (worker != nullptr && job.worker != *worker)) return true;
+      if (++count <= kNamed) named.push_back("'" + Bytes(job.key) + "'");
+      return true;
+    });
+  });
+  std::string text;
+  for (const std::string& key : named) text += (text.empty() ? "" : ", ") + key;
+  if (count > kNamed) text += " and " + std::to_string(count - kNamed) + " more";
+  return text.empty() ? "keys" : text;
+}
+
+Status MemberCore::wait_for_state(const char* operation, std::function<bool(const Machine&)> wanted,
+                                  Deadline deadline) {
+  const auto awaited = std::make_shared<Awaited>(Awaited{std::move(wanted)});
+  on_loop([this, awaited](Node& node) {
+    if (awaited->wanted(node.machine())) return hear([&] { awaited->reached = true; });
+    awaited_.push_back(awaited);
+  });
+  const bool in_time = wait(deadline, [&] { return failure_ || awaited->reached; });
+  on_loop([this, awaited](Node&) { std::erase(awaited_, awaited); });
+  if (Status running = still_running(operation); !running) return running;
+  if (in_time) return {};
+  return Failure(late(operation));
+}
+
+Status MemberCore::serve(const std::string& worker, std::vector<Bytes> add, std::vector<Bytes> remove,
+                         Deadline deadline) {
   if (Status sound = check_served(add, remove); !sound) return sound;
   if (Status own = check_own(worker, "serve"); !own) return own;
-  on_loop([worker, add = std::move(add), remove = std::move(remove)](Node& node) { node.serve(worker, add, remove); });
-  return {};
+  on_loop([worker, add, remove](Node& node) { node.serve(worker, add, remove); });
+  const auto applied = [worker, add = std::move(add), remove = std::move(remove)](const Machine& machine) {
+    const WorkerIx ix = machine.workers().find(worker);
+    if (ix == kNone) return false;
+    const auto serves = [&, &all = machine.workers()[ix].serves](const Bytes& key) {
+      return std::binary_search(all.begin(), all.end(), key);
+    };
+    return std::all_of(add.begin(), add.end(), serves) && std::none_of(remove.begin(), remove.end(), serves);
+  };
+  return wait_for_state("serve", applied, deadline);
 }
 
-Status MemberCore::drain(const std::string& worker) {
+Status MemberCore::drain(const std::string& worker, bool until_empty, Deadline deadline) {
   if (Status sound = check_drained(worker); !sound) return sound;
   if (Status running = still_running("drain"); !running) return running;
   on_loop([worker](Node& node) { node.drain(worker); });
-  return {};
+  const auto applied = [worker, until_empty](const Machine& machine) {
+    const WorkerIx ix = machine.workers().find(worker);
+    return ix == kNone || (machine.workers()[ix].draining && !(until_empty && machine.workers()[ix].keys_held != 0));
+  };
+  return wait_for_state("drain", applied, deadline);
 }
 
 std::vector<std::string> MemberCore::workers() const {
@@ -162,9 +221,10 @@ Status MemberCore::close(Deadline deadline) {
   if (over()) return {};
   // A node without workers would end before the submitted requests are in the log.
   wait_answered(deadline);
+  const Deadline patience = patience_with_stops(deadline);
   on_loop([](Node& node) { node.close(); });
-  if (wait(deadline, [this] { return failure_.has_value(); })) return {};
-  return fail(Errc::timed_out, "close", "some jobs have not stopped yet");
+  if (wait(patience, [this] { return failure_.has_value(); })) return {};
+  return fail(Errc::timed_out, "close", held_keys(nullptr) + " have not stopped yet");
 }
 
 Status MemberCore::expect_end() {

@@ -48,6 +48,9 @@ void MemberCore::worker_removed(BytesView worker) {
 }
 
 void MemberCore::applied(const Machine& machine) {
+  for (const std::shared_ptr<Awaited>& awaited : awaited_) {
+    if (awaited->wanted(machine)) hear([&] { awaited->reached = true; });
+  }
   has_members_ = !machine.sessions().all.empty();
   // An empty state is what the last member leaves behind.
   const bool seen =

@@ -225,8 +225,10 @@ void PendingTicket::run_due(Stage stage) {
 
 // It is due. If the last stage was reached, that was seen with the guard held, and nothing changes any more.
 void PendingTicket::run(const TicketCallback& call) const {
-  if (call.stage() == Stage::done) return call.run(final_result());
-  call.run(outcome(call.stage()));
+  callbacks_->guard([&] {
+    if (call.stage() == Stage::done) return call.run(final_result());
+    call.run(outcome(call.stage()));
+  });
 }
 
 }  // namespace tenure

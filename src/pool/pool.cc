@@ -78,7 +78,9 @@ Result<Ticket> Pool::drop_dead(std::uint64_t id) {
   return submit(*impl_, request);
 }
 
-Status Pool::drain(const std::string& worker) { return impl_->shards().drain(worker); }
+Status Pool::drain(const std::string& worker, DrainUntil until, Timeout timeout) {
+  return impl_->shards().drain(worker, until == DrainUntil::empty, after(timeout));
+}
 
 Status Pool::close() { return impl_->close(impl_->close_deadline()); }
 Status Pool::close(Timeout timeout) { return impl_->close(after(timeout)); }
@@ -92,16 +94,16 @@ Status Worker::remove(std::chrono::nanoseconds timeout) {
   return pool->remove_worker(id_, after(timeout));
 }
 
-Status Worker::serve(const std::vector<std::string>& keys) {
+Status Worker::serve(const std::vector<std::string>& keys, std::chrono::nanoseconds timeout) {
   const std::shared_ptr<PoolImpl> pool = pool_.lock();
   if (!pool) return fail(Errc::closed, "serve", "the pool was closed");
-  return pool->shards().serve(id_, keys, {});
+  return pool->shards().serve(id_, keys, {}, after(timeout));
 }
 
-Status Worker::stop_serving(const std::vector<std::string>& keys) {
+Status Worker::stop_serving(const std::vector<std::string>& keys, std::chrono::nanoseconds timeout) {
   const std::shared_ptr<PoolImpl> pool = pool_.lock();
   if (!pool) return fail(Errc::closed, "serve", "the pool was closed");
-  return pool->shards().serve(id_, {}, keys);
+  return pool->shards().serve(id_, {}, keys, after(timeout));
 }
 
 }  // namespace tenure

@@ -89,8 +89,10 @@ class PoolCore : protected NodeEvents {
   virtual bool has_worker(const std::string& id) const = 0;  // or is adding or removing it
   // Hands over the worker's keys, and waits until it has left.
   virtual Status remove_worker(const std::string& id, Deadline deadline) = 0;
-  virtual Status serve(const std::string& worker, std::vector<Bytes> add, std::vector<Bytes> remove) = 0;
-  virtual Status drain(const std::string& worker) = 0;
+  // Both wait until the log has it. `until_empty`: and until the worker holds nothing.
+  virtual Status serve(const std::string& worker, std::vector<Bytes> add, std::vector<Bytes> remove,
+                       Deadline deadline) = 0;
+  virtual Status drain(const std::string& worker, bool until_empty, Deadline deadline) = 0;
   virtual std::vector<std::string> workers() const = 0;
 
   // Runs `what` on the loop with the state of the last entry that was read. Before that, waits until the log was read

@@ -20,6 +20,7 @@ std::size_t concurrency_of(const PoolOptions& options) {
 Status check(const PoolOptions& options) {
   const auto bad = [](const char* what) { return fail(Errc::invalid, "open pool", what); };
   if (options.max_queued_jobs == 0) return bad("max_queued_jobs is zero");
+  if (options.max_delayed_jobs == 0) return bad("max_delayed_jobs is zero");
   if (options.max_attempts == 0) return bad("max_attempts is zero");
   if (options.pending_job_ttl <= milliseconds(0)) return bad("pending_job_ttl is not positive");
   if (options.worker_shutdown_ttl <= milliseconds(0)) return bad("worker_shutdown_ttl is not positive");
@@ -33,6 +34,20 @@ Status check(const PoolOptions& options) {
   return {};
 }
 
+PoolConfig config_of(const PoolOptions& options) {
+  PoolConfig config;
+  config.max_queued_jobs = options.max_queued_jobs;
+  config.max_delayed_jobs = options.max_delayed_jobs;
+  config.max_attempts = options.max_attempts;
+  config.pending_job_ttl_ms = options.pending_job_ttl.count();
+  config.worker_shutdown_ttl_ms = options.worker_shutdown_ttl.count();
+  config.backoff_base_ms = options.retry_backoff.count();
+  config.backoff_cap_ms = options.retry_backoff_max.count();
+  config.quarantine_after = options.quarantine_after;
+  config.assignment = options.assignment;
+  return config;
+}
+
 CoreOptions core_options(const std::string& name, std::string url, const PoolOptions& options) {
   CoreOptions core;
   core.url = std::move(url);
@@ -42,15 +57,8 @@ CoreOptions core_options(const std::string& name, std::string url, const PoolOpt
   core.node.name = options.node_name;
   core.node.lease = options.worker_ttl;
   core.node.choose = options.choose;
-  PoolConfig& config = core.node.config;
-  config.max_queued_jobs = options.max_queued_jobs;
-  config.max_attempts = options.max_attempts;
-  config.pending_job_ttl_ms = options.pending_job_ttl.count();
-  config.worker_shutdown_ttl_ms = options.worker_shutdown_ttl.count();
-  config.backoff_base_ms = options.retry_backoff.count();
-  config.backoff_cap_ms = options.retry_backoff_max.count();
-  config.quarantine_after = options.quarantine_after;
-  config.assignment = options.assignment;
+  core.node.sets_options = true;
+  core.node.config = config_of(options);
   return core;
 }
 
@@ -70,6 +78,11 @@ class PoolImpl::Voice final : public NodeEvents {
   }
   void log_resumed() override { write_log(LogLevel::info, "the log is back"); }
   void log_warned(const Error& error) override { write_log(LogLevel::warning, error.message()); }
+  void options_differ(const PoolConfig& pool) override {
+    const PoolConfig own = config_of(pool_.options_);
+    write_log(LogLevel::warning, "the pool was created with other options, and those of this process have no effect: " +
+                                     to_text(differing_options(own, pool)));
+  }
   void broken(const Error& error) override { write_log(LogLevel::error, error.message()); }
 
  private:
@@ -110,9 +123,15 @@ PoolImpl::PoolImpl(std::string name, PoolOptions options) : name_(std::move(name
   ThreadHostOptions host;
   host.concurrency = concurrency_of(options_);
   host.on_lease_lost = options_.on_lease_lost;
+  host.on_stop_overdue = options_.on_stop_overdue;
   host.pool = name_;
   host.log = [this](LogLevel level, const std::string& text) { write_log(level, text); };
   host_ = std::make_unique<ThreadHost>(std::move(host));
+  // On a thread of its own already; tickets may outlive the pool.
+  if (options_.logger) {
+    callbacks_->report_throws(
+        [logger = options_.logger](const std::string& text) { logger(LogLevel::error, one_line(text)); });
+  }
 }
 
 PoolImpl::~PoolImpl() {
@@ -121,7 +140,8 @@ PoolImpl::~PoolImpl() {
     return;
   }
   ASSERT(!host_->on_executor() && !callbacks_->on_thread());
-  const Deadline deadline = close_deadline();
+  // Where close() has waited for the handlers in vain, nobody waits for them again.
+  const Deadline deadline = overran_ ? after(milliseconds(0)) : close_deadline();
   const Status closed = shards_->close(deadline);
   const bool quiet = closed && host_->shut(std::max(deadline, after(milliseconds(100))));
   if (!quiet) host_->abandon();
@@ -189,7 +209,9 @@ Status PoolImpl::refuse_handlers(const char* operation) const {
 
 Status PoolImpl::close(Deadline deadline) {
   if (Status outside = refuse_handlers("close"); !outside) return outside;
-  return shards_->close(deadline);
+  Status closed = shards_->close(deadline);
+  overran_ = !closed && closed.error().code == Errc::timed_out;
+  return closed;
 }
 
 Status PoolImpl::shutdown(Deadline deadline) {

@@ -52,7 +52,8 @@ class PoolImpl final {
   std::mutex voices_mutex_;
   std::vector<std::unique_ptr<Voice>> voices_;  // guarded by voices_mutex_
   std::mutex leaving_mutex_;
-  std::set<std::string> leaving_;  // guarded by leaving_mutex_: workers whose removal timed out
+  std::set<std::string> leaving_;  // guarded by leaving_mutex_: workers that were not waited for until they had left
+  std::atomic<bool> overran_ = false;  // the last close() has waited in vain
   std::unique_ptr<Shards> shards_;
 };
 

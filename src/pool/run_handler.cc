@@ -6,8 +6,20 @@
 #include <tenure/handler.hpp>
 #include <thread>
 
+#include "pool/stopped_with_error.h"
+
 namespace tenure {
 namespace {
+
+std::string text_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& exception) {
+    return exception.what();
+  } catch (...) {
+    return "the handler threw something that is no std::exception";
+  }
+}
 
 class RunHandler final : public Handler, public std::enable_shared_from_this<RunHandler> {
  public:
@@ -26,7 +38,7 @@ class RunHandler final : public Handler, public std::enable_shared_from_this<Run
     std::shared_ptr<Life> life = take(job.epoch());
     if (!life) return std::nullopt;
     life->thread.join();
-    if (life->error) std::rethrow_exception(life->error);
+    if (life->error) throw StoppedWithError{text_of(life->error)};
     return std::move(life->result);
   }
 
@@ -48,13 +60,7 @@ class RunHandler final : public Handler, public std::enable_shared_from_this<Run
     if (!own) return;
     own->thread.detach();
     if (!life.error) return job.finish(std::move(life.result));
-    try {
-      std::rethrow_exception(life.error);
-    } catch (const std::exception& exception) {
-      job.fail(exception.what());
-    } catch (...) {
-      job.fail("the handler threw something that is not a std::exception");
-    }
+    job.fail(text_of(life.error));
   }
 
   std::shared_ptr<Life> take(std::uint64_t epoch) {

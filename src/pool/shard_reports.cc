@@ -26,6 +26,10 @@ void ShardReports::checkpoint(const Hold& hold, Bytes data) { of(hold).checkpoin
 
 void ShardReports::handled(const Hold& hold, std::uint64_t message_number) { of(hold).handled(hold, message_number); }
 
+void ShardReports::message_failed(const Hold& hold, std::uint64_t message_number, Bytes error) {
+  of(hold).message_failed(hold, message_number, std::move(error));
+}
+
 void ShardReports::together_from(std::uint32_t shard, const std::function<void()>& reports) {
   if (shard == shards_.count()) return reports();
   shards_.core(shard).reports().together([&] { together_from(shard + 1, reports); });

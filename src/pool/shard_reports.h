@@ -23,6 +23,7 @@ class ShardReports final : public HoldReports {
   void released(const Hold& hold, Bytes blob) override;
   void checkpoint(const Hold& hold, Bytes data) override;
   void handled(const Hold& hold, std::uint64_t message_number) override;
+  void message_failed(const Hold& hold, std::uint64_t message_number, Bytes error) override;
   void together(const std::function<void()>& reports) override { together_from(0, reports); }
 
  private:

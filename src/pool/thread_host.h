@@ -25,6 +25,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <queue>
 #include <set>
 #include <string>
 #include <tenure/options.hpp>
@@ -42,6 +43,7 @@ namespace tenure {
 struct ThreadHostOptions {
   std::size_t concurrency = 4;
   OnLeaseLost on_lease_lost = OnLeaseLost::end_process;
+  OnStopOverdue on_stop_overdue = OnStopOverdue::keep_waiting;
   std::string pool;  // for the message when the process has to end
   std::function<void(LogLevel, std::string)> log = [](LogLevel, const std::string&) {};
 };
@@ -73,6 +75,8 @@ class HostPart final : public Host {
  private:
   void hand_over();
   void tell_long_tasks();
+  void watch_stop(std::uint64_t epoch, Instant deadline);
+  void look_for_overdue_stops();
 
   ThreadHost& host_;
   HoldReports* reports_ = nullptr;
@@ -82,6 +86,14 @@ class HostPart final : public Host {
   bool turn_posted_ = false;
   std::unique_ptr<Timer> long_;
   std::vector<const LiveJob*> seen_running_;  // at the last look
+  struct StopDue {
+    std::int64_t at;  // nanoseconds since boot
+    std::uint64_t epoch;
+    friend bool operator>(const StopDue& a, const StopDue& b) { return a.at > b.at; }
+  };
+  // Also of jobs that have stopped since: they are left out when their time comes.
+  std::priority_queue<StopDue, std::vector<StopDue>, std::greater<>> stops_due_;
+  std::unique_ptr<Timer> overdue_;
 };
 
 class ThreadHost final {
@@ -131,6 +143,7 @@ class ThreadHost final {
   void perform(const LiveJobPtr& job, Step step, const LiveJob::Message& message);
   void begin(const LiveJobPtr& job);
   void run_stop(const LiveJobPtr& job);
+  bool note_failed_stop(LiveJob& job, const std::string& error);
   void run_message(const LiveJobPtr& job, const LiveJob::Message& message);
 
   void enqueue(const LiveJobPtr& job);

@@ -27,14 +27,18 @@ class Auditor final : public Effects {
     check(grant.first == fresh_.contains(grant.ticket), "first is wrong: " + key);
     check(open_.contains(grant.ticket), "granted for a job that is over: " + key);
     last_epoch_ = grant.tenure.epoch;
-    held_[key] = {grant.tenure.epoch, Bytes(grant.tenure.worker), grant.tenure.session};
+    held_[key] = {grant.tenure.epoch, Bytes(grant.tenure.worker), grant.tenure.session, grant.ticket};
     fresh_.erase(grant.ticket);
   }
-  void ended(const At&, const TenureRef& tenure, TenureEnd) override {
+  void ended(const At&, const TenureRef& tenure, TenureEnd why) override {
     check_present(tenure, "ended");
+    if (why == TenureEnd::failed) unbegun_.erase(held_[Bytes(tenure.key)].ticket);
     held_.erase(Bytes(tenure.key));
   }
-  void started(const At&, const TenureRef& tenure) override { check_present(tenure, "started"); }
+  void started(const At&, const TenureRef& tenure) override {
+    check_present(tenure, "started");
+    unbegun_.erase(held_[Bytes(tenure.key)].ticket);
+  }
   void stop_asked(const At&, const TenureRef& tenure, StopReason) override { check_present(tenure, "asked to stop"); }
   void message(const At&, const TenureRef& tenure, std::uint64_t, BytesView) override {
     check_present(tenure, "messaged");
@@ -48,6 +52,7 @@ class Auditor final : public Effects {
         check(known_.insert(ticket).second, "accepted after something else");
         open_.insert(ticket);
         fresh_.insert(ticket);
+        unbegun_.insert(ticket);
         return;
       case TicketState::refused: check(known_.insert(ticket).second, "refused after something else"); return;
       case TicketState::started: check(open_.contains(ticket), "started but not open"); return;
@@ -56,6 +61,7 @@ class Auditor final : public Effects {
       case TicketState::stopped:
         check(open_.erase(ticket) == 1, "settled for good twice");
         fresh_.erase(ticket);
+        unbegun_.erase(ticket);
         failed_ = settlement.state == TicketState::failed ? ticket : 0;
         return;
     }
@@ -68,7 +74,7 @@ class Auditor final : public Effects {
 
   void after_entry(Machine& machine) {
     const Image image = image_of(machine);
-    check(machine.queued() == fresh_.size(), "queued() is not the number of jobs that were never held");
+    check(machine.queued() + machine.delayed() == unbegun_.size(), "a job is counted, or not, against its progress");
     check_holders(machine, image);
     check_counters(image);
     check_queues(image);
@@ -80,6 +86,7 @@ class Auditor final : public Effects {
     std::uint64_t epoch;
     Bytes worker;
     std::uint64_t session;
+    std::uint64_t ticket;
   };
 
   void check(bool good, const Bytes& what) {
@@ -191,7 +198,8 @@ class Auditor final : public Effects {
   std::map<Bytes, Holder> held_;
   std::set<std::uint64_t> known_;
   std::set<std::uint64_t> open_;
-  std::set<std::uint64_t> fresh_;
+  std::set<std::uint64_t> fresh_;    // never held
+  std::set<std::uint64_t> unbegun_;  // by no handler
   std::uint64_t failed_ = 0;
   std::uint64_t last_epoch_ = 0;
   std::vector<Bytes> faults_;

@@ -156,7 +156,11 @@ class Historian {
       case 0: return rec::started(job.key, job.epoch);
       case 1: return rec::released(job.key, job.epoch);
       case 2: return rec::checkpoint(job.key, job.epoch, Bytes(below(30), 'c'));
-      case 3: return rec::notified(job.key, job.epoch, message_of(machine, job.key));
+      case 3: {
+        v1::Record record = rec::notified(job.key, job.epoch, message_of(machine, job.key));
+        record.mutable_notified()->set_failed(chance(30));
+        return record;
+      }
       case 4:
       case 5:
         // A delay of nothing comes due with the next entry, which would make batches differ from single records.
@@ -185,6 +189,7 @@ class Historian {
   v1::Record options() {
     v1::Configure options;
     options.set_max_queued_jobs(static_cast<std::uint32_t>(4 + below(20)));
+    options.set_max_delayed_jobs(static_cast<std::uint32_t>(2 + below(10)));
     options.set_max_attempts(static_cast<std::uint32_t>(1 + below(4)));
     options.set_pending_job_ttl_ms(1'000 + below(4'000));
     options.set_backoff_base_ms(1 + below(2'000));

@@ -169,15 +169,15 @@ TEST_P(PoolFailure, LogLinesArePrintable) {
   class Thrower final : public Handler {
    public:
     Outcome start(Job&) override { return {}; }
-    std::optional<std::string> stop(Job&) override { throw std::runtime_error("\x1b[2J\nforged"); }
+    void notify(Job&, std::string_view) override { throw std::runtime_error("\x1b[2J\nforged"); }
   };
   PoolOptions options = quick();
   options.logger = [this](LogLevel, std::string_view line) { notes_.write(std::string(line)); };
   Pool pool = open(options);
   ASSERT_TRUE(pool.add_worker(std::make_shared<Thrower>()));
   EXPECT_EQ(problem(pool.dispatch("k\r").value().wait_started(kPatience)), "");
-  EXPECT_EQ(problem(pool.stop("k\r").value().wait_done(kPatience)), "");
-  EXPECT_TRUE(notes_.wait_for("stop of 'k\\r' failed: \\x1b[2J\\nforged"));
+  EXPECT_EQ(code_of(pool.notify("k\r", "m").value().wait_done(kPatience)), Errc::job_failed);
+  EXPECT_TRUE(notes_.wait_for("notify of 'k\\r' failed: \\x1b[2J\\nforged"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, PoolFailure, testing::ValuesIn(pool_engines()), testing::PrintToStringParamName());

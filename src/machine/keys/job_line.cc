@@ -22,6 +22,7 @@ void JobLine::delay_over(const MachineTimer& timer) {
   const SlotId slot = job.slot;
   slots_.touch(slot);
   state_.table.take_delayed(slot, timer.id);
+  slots_.set_progress(job, Progress::queued);
   state_.table.push_back(slot, timer.id);
   if (state_.table.slots[slot].state == JobState::idle) next_job(slot);
 }
@@ -35,6 +36,7 @@ void JobLine::end_delays(SlotId slot) {
   std::sort(timers.begin(), timers.end());
   for (const MachineTimer& timer : timers) {
     context_.timers().erase(timer);
+    slots_.set_progress(state_.table.jobs[timer.id], Progress::queued);
     state_.table.push_back(slot, timer.id);
   }
 }
@@ -71,7 +73,6 @@ void JobLine::finish_head(SlotId slot) {
 
 void JobLine::next_job(SlotId slot) {
   Slot& entry = state_.table.slots[slot];
-  entry.stop_wanted = false;
   if (entry.head != kNone) {
     slots_.set_state(slot, JobState::queued);
     return queues_.enqueue(slot);

@@ -35,6 +35,8 @@ using WorkerIx = std::uint32_t;
 struct Message {
   std::uint64_t number;
   Bytes text;
+  std::uint64_t ticket;
+  bool answer_in_log;
 };
 
 // Data that few jobs have, stored separately so that a million plain jobs stay small.
@@ -47,6 +49,14 @@ struct JobExtra {
   std::vector<std::uint64_t> stop_tickets;  // get an answer when it has stopped
   std::vector<std::uint64_t> stop_says;     // the same, with an answer in the log
   std::uint32_t together_max = 0;           // on trial with this many jobs altogether; zero: with any number
+};
+
+// How far a job has come on its way to a handler.
+enum class Progress : std::uint8_t {
+  delayed,  // its delay is not over: counts against the bound of delayed jobs
+  queued,   // never held: counts against the queue bound
+  granted,  // was held, but no holder has said that its handler has begun: counts too
+  begun,
 };
 
 struct KeptJob {
@@ -63,7 +73,7 @@ struct KeptJob {
   std::uint16_t crashes = 0;   // deaths of holders
   std::uint16_t fuse_ms = 0;   // its age, at most, when they died
   bool answer_in_log = false;
-  bool fresh = true;  // never held, so it counts for the limit of the queue
+  Progress progress = Progress::queued;
 
   JobExtra& extras() {
     if (!extra) extra = std::make_unique<JobExtra>();
@@ -89,9 +99,8 @@ struct Slot {
   JobState state = JobState::idle;
   JobKind kind = JobKind::resident;
   bool live = false;
-  bool stop_wanted = false;  // stop it as soon as it has started
-  bool solo = false;         // on its last chance, alone in its session or with few others
-  bool settled = false;      // had run for long when its stop was requested
+  bool solo = false;     // on its last chance, alone in its session or with few others
+  bool settled = false;  // had run for long when it was asked to stop
   Past past = Past::none;
 };
 

@@ -47,11 +47,19 @@ void Keys::fire(const MachineTimer& timer) {
   state_.table.slots[slot].due_ms = 0;
   switch (timer.kind) {
     case TimerKind::start_timeout: return tenures_.time_out_start(slot);
-    case TimerKind::retry: slots_.set_state(slot, JobState::queued); return queues_.enqueue(slot);
+    case TimerKind::retry: return end_wait(slot);
     case TimerKind::solo: Suspects::acquit(state_.table.head(slot)); return queues_.end_trial(slot);
     case TimerKind::delay: break;
   }
   ASSERT(false);
+}
+
+// The delay, or the pause before the next attempt, is over.
+void Keys::end_wait(SlotId slot) {
+  KeptJob& job = state_.table.head(slot);
+  if (job.progress == Progress::delayed) slots_.set_progress(job, Progress::queued);
+  slots_.set_state(slot, JobState::queued);
+  queues_.enqueue(slot);
 }
 
 void Keys::begin_shutdown() {
@@ -70,7 +78,7 @@ void Keys::shut_down(SlotId slot) {
     case JobState::idle:
       if (entry.head != kNone) line_.next_job(slot);
       return;
-    case JobState::waiting: slots_.set_state(slot, JobState::queued); return queues_.enqueue(slot);
+    case JobState::waiting: return end_wait(slot);
     case JobState::running:
       if (!resident) return;
       slots_.set_state(slot, JobState::stopping);
@@ -79,7 +87,7 @@ void Keys::shut_down(SlotId slot) {
       if (!resident) return;
       --state_.workers[state_.table.placed[slot].holder].moving;
       return slots_.set_state(slot, JobState::stopping);
-    case JobState::starting: state_.table.slots[slot].stop_wanted = true; return;
+    case JobState::starting: return queues_.stop_start(slot, StopReason::shutdown);
     case JobState::dead:
     case JobState::quarantined: return line_.finish_head(slot);
     case JobState::queued:
@@ -152,6 +160,7 @@ void Keys::each_ticket(const std::function<void(const TicketView&)>& visit) cons
     if (!job.extra) continue;
     for (const std::uint64_t ticket : job.extra->stop_tickets) visit({ticket, TicketState::accepted, 0, {}, {}});
     for (const std::uint64_t ticket : job.extra->stop_says) visit({ticket, TicketState::accepted, 0, {}, {}});
+    for (const Message& message : job.extra->messages) visit({message.ticket, TicketState::accepted, 0, {}, {}});
   }
 }
 

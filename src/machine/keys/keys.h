@@ -69,6 +69,7 @@ class Keys {
   void each_ticket(const std::function<void(const TicketView&)>& visit) const;
 
  private:
+  void end_wait(SlotId slot);
   void shut_down(SlotId slot);
   JobInfo info_of(SlotId slot) const;
   TicketView view_of(JobId job) const;

@@ -37,7 +37,8 @@ struct KeysState {
   std::map<std::uint64_t, DeadLetter> dead;                     // by id
   std::uint64_t dead_tasks = 0;                                 // of dead
   std::deque<PastTenure> past;                                  // the last ones, oldest first
-  std::uint32_t queued = 0;                                     // jobs that were never held
+  std::uint32_t queued = 0;   // accepted jobs that no handler has begun and whose delay is over
+  std::uint32_t delayed = 0;  // jobs whose delay is not over
 
   // Derived from the fields above.
   std::vector<WorkerIx> open;      // open workers, eldest first

@@ -133,9 +133,15 @@ bool load_past(const v1::KeysState& from, KeysState& into) {
   return true;
 }
 
+bool messages_fit(const v1::JobState& state) {
+  const int count = state.messages_size();
+  return state.message_numbers_size() == count && state.message_tickets_size() == count &&
+         state.message_says_size() == count;
+}
+
 bool load_job(const v1::JobState& state, KeysState& into) {
   const JobId id = from_stored(state.job());
-  if (id >= into.table.jobs.end() || state.message_numbers_size() != state.messages_size()) return false;
+  if (id >= into.table.jobs.end() || !messages_fit(state)) return false;
   KeptJob& job = into.table.jobs[id];
   if (state.ticket() == 0 || job.ticket != 0) return false;  // a ticket that was already loaded
   job.payload = state.payload();
@@ -150,7 +156,7 @@ bool load_job(const v1::JobState& state, KeysState& into) {
   if (state.fuse_ms() > kYouthMs) return false;
   job.fuse_ms = static_cast<std::uint16_t>(state.fuse_ms());
   job.answer_in_log = state.answer_in_log();
-  job.fresh = state.fresh();
+  if (!load_enum(state.progress(), Progress::begun, job.progress)) return false;
   into.bytes += job.payload.size();
   const bool plain = !state.has_checkpoint() && state.last_message() == 0 && state.stop_tickets_size() == 0 &&
                      state.stop_says_size() == 0 && state.together_max() == 0;
@@ -160,7 +166,8 @@ bool load_job(const v1::JobState& state, KeysState& into) {
   extra.checkpoint = state.checkpoint();
   extra.last_message = state.last_message();
   for (int i = 0; i < state.messages_size(); ++i) {
-    extra.messages.push_back({state.message_numbers(i), state.messages(i)});
+    extra.messages.push_back(
+        {state.message_numbers(i), state.messages(i), state.message_tickets(i), state.message_says(i)});
     extra.message_bytes += state.messages(i).size();
   }
   extra.stop_tickets.assign(state.stop_tickets().begin(), state.stop_tickets().end());
@@ -182,7 +189,6 @@ bool load_key(const v1::KeyState& state, KeysState& into) {
   slot.head = from_stored(state.head());
   slot.tail = from_stored(state.tail());
   slot.delayed = from_stored(state.delayed());
-  slot.stop_wanted = state.stop_wanted();
   slot.solo = state.solo();
   slot.settled = state.settled();
   slot.started_ms = state.started_ms();
@@ -196,6 +202,7 @@ bool load_key(const v1::KeyState& state, KeysState& into) {
 
 bool load_keys(const v1::KeysState& from, std::uint64_t items, KeysState& into) {
   into.queued = from.queued();
+  into.delayed = from.delayed();
   return load_table(from, items, into.table) && load_workers(from, into) && load_servers(from, into) &&
          load_dead(from, into) && load_past(from, into);
 }

@@ -53,6 +53,14 @@ void Queues::end_trial(SlotId slot) {
   }
 }
 
+void Queues::stop_start(SlotId slot, StopReason reason) {
+  const WorkerIx holder = state_.table.placed[slot].holder;
+  --state_.workers[holder].starting;
+  mark(holder);
+  slots_.set_state(slot, JobState::stopping);
+  slots_.ask_stop(slot, reason);
+}
+
 template <class HasRoom>
 void Queues::grant_from(std::deque<QueueItem>& queue, WorkerIx ix, HasRoom has_room) {
   while (!queue.empty()) {
@@ -128,11 +136,8 @@ void Queues::grant(SlotId slot, WorkerIx ix, bool trial) {
     slots_.set_state(slot, JobState::starting);
     slots_.set_timer(slot, TimerKind::start_timeout, context_.log_time_ms() + context_.config().pending_job_ttl_ms);
   }
-  const bool first = job.fresh;
-  if (job.fresh) {
-    job.fresh = false;
-    --state_.queued;
-  }
+  const bool first = job.progress == Progress::queued;
+  if (first) slots_.set_progress(job, MUTANT(granted_not_counted) ? Progress::begun : Progress::granted);
   context_.note(entry.epoch);
   context_.note(worker.age);
   const bool checkpoint = job.extra && job.extra->has_checkpoint && !MUTANT(checkpoint_not_restored);

@@ -27,6 +27,8 @@ class Queues {
   void mark(WorkerIx worker);
   // Between records: grants what can be granted.
   void settle();
+  // A start under way is to be cut short: its holder is asked at once, and need not have finished starting.
+  void stop_start(SlotId slot, StopReason reason);
   // The job is no longer on its last chance, because it passed or its tenure is over.
   void end_trial(SlotId slot);
 

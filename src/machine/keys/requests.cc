@@ -19,11 +19,15 @@ void Requests::on(const v1::Dispatch& record) {
   if (MUTANT(queue_trims_oldest) && state_.queued >= context_.config().max_queued_jobs) trim_oldest();
   const std::uint64_t hash = hash_bytes(record.key());
   SlotId slot = state_.table.find(record.key(), hash);
-  const Errc verdict = judge(record, slot);
+  const bool delayed = record.delay_ms() > 0 && !context_.shutting_down();
+  const Errc verdict = judge(record, slot, delayed);
   if (MUTANT(key_exists_unchecked) && verdict == Errc::key_exists) {
     return slots_.tell_accepted(record.ticket(), record.answer_in_log(), slot);
   }
-  if (verdict != kAccepted) return context_.answers().refuse(record.ticket(), record.answer_in_log(), verdict);
+  if (verdict != kAccepted) {
+    const Bytes why = verdict == Errc::pool_full ? bound_reached(delayed) : Bytes();
+    return context_.answers().refuse(record.ticket(), record.answer_in_log(), verdict, why);
+  }
 
   const bool added = slot == kNone;
   if (added) {
@@ -31,20 +35,20 @@ void Requests::on(const v1::Dispatch& record) {
   } else {
     slots_.touch(slot);
   }
-  const JobId id = add_job(record, slot);
+  const JobId id = add_job(record, slot, delayed ? Progress::delayed : Progress::queued);
   context_.note(hash);
   slots_.tell_accepted(record.ticket(), record.answer_in_log(), slot);
 
-  const auto delay_ms = context_.shutting_down() ? 0 : static_cast<std::int64_t>(record.delay_ms());
+  const auto delay_ms = static_cast<std::int64_t>(record.delay_ms());
   if (state_.table.slots[slot].kind == JobKind::resident) {
     state_.table.push_back(slot, id);
-    if (delay_ms > 0) {
+    if (delayed) {
       slots_.set_state(slot, JobState::waiting);
       slots_.set_timer(slot, TimerKind::retry, context_.log_time_ms() + delay_ms);
     } else {
       line_.next_job(slot);
     }
-  } else if (delay_ms > 0) {
+  } else if (delayed) {
     line_.add_delayed(slot, id, delay_ms);
   } else {
     state_.table.push_back(slot, id);
@@ -53,7 +57,7 @@ void Requests::on(const v1::Dispatch& record) {
   if (added) placement_.ask_for_choice(slot);
 }
 
-Errc Requests::judge(const v1::Dispatch& record, SlotId slot) const {
+Errc Requests::judge(const v1::Dispatch& record, SlotId slot, bool delayed) const {
   if (record.key().empty() || record.key().size() > kKeyBytesMax) return Errc::invalid;
   if (record.payload().size() > kPayloadBytesMax || record.delay_ms() > kDelayMsMax) return Errc::invalid;
   if (record.kind() != v1::RESIDENT && record.kind() != v1::TASK) return Errc::invalid;
@@ -63,12 +67,21 @@ Errc Requests::judge(const v1::Dispatch& record, SlotId slot) const {
     const bool shares = record.kind() == v1::TASK && state_.table.slots[slot].kind == JobKind::task;
     if (!shares) return Errc::key_exists;
   }
-  const std::uint32_t bound = context_.config().max_queued_jobs + (MUTANT(queue_bound_off_by_one) ? 1 : 0);
-  if (state_.queued >= bound) return Errc::pool_full;
-  return kAccepted;
+  const std::uint32_t off_by = MUTANT(queue_bound_off_by_one) ? 1 : 0;
+  if (delayed) {
+    const bool full = state_.delayed >= context_.config().max_delayed_jobs && !MUTANT(delayed_not_counted);
+    return full ? Errc::pool_full : kAccepted;
+  }
+  return state_.queued >= context_.config().max_queued_jobs + off_by ? Errc::pool_full : kAccepted;
 }
 
-JobId Requests::add_job(const v1::Dispatch& record, SlotId slot) {
+Bytes Requests::bound_reached(bool delayed) const {
+  const PoolConfig& config = context_.config();
+  if (delayed) return "max_delayed_jobs: " + std::to_string(config.max_delayed_jobs) + " jobs wait for their delay";
+  return "max_queued_jobs: " + std::to_string(config.max_queued_jobs) + " jobs wait for a handler to begin them";
+}
+
+JobId Requests::add_job(const v1::Dispatch& record, SlotId slot, Progress progress) {
   const JobId id = state_.table.jobs.add();
   KeptJob& job = state_.table.jobs[id];
   job.payload = record.payload();
@@ -77,7 +90,8 @@ JobId Requests::add_job(const v1::Dispatch& record, SlotId slot) {
   job.slot = slot;
   job.max_attempts = std::min<std::uint32_t>(record.max_attempts(), UINT16_MAX);
   state_.bytes += job.payload.size();
-  ++state_.queued;
+  job.progress = Progress::begun;  // counted by none yet
+  slots_.set_progress(job, progress);
   return id;
 }
 
@@ -86,7 +100,7 @@ void Requests::trim_oldest() {
   const KeyTable& table = state_.table;
   for (SlotId slot = 0; slot < table.slots.end(); ++slot) {
     const Slot& entry = table.slots[slot];
-    if (!entry.live || entry.state != JobState::queued || !table.jobs[entry.head].fresh) continue;
+    if (!entry.live || entry.state != JobState::queued || table.jobs[entry.head].progress != Progress::queued) continue;
     slots_.touch(slot);
     return line_.finish_head(slot);
   }
@@ -111,7 +125,7 @@ void Requests::on(const v1::Notify& record) {
   const std::uint64_t number = std::max(extra.last_message + 1, context_.engine_us());
   extra.last_message = number;
   state_.bytes += record.message().size();
-  extra.messages.push_back({number, record.message()});
+  extra.messages.push_back({number, record.message(), record.ticket(), record.answer_in_log()});
   slots_.tell_accepted(record.ticket(), record.answer_in_log(), slot);
   // A starting holder gets it once the job runs. If the holder is about to release the key, the next holder gets it.
   if (state_.table.slots[slot].state == JobState::running) {
@@ -148,7 +162,7 @@ void Requests::stop_job(SlotId slot, std::uint64_t ticket, bool in_log) {
   (in_log ? job.extras().stop_says : job.extras().stop_tickets).push_back(ticket);
   const WorkerIx holder = state_.table.placed[slot].holder;
   switch (state_.table.slots[slot].state) {
-    case JobState::starting: state_.table.slots[slot].stop_wanted = true; return;
+    case JobState::starting: return queues_.stop_start(slot, StopReason::stop);
     case JobState::running:
       slots_.set_state(slot, JobState::stopping);
       slots_.ask_stop(slot, StopReason::stop);

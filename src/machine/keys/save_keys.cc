@@ -64,7 +64,7 @@ void encode_job(const KeysState& keys, JobId id, v1::Item& scratch, Bytes& into)
   state.set_crashes(job.crashes);
   state.set_fuse_ms(job.fuse_ms);
   state.set_answer_in_log(job.answer_in_log);
-  state.set_fresh(job.fresh);
+  state.set_progress(static_cast<std::uint32_t>(job.progress));
   if (job.extra) {
     state.set_has_checkpoint(job.extra->has_checkpoint);
     state.set_checkpoint(job.extra->checkpoint);
@@ -72,6 +72,8 @@ void encode_job(const KeysState& keys, JobId id, v1::Item& scratch, Bytes& into)
     for (const Message& message : job.extra->messages) {
       state.add_message_numbers(message.number);
       state.add_messages(message.text);
+      state.add_message_tickets(message.ticket);
+      state.add_message_says(message.answer_in_log);
     }
     for (const std::uint64_t ticket : job.extra->stop_tickets) state.add_stop_tickets(ticket);
     for (const std::uint64_t ticket : job.extra->stop_says) state.add_stop_says(ticket);
@@ -84,6 +86,7 @@ void encode_job(const KeysState& keys, JobId id, v1::Item& scratch, Bytes& into)
 
 void save_keys(const KeysState& keys, v1::KeysState& into) {
   into.set_queued(keys.queued);
+  into.set_delayed(keys.delayed);
   save_workers(keys, into);
   into.set_slots_end(keys.table.slots.end());
   for (const SlotId id : keys.table.slots.free_list()) into.add_slots_free(id);
@@ -133,7 +136,6 @@ void each_item(const KeysState& keys, SlotId id, const TakeItem& take) {
   key.set_delayed(to_stored(slot.delayed));
   key.set_state(static_cast<std::uint32_t>(slot.state));
   key.set_kind(static_cast<std::uint32_t>(slot.kind));
-  key.set_stop_wanted(slot.stop_wanted);
   key.set_solo(slot.solo);
   key.set_settled(slot.settled);
   key.set_started_ms(slot.started_ms);

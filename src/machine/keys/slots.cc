@@ -37,10 +37,21 @@ void Slots::ask_stop(SlotId slot, StopReason reason) {
 
 void Slots::release_job(JobId id) {
   KeptJob& job = state_.table.jobs[id];
-  if (job.fresh) --state_.queued;
+  set_progress(job, Progress::begun);
+  if (job.extra) tell_unhandled(job);
   state_.bytes -= job.payload.size();
   if (job.extra) state_.bytes -= job.extra->checkpoint.size() + job.extra->message_bytes;
   state_.table.jobs.remove(id);
+}
+
+void Slots::set_progress(KeptJob& job, Progress progress) {
+  const auto count = [this](Progress of, std::uint32_t by) {
+    if (of == Progress::delayed) state_.delayed += by;
+    if (of == Progress::queued || of == Progress::granted) state_.queued += by;
+  };
+  count(job.progress, UINT32_MAX);  // one less
+  count(progress, 1);
+  job.progress = progress;
 }
 
 TenureRef Slots::tenure(SlotId slot) const {
@@ -50,9 +61,7 @@ TenureRef Slots::tenure(SlotId slot) const {
   return {state_.workers[holder].session, state_.workers[holder].id, entry.key, entry.epoch};
 }
 
-bool Slots::is_stopping(SlotId slot) const {
-  return state_.table.slots[slot].state == JobState::stopping || state_.table.slots[slot].stop_wanted;
-}
+bool Slots::is_stopping(SlotId slot) const { return state_.table.slots[slot].state == JobState::stopping; }
 
 bool Slots::is_settled(SlotId slot) const {
   const Slot& entry = state_.table.slots[slot];
@@ -97,6 +106,18 @@ void Slots::tell_stoppers(KeptJob& job) {
   };
   for (const std::uint64_t ticket : std::exchange(job.extra->stop_tickets, {})) tell(ticket, false);
   for (const std::uint64_t ticket : std::exchange(job.extra->stop_says, {})) tell(ticket, true);
+}
+
+void Slots::tell_unhandled(KeptJob& job) {
+  for (const Message& message : job.extra->messages) {
+    context_.answers().settle({message.ticket,
+                               TicketState::failed,
+                               Errc::job_failed,
+                               0,
+                               {},
+                               "the job ended before its handler had handled the message"},
+                              message.answer_in_log);
+  }
 }
 
 void Slots::begin_snapshot(std::function<void(SlotId)> save) {

@@ -20,9 +20,11 @@ class Slots {
   void set_timer(SlotId slot, TimerKind kind, std::int64_t due_ms);
   void ask_stop(SlotId slot, StopReason reason);
   void release_job(JobId job);
+  // The bounds count a job by its progress.
+  void set_progress(KeptJob& job, Progress progress);
 
   TenureRef tenure(SlotId slot) const;
-  // True if its holder was asked to stop it for good, or will be once it has started.
+  // Its holder was asked to stop it for good.
   bool is_stopping(SlotId slot) const;
   // A resident that has run for long has shown that it does not kill its holder.
   bool is_settled(SlotId slot) const;
@@ -34,6 +36,8 @@ class Slots {
   void tell_failed(const KeptJob& job, std::uint64_t epoch, BytesView error);
   // Reports the stop to all callers that requested it.
   void tell_stoppers(KeptJob& job);
+  // The job is over: the senders of messages that were not handled hear of it.
+  void tell_unhandled(KeptJob& job);
 
   // Call it before a slot, its place or its jobs change. A snapshot in progress saves the slot first.
   void touch(SlotId slot) {

@@ -19,7 +19,8 @@ bool is_held(JobState state) {
 // Every job is in exactly one list of one key, or is a dead task.
 bool lists_fit(const KeysState& keys, const FrameState& frame) {
   std::vector<bool> seen(keys.table.jobs.end());
-  std::uint64_t fresh = 0;
+  std::uint64_t queued = 0;
+  std::uint64_t delayed = 0;
   for (const JobId id : keys.table.jobs.free_list()) {
     if (keys.table.jobs[id].ticket != 0) return false;
     seen[id] = true;
@@ -29,12 +30,13 @@ bool lists_fit(const KeysState& keys, const FrameState& frame) {
     const KeptJob& job = keys.table.jobs[id];
     if (job.slot != slot || job.ticket == 0 || job.stamp > frame.stamps) return false;
     seen[id] = true;
-    fresh += job.fresh ? 1 : 0;
+    delayed += job.progress == Progress::delayed ? 1 : 0;
+    queued += job.progress == Progress::queued || job.progress == Progress::granted ? 1 : 0;
     return true;
   };
-  const auto walk = [&](JobId first, SlotId slot, JobId* last) {
+  const auto walk = [&](JobId first, SlotId slot, bool waits, JobId* last) {
     for (JobId id = first; id != kNone; id = keys.table.jobs[id].next) {
-      if (!take(id, slot)) return false;
+      if (!take(id, slot) || (keys.table.jobs[id].progress == Progress::delayed) != waits) return false;
       *last = id;
     }
     return true;
@@ -47,15 +49,20 @@ bool lists_fit(const KeysState& keys, const FrameState& frame) {
     if (!slot.live) continue;
     JobId last = kNone;
     JobId delayed_last = kNone;
-    if (!walk(slot.head, id, &last) || last != slot.tail || !walk(slot.delayed, id, &delayed_last)) return false;
+    const bool waits = slot.kind == JobKind::resident && slot.state == JobState::waiting && slot.head != kNone &&
+                       slot.head < keys.table.jobs.end() && keys.table.jobs[slot.head].progress == Progress::delayed;
+    if (!walk(slot.head, id, waits, &last) || last != slot.tail) return false;
+    if (!walk(slot.delayed, id, true, &delayed_last)) return false;
     if (slot.head == kNone && slot.delayed == kNone) return false;
     // A resident job is a list of one.
     if (slot.kind == JobKind::resident && (slot.head != slot.tail || slot.delayed != kNone)) return false;
   }
   for (const auto& [id, letter] : keys.dead) {
-    if (letter.kind == JobKind::task && (!take(letter.job, kNone) || keys.table.jobs[letter.job].fresh)) return false;
+    if (letter.kind == JobKind::task && !take(letter.job, kNone)) return false;
+    if (keys.table.jobs[letter.job].progress != Progress::begun) return false;
   }
-  return fresh == keys.queued && std::all_of(seen.begin(), seen.end(), [](bool is) { return is; });
+  return queued == keys.queued && delayed == keys.delayed &&
+         std::all_of(seen.begin(), seen.end(), [](bool is) { return is; });
 }
 
 bool workers_fit(const KeysState& keys, const SessionTable& sessions) {
@@ -102,7 +109,7 @@ bool holders_fit(const KeysState& keys, const FrameState& frame) {
     const Placed& placed = keys.table.placed[id];
     const bool held = placed.holder != kNone;
     if (!worker_ok(placed.target) || !worker_ok(placed.holder) || held != is_held(slot.state)) return false;
-    if ((slot.state == JobState::idle) != (slot.head == kNone) || (slot.stop_wanted && !held)) return false;
+    if ((slot.state == JobState::idle) != (slot.head == kNone)) return false;
     const bool of_residents = slot.state == JobState::starting || slot.state == JobState::dead ||
                               slot.state == JobState::quarantined || slot.state == JobState::moving;
     if (slot.kind == JobKind::task && of_residents) return false;
@@ -110,7 +117,7 @@ bool holders_fit(const KeysState& keys, const FrameState& frame) {
       return false;
     if (slot.solo && !held) return false;
     if (!held) continue;
-    if (keys.table.jobs[slot.head].fresh) return false;
+    if (keys.table.jobs[slot.head].progress < Progress::granted) return false;
     PoolWorker& worker = counted[placed.holder];
     ++worker.keys_held;
     worker.tasks_held += slot.kind == JobKind::task ? 1 : 0;

@@ -8,6 +8,14 @@
 #include "tenure/v1/keys.pb.h"
 
 namespace tenure {
+namespace {
+
+Bytes timeout_text(std::int64_t ttl_ms) {
+  const bool whole = ttl_ms % 1000 == 0;
+  return "start timed out after " + std::to_string(whole ? ttl_ms / 1000 : ttl_ms) + (whole ? " s" : " ms");
+}
+
+}  // namespace
 
 // The slot of a current tenure. A record of any other tenure (from a holder that was fenced, or that woke up long after
 // its session ended) finds nothing and changes nothing.
@@ -29,7 +37,8 @@ void Tenures::on(const v1::Started& record) {
   const bool task = entry.kind == JobKind::task;
   if (entry.state != (task ? JobState::running : JobState::starting)) return context_.refuse_record();
   slots_.touch(slot);
-  entry.started_ms = context_.engine_ms();
+  entry.started_ms = std::max<std::int64_t>(context_.engine_ms(), 1);
+  slots_.set_progress(state_.table.head(slot), Progress::begun);
   if (task) {
     context_.effects().started(context_.at(), slots_.tenure(slot));
     return slots_.tell_started(slot);
@@ -43,9 +52,9 @@ void Tenures::on(const v1::Started& record) {
   context_.effects().started(context_.at(), slots_.tenure(slot));
   slots_.tell_started(slot);
 
-  if (entry.stop_wanted || context_.shutting_down()) {
+  if (context_.shutting_down()) {
     slots_.set_state(slot, JobState::stopping);
-    return slots_.ask_stop(slot, context_.shutting_down() ? StopReason::shutdown : StopReason::stop);
+    return slots_.ask_stop(slot, StopReason::shutdown);
   }
   if (job.extra) {
     for (const Message& message : job.extra->messages) {
@@ -67,9 +76,19 @@ void Tenures::on(const v1::Released& record) {
     slots_.tell_stoppers(job);
     return line_.finish_head(slot);
   }
+  if (start_timed_out(slot) && !MUTANT(start_timeout_uncounted)) {
+    end_tenure(slot, TenureEnd::failed);
+    return fail_job(slot, v1::Failed::RETRY, timeout_text(context_.config().pending_job_ttl_ms), 0);
+  }
   end_tenure(slot, TenureEnd::handoff);
   slots_.set_state(slot, JobState::queued);
   queues_.enqueue(slot);
+}
+
+// It was asked to go before it had started.
+bool Tenures::start_timed_out(SlotId slot) const {
+  const Slot& entry = state_.table.slots[slot];
+  return entry.state == JobState::moving && entry.kind == JobKind::resident && entry.started_ms == 0;
 }
 
 void Tenures::on(const v1::Done& record) {
@@ -109,6 +128,7 @@ void Tenures::on(const v1::Failed& record) {
 
 void Tenures::fail_job(SlotId slot, int next, BytesView error, std::int64_t delay_ms) {
   KeptJob& job = state_.table.head(slot);
+  slots_.set_progress(job, Progress::begun);
   if (next == v1::Failed::DROP) {
     slots_.tell_failed(job, state_.table.slots[slot].epoch, error);
     return line_.finish_head(slot);
@@ -159,10 +179,25 @@ void Tenures::on(const v1::Notified& record) {
   slots_.touch(slot);
   KeptJob& job = state_.table.head(slot);
   while (job.extra && !job.extra->messages.empty() && job.extra->messages.front().number <= record.number()) {
-    state_.bytes -= job.extra->messages.front().text.size();
-    job.extra->message_bytes -= job.extra->messages.front().text.size();
+    const Message& message = job.extra->messages.front();
+    // Those before the one that is named were handled well.
+    const bool failed = record.failed() && message.number == record.number() && !MUTANT(message_refusal_swallowed);
+    tell_handled(slot, message, failed, BytesView(record.error()).substr(0, kErrorBytesMax));
+    state_.bytes -= message.text.size();
+    job.extra->message_bytes -= message.text.size();
     job.extra->messages.pop_front();
   }
+}
+
+void Tenures::tell_handled(SlotId slot, const Message& message, bool failed, BytesView error) {
+  const TenureRef tenure = slots_.tenure(slot);
+  context_.answers().settle({.ticket = message.ticket,
+                             .state = failed ? TicketState::failed : TicketState::done,
+                             .code = failed ? Errc::job_failed : Errc{},
+                             .epoch = tenure.epoch,
+                             .worker = tenure.worker,
+                             .text = failed ? error : BytesView()},
+                            message.answer_in_log);
 }
 
 // The key has no holder any more. The caller decides what happens to the job.
@@ -227,17 +262,13 @@ void Tenures::orphan(SlotId slot, TenureEnd why, std::uint32_t on_trial) {
   queues_.enqueue(slot);
 }
 
-// Tries again, unless the job was to be stopped anyway.
+// It counts as an attempt once the holder has given the key back: a start that is under way is never joined by another.
 void Tenures::time_out_start(SlotId slot) {
   const WorkerIx holder = state_.table.placed[slot].holder;
   --state_.workers[holder].starting;
   queues_.mark(holder);
-  if (state_.table.slots[slot].stop_wanted) {
-    slots_.set_state(slot, JobState::stopping);
-  } else {
-    ++state_.workers[holder].moving;
-    slots_.set_state(slot, JobState::moving);
-  }
+  ++state_.workers[holder].moving;
+  slots_.set_state(slot, JobState::moving);
   slots_.ask_stop(slot, StopReason::start_timeout);
 }
 

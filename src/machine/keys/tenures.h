@@ -52,6 +52,8 @@ class Tenures {
   void remember(PastTenure tenure);
   SlotId held_slot(BytesView key, std::uint64_t epoch) const;
   void end_tenure(SlotId slot, TenureEnd why);
+  bool start_timed_out(SlotId slot) const;
+  void tell_handled(SlotId slot, const Message& message, bool failed, BytesView error);
   void fail_job(SlotId slot, int next, BytesView error, std::int64_t delay_ms);
   void set_checkpoint(SlotId slot, const Bytes& data);
   std::int64_t backoff_ms(const Slot& slot, const KeptJob& job) const;

@@ -58,6 +58,8 @@ class HoldReports {
   virtual void released(const Hold& hold, Bytes blob) = 0;
   virtual void checkpoint(const Hold& hold, Bytes data) = 0;
   virtual void handled(const Hold& hold, std::uint64_t message_number) = 0;
+  // Instead: the handler takes no messages, or failed with this one. Its sender hears the error.
+  virtual void message_failed(const Hold& hold, std::uint64_t message_number, Bytes error) = 0;
 
   // Reports made within the call go to the node together, and so usually into one batch. Must be short, because others'
   // reports wait meanwhile.

@@ -113,10 +113,12 @@ std::size_t Runtime::running() const {
 }
 
 // In the order of the grants.
-void Runtime::stop_all(Instant deadline) {
+void Runtime::stop_all(Instant deadline, const std::function<bool(const Hold&)>& wanted) {
   std::vector<Hold> holds;
   holds_.each([&](std::uint64_t epoch, Held& held) {
-    if (!held.concluded && !std::exchange(held.stopping, true)) holds.push_back({held.key, epoch});
+    if (held.concluded || held.stopping || !wanted({held.key, epoch})) return;
+    held.stopping = true;
+    holds.push_back({held.key, epoch});
   });
   std::sort(holds.begin(), holds.end(), [](const Hold& a, const Hold& b) { return a.epoch < b.epoch; });
   for (const Hold& hold : holds) host_.stop(hold, StopReason::move, deadline);
@@ -148,6 +150,14 @@ void Runtime::checkpoint(const Hold& hold, Bytes data) {
 
 void Runtime::handled(const Hold& hold, std::uint64_t message_number) {
   report({.kind = Report::Kind::handled, .epoch = hold.epoch, .message_number = message_number});
+}
+
+void Runtime::message_failed(const Hold& hold, std::uint64_t message_number, Bytes error) {
+  error.resize(cut_at_character(error, kErrorBytesMax).size());
+  report({.kind = Report::Kind::message_failed,
+          .epoch = hold.epoch,
+          .text = std::move(error),
+          .message_number = message_number});
 }
 
 void Runtime::report(Report report) {
@@ -250,9 +260,12 @@ void Runtime::append(const Report& report, const Held& held) {
     case Report::Kind::failed: append_failed(report, held); break;
     case Report::Kind::released: append_released(report, held); break;
     case Report::Kind::checkpoint: break;  // done by save()
-    case Report::Kind::handled: {
+    case Report::Kind::handled:
+    case Report::Kind::message_failed: {
       v1::Notified& notified = begun(*record_->mutable_notified(), report.epoch, held.key);
       notified.set_number(report.message_number);
+      notified.set_failed(report.kind == Report::Kind::message_failed);
+      notified.set_error(report.text);
       break;
     }
   }

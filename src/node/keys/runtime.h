@@ -49,7 +49,11 @@ class Runtime final : public HoldReports, public KeyEffects {
   void ended(const At& at, const TenureRef& tenure, TenureEnd why) override;
 
   // The node is closing: everything that has not ended by then is stopped.
-  void stop_all(Instant deadline);
+  void stop_all(Instant deadline) {
+    stop_all(deadline, [](const Hold&) { return true; });
+  }
+  // The same of those that `wanted` names.
+  void stop_all(Instant deadline, const std::function<bool(const Hold&)>& wanted);
   void give_back_waiting(std::uint64_t session) { host_.give_back_waiting(session); }
 
   void started(const Hold& hold) override;
@@ -59,6 +63,7 @@ class Runtime final : public HoldReports, public KeyEffects {
   void released(const Hold& hold, Bytes blob) override;
   void checkpoint(const Hold& hold, Bytes data) override;
   void handled(const Hold& hold, std::uint64_t message_number) override;
+  void message_failed(const Hold& hold, std::uint64_t message_number, Bytes error) override;
   void together(const std::function<void()>& reports) override;
 
  private:
@@ -75,7 +80,7 @@ class Runtime final : public HoldReports, public KeyEffects {
   };
 
   struct Report {
-    enum class Kind : std::uint8_t { started, finished, failed, released, checkpoint, handled };
+    enum class Kind : std::uint8_t { started, finished, failed, released, checkpoint, handled, message_failed };
 
     Kind kind;
     std::uint64_t epoch;

@@ -19,6 +19,14 @@ void check_all_settled(const LogReplay& replay, Verdict& verdict) {
   for (const auto& [ticket, at] : replay.stops) {
     verdict.broken('f', at, "a stop was accepted and never done: ticket " + std::to_string(ticket));
   }
+  for (const auto& [ticket, job] : replay.jobs) {
+    if (job.live || job.buried) continue;
+    for (const ReplayedMessage& message : job.messages) {
+      if (!replay.messages.contains(message.ticket)) continue;
+      verdict.broken('v', message.accepted_at,
+                     "the job is over, and nobody heard of its message: ticket " + std::to_string(message.ticket));
+    }
+  }
 }
 
 const char* to_text(Step step) {
@@ -67,6 +75,23 @@ void check_told(const History& history, Verdict& verdict) {
     if (answered->step == Step::done && !told.insert({answered->ticket, answered->step}).second) {
       verdict.broken('f', event.at, "a client was told twice: " + name);
     }
+  }
+}
+
+// Of a message that every handler refused nobody may hear that it was handled.
+void check_refusals(const History& history, Verdict& verdict) {
+  std::map<std::uint64_t, bool> taken;  // by the message's ticket
+  for (const Event& event : history) {
+    if (const auto* delivered = std::get_if<Delivered>(&event.what)) {
+      bool& by_any = taken.try_emplace(delivered->ticket, false).first->second;
+      by_any = by_any || !delivered->refused;
+    }
+    const auto* settled = std::get_if<LogSettled>(&event.what);
+    if (settled == nullptr || settled->step != Step::done) continue;
+    const auto found = taken.find(settled->ticket);
+    if (found == taken.end() || found->second) continue;
+    verdict.broken('v', event.at,
+                   "said to be handled, but its handler refused it: message " + std::to_string(settled->ticket));
   }
 }
 
@@ -123,6 +148,7 @@ void check_jobs(const History& history, const Expectations& expected, Verdict& v
     if (line.final && expected.all_settled) check_all_settled(replay, verdict);
   }
   check_told(history, verdict);
+  check_refusals(history, verdict);
 }
 
 }  // namespace tenure::sim

@@ -11,7 +11,8 @@
 //   f  an accepted job ends as done, failed, buried or stopped, or is held at the end, and is settled once
 //   g  tasks of a key run one at a time, in the order of their acceptance
 //   h  a key never has two live jobs if one is resident; refusals for that reason are true
-//   i  the queue bound is exact: never exceeded, and `pool_full` only when it is reached
+//   i  the bounds are exact: nothing is accepted beyond them, and `pool_full` comes only when one is reached. One
+//      counts jobs that no handler has begun, the other jobs whose delay is not over
 //   j  all nodes that applied the same entry have the same digest
 //   k  once all faults are over, every resident job is held again in time
 //   l  log and snapshot are bounded
@@ -21,6 +22,8 @@
 //   p  no node gives up for good, because every fault here is temporary
 //   q  every request of a living process gets its outcome
 //   r  without faults, the end of a hold is soon in the log
+//   u  a start that takes too long counts as an attempt, so it is not tried for ever
+//   v  a message that its handler refused is never reported as handled, and each is settled when its job is over
 
 #include <cstdint>
 #include <string>
@@ -41,6 +44,7 @@ struct Expectations {
   Time resume_slack = 5 * kMilli;    // and how late after a resume, where its process was paused at the deadline
   Time recovery = 30 * kSecond;      // after Healed
   std::uint32_t queue_bound = 1000;
+  std::uint32_t delayed_bound = 100'000;
   Shard shard{};  // of whose epochs the remainder tells the shard
   std::uint64_t bytes_since_snapshot_max = UINT64_MAX;
   std::uint64_t log_entries_max = UINT64_MAX;

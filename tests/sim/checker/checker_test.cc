@@ -362,9 +362,46 @@ TEST(Checker, I_QueueBoundIsExact) {
   EXPECT_EQ(fill(4).verdict(three), "i");
   EXPECT_EQ(fill(3).log(99, Step::refused, Errc::pool_full).verdict(three), "");
   EXPECT_EQ(fill(2).log(99, Step::refused, Errc::pool_full).verdict(three), "i");
-  EXPECT_EQ(fill(3).grant("t1", 1, 1).log(99, Step::accepted).verdict(three), "") << "one has left the queue";
+  EXPECT_EQ(fill(3).grant("t1", 1, 1).log(99, Step::accepted).verdict(three), "i") << "nobody has begun it";
+  EXPECT_EQ(fill(3).grant("t1", 1, 1).log(1, Step::started).log(99, Step::accepted).verdict(three), "");
+  EXPECT_EQ(fill(3).grant("t1", 1, 1).ungrant("t1", 1, HowEnded::failed).log(99, Step::accepted).verdict(three), "");
+  EXPECT_EQ(fill(3).grant("t1", 1, 1).ungrant("t1", 1, HowEnded::lost).log(99, Step::accepted).verdict(three), "i");
   EXPECT_EQ(fill(3).grant("t1", 1, 1, false).verdict(three), "i");
   EXPECT_EQ(fill(3).log(2, Step::stopped).log(99, Step::accepted).verdict(three), "");
+}
+
+TEST(Checker, I_DelayedJobsHaveABoundOfTheirOwn) {
+  const auto fill = [](int jobs) {
+    Story story;
+    for (int i = 1; i <= jobs; ++i) {
+      const auto ticket = static_cast<std::uint64_t>(i);
+      story.asks(ticket, Ask::task, "t", true, 0, 5).log(ticket, Step::accepted);
+    }
+    return story.asks(98, Ask::task, "t", true, 0, 5).asks(99, Ask::task, "u");
+  };
+  const Expectations two{.queue_bound = 1, .delayed_bound = 2, .all_settled = false};
+  EXPECT_EQ(fill(2).log(99, Step::accepted).verdict(two), "") << "delayed jobs are not queued";
+  EXPECT_EQ(fill(3).verdict(two), "i");
+  EXPECT_EQ(fill(2).log(98, Step::refused, Errc::pool_full).verdict(two), "");
+  EXPECT_EQ(fill(1).log(98, Step::refused, Errc::pool_full).verdict(two), "i");
+  EXPECT_EQ(fill(2).at(6).log(98, Step::accepted).verdict(two), "") << "the delays may be over";
+  EXPECT_EQ(fill(2).at(6).log(99, Step::refused, Errc::pool_full).verdict(two), "") << "and those jobs queued";
+}
+
+TEST(Checker, U_AStartThatTimesOutIsAnAttempt) {
+  const auto late = [] { return Story().resident("k", 50, 5).time_out("k", 5); };
+  EXPECT_EQ(late().ungrant("k", 5).verdict(), "u");
+  EXPECT_EQ(late().ungrant("k", 5, HowEnded::failed).verdict(), "");
+  EXPECT_EQ(late().ungrant("k", 5, HowEnded::lost).verdict(), "");
+}
+
+TEST(Checker, V_ARefusedMessageIsNotSaidToBeHandled) {
+  const auto told = [](bool refused, Step step) {
+    return held().asks(52, Ask::notify, "k").log(52, Step::accepted).deliver(1, "k", 5, 52, refused).log(52, step);
+  };
+  EXPECT_EQ(told(false, Step::done).verdict({.all_settled = false}), "");
+  EXPECT_EQ(told(true, Step::failed).verdict({.all_settled = false}), "");
+  EXPECT_EQ(told(true, Step::done).verdict({.all_settled = false}), "v");
 }
 
 TEST(Checker, J_DigestsAgree) {

@@ -70,6 +70,7 @@ struct Delivered {
   std::string key;
   std::uint64_t epoch;
   std::uint64_t ticket;
+  bool refused = false;  // it takes no messages, or failed
 };
 
 // Clients.
@@ -82,6 +83,7 @@ struct Asked {
   std::string key;
   bool delayed = false;  // not before some time: it may be overtaken
   std::uint64_t of = 0;  // for retry_dead and drop_dead: the ticket of the buried job
+  Time delay = 0;
 };
 struct Answered {
   ProcessNumber process;
@@ -110,7 +112,15 @@ struct LogGranted {
   std::uint64_t ticket;
   bool first;  // the job was never held before
 };
+enum class HowEnded : std::uint8_t { handoff, stopped, done, failed, lost };
 struct LogEnded {
+  std::uint64_t position;
+  std::string key;
+  std::uint64_t epoch;
+  HowEnded how = HowEnded::handoff;
+};
+// The holder was told that its start takes too long.
+struct LogTimedOut {
   std::uint64_t position;
   std::string key;
   std::uint64_t epoch;
@@ -163,9 +173,10 @@ struct Closed {    // the end, and what the log looks like then
   std::uint64_t snapshot_bytes;
 };
 
-using What = std::variant<ProcessCrashed, ProcessLeft, ProcessPaused, ProcessResumed, NodeBroke, Leased, HoldBegan,
-                          HoldEnded, Wrote, Delivered, Asked, Answered, TicketLost, LogSettled, LogGranted, LogEnded,
-                          LogFenced, LogBuried, LogBlob, LogLost, GhostSettled, GhostGranted, Digest, Healed, Closed>;
+using What =
+    std::variant<ProcessCrashed, ProcessLeft, ProcessPaused, ProcessResumed, NodeBroke, Leased, HoldBegan, HoldEnded,
+                 Wrote, Delivered, Asked, Answered, TicketLost, LogSettled, LogGranted, LogEnded, LogTimedOut,
+                 LogFenced, LogBuried, LogBlob, LogLost, GhostSettled, GhostGranted, Digest, Healed, Closed>;
 
 struct Event {
   Time at;

@@ -6,6 +6,8 @@ namespace tenure::sim {
 
 namespace {
 
+constexpr Time kRounding = 2 * kMilli;  // the log counts in milliseconds
+
 std::string name(const Asked& asked) { return asked.key + " (ticket " + std::to_string(asked.ticket) + ")"; }
 
 bool is_job(const Asked& asked) { return asked.ask == Ask::resident || asked.ask == Ask::task; }
@@ -33,7 +35,7 @@ void LogReplay::on(const LogSettled& settled) {
   switch (settled.step) {
     case Step::accepted: return accept(found->second);
     case Step::refused: return refuse(found->second, settled.code);
-    case Step::started: return;
+    case Step::started: jobs[settled.ticket].begun = true; return;
     case Step::done:
     case Step::failed:
     case Step::stopped: return settle(found->second, settled.step);
@@ -48,6 +50,7 @@ void LogReplay::accept(const Asked& asked) {
     case Ask::notify:
       if (!key.takes_messages()) return broken('h', "a message was accepted for a key without a job: " + name(asked));
       jobs[key.resident].messages.push_back({asked.ticket, now_});
+      messages.insert(asked.ticket);
       return;
     case Ask::stop:
       if (!key.any()) broken('h', "a stop was accepted for a key without a job: " + name(asked));
@@ -77,19 +80,40 @@ void LogReplay::accept_job(const Asked& asked) {
   if (key.resident != 0 || (asked.ask == Ask::resident && key.any())) {
     broken('h', "a second live job was accepted for its key: " + name(asked));
   }
+  const Waiting before = waiting();
+  if (asked.delayed ? before.delayed >= expected_.delayed_bound : before.queued >= expected_.queue_bound) {
+    broken('i', "a bound is exceeded: " + std::to_string(before.queued) + " queued and " +
+                    std::to_string(before.delayed) + " delayed before " + name(asked));
+  }
   ReplayedJob& job = jobs[asked.ticket];
   job.asked = &asked;
   job.accepted_at = now_;
   enter_key(asked);
-  if (++queued_ > expected_.queue_bound) {
-    broken('i', "the queue bound is exceeded: " + std::to_string(queued_) + " queued with " + name(asked));
+}
+
+// Log time never runs ahead of true time, but it may lag.
+LogReplay::Waiting LogReplay::waiting() const {
+  Waiting waiting;
+  for (const auto& [ticket, job] : jobs) {
+    if (!job.live || job.begun || job.asked == nullptr) continue;
+    if (!job.asked->delayed || job.granted) {
+      ++waiting.queued;
+    } else {
+      ++(now_ + kRounding < job.accepted_at + job.asked->delay ? waiting.delayed : waiting.either);
+    }
   }
+  return waiting;
 }
 
 void LogReplay::refuse(const Asked& asked, Errc code) {
   const ReplayedKey& key = keys[asked.key];
-  if (code == Errc::pool_full && queued_ != expected_.queue_bound) {
-    broken('i', "refused as full with " + std::to_string(queued_) + " queued: " + name(asked));
+  if (code == Errc::pool_full) {
+    const Waiting now = waiting();
+    if (asked.delayed ? now.delayed + now.either < expected_.delayed_bound
+                      : now.queued + now.either < expected_.queue_bound) {
+      broken('i', "refused as full with " + std::to_string(now.queued) + " queued and " + std::to_string(now.delayed) +
+                      " delayed: " + name(asked));
+    }
   }
   if (code == Errc::key_exists && !(asked.ask == Ask::resident ? key.any() : key.resident != 0)) {
     broken('h', "refused for a job that its key does not have: " + name(asked));
@@ -105,6 +129,7 @@ void LogReplay::settle(const Asked& asked, Step step) {
     stops.erase(asked.ticket);
     return;
   }
+  messages.erase(asked.ticket);
   if (!is_job(asked)) return;
   const auto found = jobs.find(asked.ticket);
   if (found == jobs.end()) return broken('f', "settled but never accepted: " + name(asked));
@@ -121,7 +146,6 @@ void LogReplay::settle(const Asked& asked, Step step) {
   job.live = false;
   job.buried = false;
   leave_key(asked);
-  if (!job.granted) --queued_;
   job.granted = true;
 }
 
@@ -160,7 +184,6 @@ void LogReplay::on(const LogGranted& granted) {
   const bool ordered = job.asked->ask == Ask::task && !job.asked->delayed;
   if (ordered && key.tasks.front() != granted.ticket) broken('g', "granted before a task accepted earlier: " + what);
   if (granted.first == job.granted) broken('i', "granted for the first time, or not, against the log: " + what);
-  if (!job.granted) --queued_;
   job.granted = true;
   key.epoch = granted.epoch;
   key.holder_ticket = granted.ticket;
@@ -172,15 +195,22 @@ void LogReplay::on(const LogEnded& ended) {
   if (key.epoch != ended.epoch) {
     return broken('e', "a tenure ended that did not go on: " + ended.key + " epoch " + std::to_string(ended.epoch));
   }
+  if (key.timed_out == ended.epoch && ended.how == HowEnded::handoff) {
+    broken('u', "a start that timed out is just tried again: " + ended.key + " epoch " + std::to_string(ended.epoch));
+  }
+  if (ended.how == HowEnded::failed || ended.how == HowEnded::done) jobs[key.holder_ticket].begun = true;
   key.epoch = 0;
   key.holder_ticket = 0;
 }
+
+void LogReplay::on(const LogTimedOut& timed_out) { keys[timed_out.key].timed_out = timed_out.epoch; }
 
 // A resident job keeps its key when it is buried, a task does not.
 void LogReplay::on(const LogBuried& buried) {
   const auto found = jobs.find(buried.ticket);
   if (found == jobs.end()) return broken('f', "buried but never accepted: ticket " + std::to_string(buried.ticket));
   found->second.buried = true;
+  found->second.begun = true;
   found->second.live = false;
   if (found->second.asked->ask == Ask::resident) enter_key(*found->second.asked);
 }

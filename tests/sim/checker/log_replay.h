@@ -24,6 +24,7 @@ struct ReplayedJob {
   const Asked* asked = nullptr;
   Time accepted_at = 0;
   bool granted = false;  // at least once
+  bool begun = false;    // by a handler, as far as the log says
   bool live = true;      // neither settled for good nor, for a task, buried
   bool buried = false;
   std::uint64_t value = 0;                // the last checkpoint or blob
@@ -37,6 +38,7 @@ struct ReplayedKey {
   std::set<std::uint64_t> delayed;  // live tasks that may be overtaken
   std::uint64_t epoch = 0;          // of the current tenure; zero if there is none
   std::uint64_t holder_ticket = 0;  // what that tenure is for
+  std::uint64_t timed_out = 0;      // the epoch whose start took too long
   bool takes_messages() const { return resident != 0 && !stopping; }
   bool any() const { return resident != 0 || !tasks.empty() || !delayed.empty(); }
 };
@@ -50,6 +52,7 @@ class LogReplay {
 
   std::map<std::uint64_t, ReplayedJob> jobs;
   std::map<std::string, ReplayedKey> keys;
+  std::set<std::uint64_t> messages;                                      // accepted and not settled yet
   std::map<std::uint64_t, Time> stops;                                   // accepted and not settled yet
   std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> given;  // what each tenure must be started with
 
@@ -57,6 +60,7 @@ class LogReplay {
   void on(const LogSettled& settled);
   void on(const LogGranted& granted);
   void on(const LogEnded& ended);
+  void on(const LogTimedOut& timed_out);
   void on(const LogBuried& buried);
   void on(const LogBlob& blob);
   template <class T>
@@ -64,6 +68,12 @@ class LogReplay {
 
   void accept(const Asked& asked);
   void accept_job(const Asked& asked);
+  struct Waiting {
+    std::uint32_t queued = 0;   // for a handler, surely
+    std::uint32_t delayed = 0;  // surely
+    std::uint32_t either = 0;   // the log may not have seen yet that the delay is over
+  };
+  Waiting waiting() const;
   void refuse(const Asked& asked, Errc code);
   void settle(const Asked& asked, Step step);
   void leave_key(const Asked& asked);
@@ -74,7 +84,6 @@ class LogReplay {
   const Expectations& expected_;
   Verdict& verdict_;
   Time now_ = 0;
-  std::uint32_t queued_ = 0;
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> batches_;  // sender and sequence -> first position
 };
 

@@ -45,7 +45,8 @@ struct Teller {
     return who(e.process) + " writes " + e.key + " epoch " + text(e.epoch) + (e.accepted ? "" : " REFUSED");
   }
   std::string operator()(const Delivered& e) const {
-    return who(e.process) + " gets message " + to_hex(e.ticket) + " for " + e.key + " epoch " + text(e.epoch);
+    return who(e.process) + " gets message " + to_hex(e.ticket) + " for " + e.key + " epoch " + text(e.epoch) +
+           (e.refused ? " and refuses it" : "");
   }
   std::string operator()(const Asked& e) const {
     return who(e.process) + " asks " + name(e.ask) + " " + e.key + " ticket " + to_hex(e.ticket) +
@@ -66,6 +67,9 @@ struct Teller {
   }
   std::string operator()(const LogEnded& e) const {
     return "log " + text(e.position) + ": ended " + e.key + " epoch " + text(e.epoch);
+  }
+  std::string operator()(const LogTimedOut& e) const {
+    return "log " + text(e.position) + ": the start takes too long: " + e.key + " epoch " + text(e.epoch);
   }
   std::string operator()(const LogFenced& e) const {
     return "log " + text(e.position) + ": session " + to_hex(e.session) + " is over before its time";

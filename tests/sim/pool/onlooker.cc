@@ -13,6 +13,20 @@ namespace {
 // A digest now and then is written down even where all is well, so that the checker sees what it judges.
 constexpr std::uint64_t kSampleEvery = 64;
 
+HowEnded how_ended(TenureEnd why) {
+  switch (why) {
+    case TenureEnd::handoff: return HowEnded::handoff;
+    case TenureEnd::stopped: return HowEnded::stopped;
+    case TenureEnd::done: return HowEnded::done;
+    case TenureEnd::failed: return HowEnded::failed;
+    case TenureEnd::left:
+    case TenureEnd::fenced:
+    case TenureEnd::crashed:
+    case TenureEnd::expired: break;
+  }
+  return HowEnded::lost;
+}
+
 }  // namespace
 
 Step step_of(TicketState state) {
@@ -103,8 +117,8 @@ void Onlooker::granted(const At&, const Grant& grant) {
       LogGranted{machine_->position(), Bytes(grant.tenure.key), grant.tenure.epoch, grant.ticket, grant.first});
 }
 
-void Onlooker::ended(const At&, const TenureRef& tenure, TenureEnd) {
-  if (!silent_) recorder_.add(LogEnded{machine_->position(), Bytes(tenure.key), tenure.epoch});
+void Onlooker::ended(const At&, const TenureRef& tenure, TenureEnd why) {
+  if (!silent_) recorder_.add(LogEnded{machine_->position(), Bytes(tenure.key), tenure.epoch, how_ended(why)});
 }
 
 void Onlooker::buried(const At&, BytesView, std::uint64_t dead_id, bool) {
@@ -148,9 +162,12 @@ void Onlooker::worker_removed(const At&, std::uint64_t session, BytesView worker
   if (!silent_) recorder_.note([&] { return "worker " + Bytes(worker) + " of " + to_hex(session) + " removed"; });
 }
 
-void Onlooker::stop_asked(const At&, const TenureRef& tenure, StopReason) {
-  if (!silent_)
-    recorder_.note([&] { return "stop asked: " + Bytes(tenure.key) + " epoch " + std::to_string(tenure.epoch); });
+void Onlooker::stop_asked(const At&, const TenureRef& tenure, StopReason reason) {
+  if (silent_) return;
+  if (reason == StopReason::start_timeout) {
+    recorder_.add(LogTimedOut{machine_->position(), Bytes(tenure.key), tenure.epoch});
+  }
+  recorder_.note([&] { return "stop asked: " + Bytes(tenure.key) + " epoch " + std::to_string(tenure.epoch); });
 }
 
 }  // namespace tenure::sim

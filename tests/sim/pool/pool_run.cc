@@ -65,6 +65,8 @@ std::shared_ptr<Caller> PoolRun::make_caller(Seat& seat) {
   options.node.pid = seat.process->number();
   options.node.lease = Nanos(plan_.lease);
   options.node.config.max_queued_jobs = plan_.queue_bound;
+  options.node.config.max_delayed_jobs = plan_.delayed_bound;
+  options.node.config.pending_job_ttl_ms = std::max<std::int64_t>(plan_.start_patience / kMilli, 1);
   options.node.config.max_attempts = plan_.max_attempts;
   options.node.config.shard = plan_.shard;
   options.node.config.quarantine_after = plan_.quarantine_after;
@@ -228,6 +230,7 @@ Expectations PoolRun::expectations() const {
   // A reader of a replaced log notices that.
   if (plan_.interval(Fault::replaced) != 0) expected.recovery += plan_.wires.doubt_max;
   expected.queue_bound = plan_.queue_bound;
+  expected.delayed_bound = plan_.delayed_bound;
   expected.shard = plan_.shard;
   // A snapshot is due when the log since the last one is twice as large as the state, or four times if the state has
   // shrunk, and twice that if the log is busy. Entries in flight come on top.

@@ -52,7 +52,7 @@ void PoolRun::send(Caller& caller, Ask ask) {
   const auto asked = [=, this, process = caller.process().number()](std::uint64_t ticket) {
     ++outcome_.tickets;
     recorder_.number_is(number, ticket);
-    recorder_.add(Asked{process, ticket, ask, key, delayed, buried});
+    recorder_.add(Asked{process, ticket, ask, key, delayed, buried, delay.count()});
   };
   caller.ask({ask, key, text, delay, grave}, asked);
 }

@@ -161,8 +161,10 @@ void SimHost::message(const Hold& hold, std::uint64_t number, BytesView text) {
     const auto at = runs_.find(epoch);
     if (at == runs_.end() || !at->second.begun || at->second.stopping) return;
     Run& run = at->second;
-    parts_.recorder.add(parts_.process, Delivered{parts_.process.number(), run.job.hold.key, epoch, ticket});
+    const bool refused = dice_.chance(parts_.work.refuses_messages);
+    parts_.recorder.add(parts_.process, Delivered{parts_.process.number(), run.job.hold.key, epoch, ticket, refused});
     run.handled = number;
+    if (refused) return parts_.reports->message_failed(run.job.hold, number, "takes no messages");
     parts_.reports->handled(run.job.hold, number);
   });
 }

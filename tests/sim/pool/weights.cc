@@ -75,6 +75,15 @@ void choose_work(Plan& plan, Dice& dice) {
   if (dice.chance(0.6)) work.ignores_stop = 0;
 }
 
+// With dice of their own, so that the seeds of before meet what they met before.
+void choose_bounds(Plan& plan) {
+  Dice dice(plan.seed, "bounds");
+  if (dice.chance(0.3)) plan.delayed_bound = static_cast<std::uint32_t>(dice.between(1, 4));
+  if (dice.chance(0.3)) plan.work.delayed = 0.5;
+  if (dice.chance(0.2)) plan.start_patience = dice.between(plan.work.start_max / 2, 2 * plan.work.start_max);
+  if (dice.chance(0.5)) plan.work.refuses_messages = 0.2;
+}
+
 }  // namespace
 
 std::string_view to_string(Fault fault) { return kNames[static_cast<std::size_t>(fault)]; }
@@ -94,6 +103,7 @@ Plan plan_for(std::uint64_t seed) {
   choose_pool(plan, dice);
   choose_wires(plan, dice);
   choose_work(plan, dice);
+  choose_bounds(plan);
   Dice versions(seed, "versions");
   if (versions.chance(0.2)) plan.upgrade_every = versions.magnitude(kSecond, 10 * kSecond);
 
@@ -120,7 +130,10 @@ Plan plan_for(std::uint64_t seed) {
     if (dice.chance(0.7)) plan.every[static_cast<std::size_t>(loss)] = 0;
   }
   // A new log has the default bound until the first worker joins.
-  if (plan.interval(Fault::replaced) != 0) plan.queue_bound = 1000;
+  if (plan.interval(Fault::replaced) != 0) {
+    plan.queue_bound = 1000;
+    plan.delayed_bound = 100'000;
+  }
   return plan;
 }
 

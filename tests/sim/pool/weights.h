@@ -49,11 +49,12 @@ struct Work {
   double start_fails = 0.02;
   double start_requeues = 0.02;
   double task_fails = 0.1;
-  double ignores_stop = 0.01;  // a handler that does not hear its stop token
-  double child_process = 0.5;  // a handler that can be killed without its process
-  double poison = 0;           // of the jobs: their handler kills its process
-  double finishes = 0.02;      // a resident job that ends by itself, per second
-  double checkpoints = 0.5;    // per second and job
+  double ignores_stop = 0.01;   // a handler that does not hear its stop token
+  double child_process = 0.5;   // a handler that can be killed without its process
+  double poison = 0;            // of the jobs: their handler kills its process
+  double refuses_messages = 0;  // of those that it is given
+  double finishes = 0.02;       // a resident job that ends by itself, per second
+  double checkpoints = 0.5;     // per second and job
   double leaves_blob = 0.5;
 };
 
@@ -66,7 +67,9 @@ struct Plan {
   Time busy = 30 * kSecond;  // the span of work and faults; then all heals
   std::int64_t ppm_max = 200;
   std::uint32_t queue_bound = 1000;
-  Shard shard{};  // the part of a larger pool that the run plays
+  std::uint32_t delayed_bound = 100'000;
+  Time start_patience = 20 * kSecond;  // then a start has timed out
+  Shard shard{};                       // the part of a larger pool that the run plays
   std::uint32_t max_attempts = 3;
   std::uint32_t quarantine_after = 0;  // deaths of holders; zero: never
   std::uint64_t snapshot_bytes_min = 4096;
