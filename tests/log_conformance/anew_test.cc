@@ -79,6 +79,36 @@ TEST_P(LogConformance, ASnapshotOfALostHistoryIsNotStoredInTheNewOne) {
   expect_empty(load_snapshot(*log));
 }
 
+// Several nodes may remove the log of a pool that has ended. A late one must not remove the log of the next pool.
+TEST_P(LogConformance, AHandleOfARemovedLogDoesNotRemoveTheNewOne) {
+  const auto log = open();
+  const auto late = open();
+  ASSERT_TRUE(append(*log, "before"));
+  ASSERT_TRUE(remove(*log));
+  const auto anew = open();
+  ASSERT_TRUE(append(*anew, "after"));
+  EXPECT_NE(code_of(remove(*late)), Errc::unavailable);
+  ASSERT_TRUE(append(*anew, "still there"));
+  const auto reader = open();
+  Cursor cursor;
+  const auto run = read_on(*reader, cursor, 2);
+  ASSERT_TRUE(run) << run.error().message();
+  EXPECT_EQ(run->at(0).data, "after");
+  EXPECT_EQ(run->at(1).data, "still there");
+}
+
+// Handles that come late to the end of a pool create nothing again.
+TEST_P(LogConformance, NothingIsLeftAfterARemovalBesideOtherHandles) {
+  const auto log = open();
+  const auto late = open();
+  ASSERT_TRUE(append(*log, "before"));
+  ASSERT_TRUE(append(*late, "before, too"));
+  ASSERT_TRUE(remove(*log));
+  EXPECT_EQ(code_of(append(*late, "after")), Errc::lost_history);
+  EXPECT_EQ(code_of(append(*late, "again")), Errc::lost_history);
+  EXPECT_EQ(leftovers(), std::vector<std::string>{});
+}
+
 // The read was outstanding when the pool was removed. A load_snapshot() at the same time does not hide that.
 TEST_P(LogConformance, AWaitingReadIsToldBeforeTheHandleBeginsAnew) {
   const auto log = open();

@@ -23,6 +23,8 @@ class Place {
   virtual std::string url() const = 0;
   // A log of which nothing was made before.
   virtual std::string fresh_url() const { return url(); }
+  // All that is there, by name.
+  virtual std::vector<std::string> leftovers() const { return {}; }
 };
 
 template <class Kind>
@@ -54,6 +56,7 @@ class LogConformance : public testing::TestWithParam<TestEngine> {
  protected:
   std::string url() const { return place_->url(); }
   std::string fresh_url() const { return place_->fresh_url(); }
+  std::vector<std::string> leftovers() const { return place_->leftovers(); }
   std::unique_ptr<Log> open(bool read_only = false) const;
 
  private:

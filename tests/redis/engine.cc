@@ -1,5 +1,8 @@
 // The engine for Redis, for the suite.
 
+#include <iterator>
+#include <sstream>
+
 #include "log_conformance/engine.h"
 #include "redis/server.h"
 
@@ -9,6 +12,10 @@ namespace {
 class RedisPlace final : public Place {
  public:
   std::string url() const override { return server_.url(); }
+  std::vector<std::string> leftovers() const override {
+    std::istringstream keys(server_.command({"KEYS", "*"}));
+    return {std::istream_iterator<std::string>(keys), std::istream_iterator<std::string>()};
+  }
 
  private:
   const RedisServer server_;

@@ -167,6 +167,13 @@ Nanos WakeFile::gap() const {
   return std::min(kGapMax, kGapEach * static_cast<int>(std::min(crowd, kCrowdMax)));
 }
 
+// A file that was here when the pool was opened tells newcomers what belongs together (side_files.h), and stays.
+void WakeFile::drop_if_orphan(const WakeMap& held) const {
+  if (held.words().self.load() == held.id().number() || read_only_) return;
+  if (!held.is_at(path_) || facts_of(database_)) return;
+  unlink(path_.c_str());
+}
+
 Status WakeFile::renew() {
   if (current()) return {};
   auto other = open_map();

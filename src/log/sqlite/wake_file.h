@@ -87,6 +87,9 @@ class WakeFile {
   bool current() const { return map()->is_at(path_); }
   // Opens or creates the file again unless it is current.
   Status renew();
+  // With the write turn held. A user that finds the pool removed has just created this file again, for nothing: it
+  // goes, unless a database is there.
+  void drop_if_orphan(const WakeMap& held) const;
 
   const std::string& path() const { return path_; }
 

@@ -69,6 +69,7 @@ void WriteTurn::release() {
   ASSERT(held_);
   const std::shared_ptr<WakeMap> map = std::move(held_);
   held_ = nullptr;
+  wake_.drop_if_orphan(*map);
   WakeWords& words = map->words();
   turns_at_release_ = words.turns.load(std::memory_order_relaxed);
   words.holder_pid.store(0, std::memory_order_relaxed);
