@@ -36,7 +36,10 @@ const std::vector<std::uint64_t>& Poller::wait(int wait_ms) {
   std::array<epoll_event, 64> events{};
   const int count = epoll_wait(poll_.get(), events.data(), static_cast<int>(events.size()), wait_ms);
   ready_.clear();
-  for (int i = 0; i < count; ++i) ready_.push_back(events.at(static_cast<std::size_t>(i)).data.u64);
+  for (int i = 0; i < count; ++i) {
+    const std::uint64_t tag = events.at(static_cast<std::size_t>(i)).data.u64;  // a copy: epoll_event is packed
+    ready_.push_back(tag);
+  }
   return ready_;
 }
 
