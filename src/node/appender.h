@@ -38,7 +38,7 @@ class AppenderEvents {
   virtual ~AppenderEvents() = default;
   // A batch was given up after kResendMsMax of lost answers. It may or may not be in the log.
   virtual void append_gave_up() = 0;
-  // The engine accepts no more appends. What was not acknowledged may or may not be in the log.
+  // The engine accepts no more appends. An unacknowledged batch may or may not be in the log.
   virtual void append_refused(const Error& error) = 0;
   // The engine accepts nothing now, and nothing in flight is in the log. It is tried again. Called once.
   virtual void append_delayed(const Error&) {}

@@ -120,7 +120,7 @@ TEST_F(DeathWatchTest, ACopyOfTheFileKnowsNobody) {
   newcomer->tell({});
 }
 
-// Whoever can write the file can declare others dead. A file that was open to others is closed to them.
+// A user who can write to the file can declare processes dead, so other users lose their access to it.
 TEST_F(DeathWatchTest, TheFileIsOpenToThoseWhoMayWriteTheDatabase) {
   namespace fs = std::filesystem;
   const std::string database = folder_.path() + "/pool.db";

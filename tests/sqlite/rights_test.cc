@@ -79,7 +79,7 @@ TEST_F(SqliteRights, AGroupThatTheUrlNamesMayUseThePool) {
       ASSERT_EQ(stat((directory() + "/" + name).c_str(), &facts), 0);
       EXPECT_EQ(facts.st_gid, 65534U) << name;
     }
-    // Somebody of the group, while the one who made it all is at work.
+    // Another user of the group opens the pool while the owner uses it.
     EXPECT_EQ(answer_to(kNobody, options), "ok ");
   }
   EXPECT_EQ(code_of(try_open("?group=no-such-group")), Errc::invalid);
