@@ -8,6 +8,7 @@ namespace tenure {
 
 inline constexpr std::int64_t kWorkerTtlMsDefault = 10'000;
 inline constexpr std::uint32_t kMaxQueuedJobsDefault = 1'000;
+inline constexpr std::uint32_t kMaxDelayedJobsDefault = 100'000;
 inline constexpr std::int64_t kPendingJobTtlMsDefault = 20'000;
 inline constexpr std::int64_t kWorkerShutdownTtlMsDefault = 120'000;
 inline constexpr std::uint32_t kMaxAttemptsDefault = 10;

@@ -35,7 +35,7 @@ enum class Errc : std::uint8_t {
   // Checkout pools.
   overloaded,    // no worker is free and the queue is full
   pool_down,     // the pool is closed, is draining or has given up; the context says why
-  no_such_pool,  // this process has no open pool of that name
+  no_such_pool,  // there is no pool of that name, or, for checkout pools, none in this process
   worker_died,   // the worker died before or while the caller used it
 };
 

@@ -19,6 +19,7 @@
 
 namespace tenure {
 
+class CrashMark;
 class LiveJob;
 
 class Job {
@@ -31,6 +32,8 @@ class Job {
   // The worker that holds the key.
   const std::string& worker() const;
   JobKind kind() const;
+  // As it was dispatched (DispatchOptions::type); empty if it has none.
+  const std::string& type() const;
   // Counts from 1. Requeueing or moving a job does not change it.
   std::uint32_t attempt() const;
 
@@ -53,6 +56,7 @@ class Job {
   void fail(std::string error);
 
  private:
+  friend class CrashMark;
   std::shared_ptr<LiveJob> live_;
 };
 

@@ -21,7 +21,7 @@ enum class JobState : std::uint8_t {
   moving,       // the holder is stopping it so that the key can move
   waiting,      // waiting for its delay or its next attempt
   dead,         // out of attempts; a dead resident keeps its key
-  quarantined,  // killed too many holders; a quarantined resident keeps its key
+  quarantined,  // crashed its process too often; a quarantined resident keeps its key
 };
 
 // The state of a ticket: accepted or refused, then the steps of its job.

@@ -18,8 +18,11 @@ struct WorkerInfo {
   std::uint32_t pid = 0;
   std::uint32_t weight = 0;
   bool draining = false;
-  std::uint64_t keys = 0;   // keys it holds
-  std::uint32_t tasks = 0;  // the part of `keys` held for a task
+  bool unfit = false;                // its starts keep failing: it gets no keys, but for one now and then to try
+  std::string error{};               // of the last start that failed there, if none has succeeded since
+  std::uint64_t keys = 0;            // keys it holds
+  std::uint32_t tasks = 0;           // the part of `keys` held for a task
+  std::vector<std::string> takes{};  // "task", "resident:x", …; empty: every job
   std::chrono::milliseconds lease{0};
   std::chrono::milliseconds age{0};
 };
@@ -28,11 +31,14 @@ struct WorkerInfo {
 struct KeyInfo {
   std::string key{};
   JobKind kind = JobKind::resident;
+  std::string type{};
   JobState state = JobState::queued;
   std::string worker{};     // the holder, or empty
   std::uint64_t epoch = 0;  // the present or last tenure's; zero before the first
   std::uint32_t attempt = 0;
   std::chrono::milliseconds in_state{0};  // time since the last change of state
+  std::string why{};                      // what the job waits for, in words; empty if it does not wait
+  std::string error{};                    // the job's last error, if it has not run well since
 };
 
 struct KeyQuery {
@@ -60,6 +66,7 @@ struct DeadJob {
   std::uint64_t id = 0;
   std::string key{};
   JobKind kind = JobKind::task;
+  std::string type{};
   bool quarantined = false;
   std::uint64_t epoch = 0;  // the epoch of its last tenure
   std::string error{};

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <tenure/assignment.hpp>
 #include <tenure/defaults.hpp>
+#include <tenure/job_match.hpp>
 #include <tenure/kinds.hpp>
 #include <vector>
 
@@ -23,21 +24,42 @@ enum class OnLeaseLost : std::uint8_t {
   keep_running,  // let them run: only for programs whose writes are all checked by epoch
 };
 
-struct PoolOptions {
-  // Settings of the pool. The process that creates the pool sets them; later processes' values are ignored.
+// Whether a process with workers has a guard (PoolOptions::guard). The program is looked for where TENURE_GUARD says,
+// beside this program, where it was installed, and in PATH.
+enum class Guard : std::uint8_t {
+  automatic,  // if the program is found; none for memory:
+  on,         // without one a worker cannot be added
+  off,
+};
 
-  // Accepted jobs that were never started: 1000. Beyond it a dispatch gets Errc::pool_full.
+// What to do when a handler has not stopped within worker_shutdown_ttl after it was asked to, or its stop() threw. The
+// lease is renewed all the while, so no other worker gets the key.
+enum class OnStopOverdue : std::uint8_t {
+  keep_waiting,  // write an error to the log; the key stays with this worker until the handler has stopped
+  end_process,   // end the process with exit code 75 and a line on standard error; other workers get its keys
+};
+
+struct PoolOptions {
+  // Settings of the pool. The process that creates the pool sets them. Later processes' values have no effect; the
+  // logger is told which of them differ.
+
+  // Accepted jobs that no handler has begun, whether or not the pool has assigned them to a worker already: 1000.
+  // Beyond it a dispatch gets Errc::pool_full. Delayed jobs count from the end of their delay.
   std::uint32_t max_queued_jobs = kMaxQueuedJobsDefault;
-  // A start that takes longer is stopped and retried: 20 s.
+  // Jobs whose delay is not over: 100,000. Beyond it a dispatch with a delay gets Errc::pool_full.
+  std::uint32_t max_delayed_jobs = kMaxDelayedJobsDefault;
+  // A start that takes longer is told to stop, and is a failed attempt: 20 s.
   std::chrono::milliseconds pending_job_ttl{kPendingJobTtlMsDefault};
-  // How long jobs may take to stop when their worker leaves: 2 min.
+  // The stop grace period: how long jobs may take to stop, also when their worker leaves: 2 min. When it is over,
+  // close() and remove() return Errc::timed_out and name the keys; see on_stop_overdue.
   std::chrono::milliseconds worker_shutdown_ttl{kWorkerShutdownTtlMsDefault};
-  // Attempts of a failing task before it becomes a dead letter: 10.
+  // Attempts of a failing job before it becomes a dead letter: 10. For a resident that fails to start, an attempt means
+  // that every worker has failed with it.
   std::uint32_t max_attempts = kMaxAttemptsDefault;
   // The pause before a retry: 1 s, doubling with each attempt up to 1 h, with jitter.
   std::chrono::milliseconds retry_backoff{kRetryBackoffMsDefault};
   std::chrono::milliseconds retry_backoff_max{kRetryBackoffMsMaxDefault};
-  // How many holders a job may kill before its quarantine: 3. Zero: no limit.
+  // How often a job's handler may crash its process before its quarantine: 3. Zero: no limit.
   std::uint32_t quarantine_after = kQuarantineAfterDefault;
   Assignment assignment = Assignment::rendezvous;
 
@@ -53,12 +75,25 @@ struct PoolOptions {
   std::size_t concurrency = 0;  // handlers that run at a time; zero: twice the cores, at least 4
   bool client_only = false;     // dispatches but has no workers; opens in constant time
   OnLeaseLost on_lease_lost = OnLeaseLost::end_process;
-  ChooseWorker choose{};                       // required for Assignment::chosen on every node that has workers
+  OnStopOverdue on_stop_overdue = OnStopOverdue::keep_waiting;
+  // If the log lost everything while workers of this process live, they put the pool back from memory. Off by default
+  // as yet: the simulator still finds series of losses in which it does not (docs/guarantees.md).
+  bool heal = false;
+  ChooseWorker choose{};                       // with Assignment::chosen, on every node that has workers
   std::string node_name{};                     // for people; empty: the host's name and the process id
   std::chrono::milliseconds close_timeout{0};  // for the destructor; zero: a little more than worker_shutdown_ttl
   // Called on a thread that the pool keeps for callbacks, with no lock held. The text is one line of printable
   // characters, whatever the keys, names and errors in it contain.
   std::function<void(LogLevel, std::string_view)> logger{};
+
+  // A small process beside this one, `tenure-guard`, that outlives it for a moment. When this process dies, it says so
+  // in the log at once, on every engine, and names the job whose handler crashed it. Without it the other processes
+  // wait for the lease, and no job is blamed.
+  Guard guard = Guard::automatic;
+  // Whether handlers for SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL and uncaught exceptions note which job caused them.
+  // They are installed with the guard, once for the process, and pass on to those that were installed before. False: no
+  // job of this process is blamed for a crash.
+  bool note_crashes = true;
 };
 
 struct WorkerOptions {
@@ -67,6 +102,9 @@ struct WorkerOptions {
   std::uint32_t window = 1024;        // how many tasks the pool may assign to it ahead of time
   std::string replaces{};             // the id of a leaving worker; this one inherits its keys in one move
   std::vector<std::string> serves{};  // keys that only this worker may hold
+  // The jobs that the worker takes: those that match one of these. Empty: what its handler takes. All members of the
+  // pool must know types (machine version 2); until they do, a worker that does not take every job waits to be added.
+  std::vector<JobMatch> takes{};
   // How long to wait for the pool to accept the worker. If another worker has the id, add_worker() retries until then:
   // a process that restarts after a crash may find that its previous session has not expired yet.
   std::chrono::milliseconds join_timeout{30'000};
@@ -75,6 +113,9 @@ struct WorkerOptions {
 struct DispatchOptions {
   std::chrono::milliseconds delay{0};  // the earliest start, counted from now
   std::uint32_t max_attempts = 0;      // zero: PoolOptions::max_attempts
+  // Only workers that take this type get the job; it waits for one. Up to 64 bytes. The jobs in a pool have up to 1024
+  // types at a time; beyond it a dispatch of another type gets Errc::pool_full.
+  std::string type{};
 };
 
 }  // namespace tenure

@@ -23,6 +23,7 @@
 #include <string>
 #include <string_view>
 #include <tenure/handler.hpp>
+#include <tenure/handlers.hpp>
 #include <tenure/listing.hpp>
 #include <tenure/options.hpp>
 #include <tenure/result.hpp>
@@ -57,7 +58,9 @@ class Pool {
   Result<Worker> add_worker(Task task, WorkerOptions options = {}) {
     return add_worker(task_handler(detail::as_task(std::move(task))), std::move(options));
   }
-  // Hands over the worker's keys, and waits until it has left.
+  // Adds a worker with a handler for each type of job. It takes jobs of these types only.
+  Result<Worker> add_worker(const Handlers& handlers, WorkerOptions options = {});
+  // Hands over the worker's keys, and waits until it has left. See Worker::remove().
   Status remove_worker(const Worker& worker, Timeout timeout = std::chrono::minutes(3));
 
   // Dispatches a resident job. If the key already has a job, the ticket reports Errc::key_exists: of several
@@ -66,13 +69,15 @@ class Pool {
   Result<Ticket> dispatch(std::string key, std::string payload = {}, const DispatchOptions& options = {});
   // Dispatches a task. It runs after the earlier tasks of the key.
   Result<Ticket> dispatch_task(std::string key, std::string payload = {}, const DispatchOptions& options = {});
-  // Sends a message to the key's resident, wherever it runs.
+  // Sends a message to the key's resident, wherever it runs. The ticket is done when the handler has handled it.
   Result<Ticket> notify(std::string key, std::string message);
   // Stops the key's job, wherever it runs, and drops the tasks behind it. The ticket is done when the job has stopped.
+  // Its result is the number of tasks that were dropped, or empty if there were none.
   Result<Ticket> stop(std::string key);
 
   // Listings. local_workers() lists the ids of this process's workers at once. The others cover the whole pool, and
-  // first wait until this process has read the log up to its present end.
+  // first wait until this process has read the log up to its present end. So a listing shows everything that anybody
+  // was told before the call. If the engine is away, it fails once the timeout is over.
   std::vector<std::string> local_workers() const;
   Result<std::vector<WorkerInfo>> workers(Timeout timeout = kListingTimeout) const;
   Result<KeyPage> keys(const KeyQuery& query = {}, Timeout timeout = kListingTimeout) const;
@@ -87,15 +92,20 @@ class Pool {
   Result<Ticket> retry_dead(std::uint64_t id);
   Result<Ticket> drop_dead(std::uint64_t id);
 
-  // Moves all keys away from a worker of any process, and assigns no new ones to it. Does not wait.
-  Status drain(const std::string& worker);
+  // Moves all keys away from a worker of any process, and assigns no new ones to it. Waits until the pool has recorded
+  // it, or also until the worker holds nothing. Errc::timed_out does not cancel it.
+  enum class DrainUntil : std::uint8_t { recorded, empty };
+  Status drain(const std::string& worker, DrainUntil until = DrainUntil::recorded, Timeout timeout = kListingTimeout);
 
-  // Hands over this process's keys and leaves the pool. No job is lost. Afterwards all functions, and all tickets that
-  // are still open, fail with Errc::closed.
+  // Hands over this process's keys and leaves the pool. No job is lost. Handlers have the pool's worker_shutdown_ttl to
+  // stop. Errc::timed_out names the keys of those that have not: the process keeps these keys, and leaves once they
+  // have stopped; close() may be called again to wait for it. Afterwards all functions, and all tickets that are still
+  // open, fail with Errc::closed.
   Status close();
   Status close(Timeout timeout);
-  // Shuts down the whole pool: refuses new jobs, finishes accepted tasks, stops residents, removes every worker, and
-  // deletes the pool's data. If this process dies midway, another one completes the shutdown.
+  // Shuts down the whole pool: refuses new jobs, finishes accepted tasks, stops residents (those that wait for a worker
+  // are dropped), removes every worker, and deletes the pool's data. If this process dies midway, another one completes
+  // the shutdown. Tasks are retried within a second, and a task that asks for another try uses up an attempt.
   Status shutdown(Timeout timeout = std::chrono::minutes(5));
 
  private:

@@ -29,6 +29,19 @@ class BadResult : public std::runtime_error {
   Error error_;
 };
 
+namespace detail {
+
+// Ends the process: a bug of the caller's, which would otherwise read memory that holds no error.
+[[noreturn]] void error_of_success();
+
+template <class Held>
+auto& error_in(Held& error) {
+  if (!error) error_of_success();
+  return *error;
+}
+
+}  // namespace detail
+
 // An error to construct a failed Result from.
 class Failure {
  public:
@@ -76,16 +89,23 @@ class Result {
   T* operator->() { return std::get_if<0>(&state_); }
   const T* operator->() const { return std::get_if<0>(&state_); }
 
-  // The error. There must be one.
-  Error& error() & { return *std::get_if<1>(&state_); }
-  const Error& error() const& { return *std::get_if<1>(&state_); }
-  Error&& error() && { return std::move(*std::get_if<1>(&state_)); }
+  // The error. There must be one: otherwise the process ends with a message.
+  Error& error() & { return error_in(state_); }
+  const Error& error() const& { return error_in(state_); }
+  Error&& error() && { return std::move(error_in(state_)); }
 
  private:
   template <class Self>
   static auto& checked(Self& self) {
     if (!self.has_value()) throw BadResult(self.error());
     return *self;
+  }
+
+  template <class State>
+  static auto& error_in(State& state) {
+    auto* error = std::get_if<1>(&state);
+    if (error == nullptr) detail::error_of_success();
+    return *error;
   }
 
   std::variant<T, Error> state_;
@@ -107,9 +127,9 @@ class Result<void> {
     if (error_) throw BadResult(*error_);
   }
 
-  Error& error() & { return *error_; }
-  const Error& error() const& { return *error_; }
-  Error&& error() && { return *std::move(error_); }
+  Error& error() & { return detail::error_in(error_); }
+  const Error& error() const& { return detail::error_in(error_); }
+  Error&& error() && { return std::move(detail::error_in(error_)); }
 
  private:
   std::optional<Error> error_;

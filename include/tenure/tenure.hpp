@@ -7,7 +7,9 @@
 #include <tenure/defaults.hpp>
 #include <tenure/error.hpp>
 #include <tenure/handler.hpp>
+#include <tenure/handlers.hpp>
 #include <tenure/job.hpp>
+#include <tenure/job_match.hpp>
 #include <tenure/kinds.hpp>
 #include <tenure/listing.hpp>
 #include <tenure/options.hpp>

@@ -13,11 +13,12 @@
 // request was refused or the job has ended another way, the wait or the callback gets the error. A timeout does not
 // cancel the request: it may still take effect, and you can wait again.
 //
-// For notify(), retry_dead() and drop_dead() acceptance is the last step, and all waits return with it.
+// For retry_dead() and drop_dead() acceptance is the last step, and all waits return with it. A notify() is done when
+// the handler has handled the message. It fails if the handler takes no messages or throws, or if the job ends first.
 //
 // Thread-safe. The pool runs callbacks one at a time on a dedicated thread, with no lock held; a callback that blocks
-// delays the others. Each callback runs exactly once, at the latest with Errc::closed when the pool closes. A ticket
-// may outlive its pool.
+// delays the others. What a callback throws is written to PoolOptions::logger. Each
+// callback runs exactly once, at the latest with Errc::closed when the pool closes. A ticket may outlive its pool.
 
 #include <chrono>
 #include <cstdint>

@@ -24,6 +24,8 @@ class KnownDeath {
   virtual void forget(std::uint64_t session) = 0;
   // Sets `gone`, which is called on any thread. Null: stops the calls, and waits for a running one.
   virtual void tell(std::function<void(std::uint64_t)> gone) = 0;
+  // The pool has ended, and its log is about to be removed: nothing is to be left of what was noted beside it.
+  virtual void pool_ended() {}
 };
 
 // Detects no deaths: only leases tell.

@@ -1,5 +1,9 @@
 #include "base/result.h"
 
+#include <cstdlib>
+
+#include "base/output.h"
+
 namespace tenure {
 
 std::string_view to_string(Errc code) {
@@ -39,6 +43,11 @@ std::string Error::message() const {
     text += ")";
   }
   return text;
+}
+
+void detail::error_of_success() {
+  warn_at_once("tenure: Result::error() was called on a Result that holds a value; check it first");
+  std::abort();
 }
 
 }  // namespace tenure

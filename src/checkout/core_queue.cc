@@ -18,8 +18,8 @@ CheckoutCore::Entry CheckoutCore::enter(Waiter& waiter, bool again, Claim& claim
   if (!suspended_ && (again || queue_.empty()) && claim_free(waiter.where, claim, out)) return Entry::claimed;
   reconcile(queue_.size() + 1);
   if (!again && !has_room(waiter.forced)) {
-    // "overloaded" would suggest to try again, which is wrong here.
-    if (live_ == 0 && starting_ == 0 && starts_.failures() > 0) return Entry::down;
+    // "overloaded" would suggest to try again, which is wrong for a pool that has never worked.
+    if (!started_once_ && live_ == 0 && starting_ == 0 && starts_.failures() > 0) return Entry::down;
     set_attention(kOverloaded, true);
     ++counts_.overloaded;
     return Entry::overloaded;
@@ -58,12 +58,14 @@ bool CheckoutCore::claim_free(std::source_location where, Claim& claim, Outbox& 
   }
 }
 
-// The queue has its own places, and one for each worker that is about to start.
+// The queue has its own places, and one for each worker that is about to start. If the last worker of a pool has died,
+// that includes the one that replaces it, even if it has to wait for the end of the old one or for a backoff.
 bool CheckoutCore::has_room(bool forced) const {
   const auto waiting = static_cast<std::int64_t>(queue_.size());
   if (waiting >= CheckoutOptions::kMaxWaiters) return false;
   if (forced || options_.max_queue < 0) return true;
-  return waiting < options_.max_queue + static_cast<std::int64_t>(starting_);
+  const bool restarts = started_once_ && live_ == 0 && starting_ == 0 && (stopping_ > 0 || starts_.failures() > 0);
+  return waiting < options_.max_queue + static_cast<std::int64_t>(starting_) + (restarts ? 1 : 0);
 }
 
 // Gives a slot that the caller owns to its next use.

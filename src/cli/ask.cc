@@ -5,6 +5,7 @@
 #include <deque>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include "cli/connect.h"
 #include "cli/failure.h"
@@ -12,6 +13,15 @@
 
 namespace tenure::cli {
 namespace {
+
+std::string counted(std::uint64_t number, std::string_view what) {
+  return std::to_string(number) + " " + std::string(what) + (number == 1 ? "" : "s");
+}
+
+// A stop's answer is the number of tasks that it has dropped, or nothing.
+std::uint64_t dropped_by(const PendingTicket::View& view) { return read_number(view.text, UINT32_MAX).value_or(0); }
+
+Stage stage_of(const Call& call) { return call.value("wait") == "accepted" ? Stage::accepted : Stage::done; }
 
 int ask(const Call& call, const Request& request, Stage stage, std::string_view done) {
   const Result<Deadline> deadline = deadline_of(call);
@@ -30,9 +40,12 @@ int ask(const Call& call, const Request& request, Stage stage, std::string_view 
     json.object().field("key", request.key);
     view.epoch == 0 ? json.null("epoch") : json.field("epoch", view.epoch);
     view.worker.empty() ? json.null("worker") : json.field("worker", view.worker);
+    if (request.kind == Request::Kind::stop) json.field("dropped", dropped_by(view));
     print(json.end());
   } else {
-    print(request.key + " " + std::string(done) + (view.worker.empty() ? "" : " on " + view.worker));
+    const std::uint64_t dropped = request.kind == Request::Kind::stop ? dropped_by(view) : 0;
+    print(request.key + " " + std::string(done) + (view.worker.empty() ? "" : " on " + view.worker) +
+          (dropped == 0 ? "" : ", " + counted(dropped, "queued task") + " dropped"));
   }
   return kDone;
 }
@@ -42,6 +55,16 @@ int ask(const Call& call, const Request& request, Stage stage, std::string_view 
 void count_keys(const Machine& machine, const std::string& worker, std::optional<std::uint64_t>& held) {
   const WorkerIx ix = machine.workers().find(worker);
   if (ix != kNone) held = held.value_or(0) + machine.workers()[ix].keys_held;
+}
+
+// The workers other than this one that take keys.
+std::set<std::string> takers_beside(const Machine& machine, const std::string& id) {
+  std::set<std::string> takers;
+  for (const WorkerIx ix : machine.workers().by_age) {
+    const PoolWorker& worker = machine.workers()[ix];
+    if (worker.open() && worker.id != id) takers.insert(worker.id);
+  }
+  return takers;
 }
 
 // Waits until a draining worker holds no keys in a shard.
@@ -74,7 +97,7 @@ int run_notify(const Call& call) {
   request.kind = Request::Kind::notify;
   request.key = call.words[0];
   request.text = call.words[1];
-  return ask(call, request, Stage::accepted, "notified");
+  return ask(call, request, stage_of(call), "notified");
 }
 
 int run_stop(const Call& call) {
@@ -92,18 +115,24 @@ int run_drain(const Call& call) {
   const Result<std::unique_ptr<Shards>> pool = follow(call, [&](std::uint32_t) { return &emptying.emplace_back(id); });
   if (!pool) return report(call, pool.error());
   std::optional<std::uint64_t> held;
-  const Status looked = (*pool)->look([&](const Machine& machine) { count_keys(machine, id, held); }, *deadline);
-  if (!looked) return report(call, looked.error());
+  std::set<std::string> takers;
+  const auto look = [&](const Machine& machine) {
+    count_keys(machine, id, held);
+    takers.merge(takers_beside(machine, id));
+  };
+  if (const Status looked = (*pool)->look(look, *deadline); !looked) return report(call, looked.error());
   if (!held) return report(call, {Errc::no_such_key, "drain", "there is no worker '" + id + "'"});
-  if (const Status sent = (*pool)->drain(id); !sent) return report(call, sent.error());
+  if (takers.empty()) print_note("no other worker takes keys: those of '" + id + "' wait until one joins");
+  if (const Status sent = (*pool)->drain(id, false, *deadline); !sent) return report(call, sent.error());
   if (!std::all_of(emptying.begin(), emptying.end(), [&](Emptying& shard) { return shard.wait(*deadline); })) {
     return report(call, {Errc::timed_out, "drain", "some jobs of '" + id + "' have not stopped yet"});
   }
   if (call.json()) {
     Json json;
-    print(json.object().field("worker", id).field("moved", *held).end());
+    json.object().field("worker", id).field("moved", *held);
+    print(json.field("takers", static_cast<std::uint64_t>(takers.size())).end());
   } else {
-    print(id + " is drained: " + std::to_string(*held) + " keys moved");
+    print(id + " is drained: " + counted(*held, "key") + (takers.empty() ? " wait for a worker" : " moved"));
   }
   return kDone;
 }

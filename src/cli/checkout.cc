@@ -15,17 +15,6 @@
 namespace tenure::cli {
 namespace {
 
-// These hints replace the ones about engines.
-std::string checkout_hint(Errc code) {
-  switch (code) {
-    case Errc::unavailable: return "check the address, and that 'tenure checkout serve' runs there";
-    case Errc::refused: return "check --token-file, --tls and --tls-ca";
-    case Errc::timed_out: return "use a longer --wait for a worker, or a longer --timeout for its answer";
-    case Errc::job_failed: return "";
-    default: return hint(code);
-  }
-}
-
 int report_checkout(const Call& call, const Error& error) { return report(call, error, checkout_hint); }
 
 using std::chrono::milliseconds;

@@ -20,9 +20,9 @@ std::vector<Command> work_commands() {
        .text =
            "Joins the pool with one or more workers, and runs the command after --exec for every key that they get: "
            "once for each tenure of a resident job, once for each attempt of a task. The program reads its key from "
-           "TENURE_KEY, its epoch from TENURE_EPOCH and its payload from $TENURE_DIR/payload. It exits with 0 when "
-           "done, 75 to be tried again later, 65 to give up. SIGTERM asks it to stop. No program outlives its "
-           "tenure, even if this process is killed.\n"
+           "TENURE_KEY, its epoch from TENURE_EPOCH, its kind and type from TENURE_KIND and TENURE_TYPE, and its "
+           "payload from $TENURE_DIR/payload. It exits with 0 when done, 75 to be tried again later, 65 to give up. "
+           "SIGTERM asks it to stop. No program outlives its tenure, even if this process is killed.\n"
            "With --warm, programs for tasks stay alive and get one task after the other as a JSON line "
            "{\"type\":\"start\",\"key\",\"epoch\",\"attempt\",\"payload\"}. They answer with a line "
            "{\"type\":\"result\",\"data\"} or {\"type\":\"fail\",\"error\",\"retry\"}.\n"
@@ -34,8 +34,10 @@ std::vector<Command> work_commands() {
                  {"replaces", "ID", "a leaving worker, whose keys come here in one move"},
                  {"weight", "W", "share of the keys, relative to the other workers (100)"},
                  {.name = "serves", .value = "KEY…", .help = "keys that only this worker may hold", .repeats = true},
-                 {"task", "",
-                  "the program is for tasks; has no effect, because a worker gets both kinds of job (TENURE_KIND)"},
+                 {"takes", "KIND[:TYPE],…",
+                  "which jobs the workers take; KIND is resident, task or any; task: means tasks without a type (every "
+                  "job)"},
+                 {"task", "", "take tasks only, like --takes task"},
                  {"warm", "N",
                   "run tasks through up to N programs that stay alive and get one task after the other (JSON lines); "
                   "at least one per shard"},
@@ -51,11 +53,16 @@ std::vector<Command> work_commands() {
                   .value = "plain|json",
                   .help = "the protocol of the program (plain)",
                   .choices = "plain|json"},
-                 {"max-queued", "N", "if this creates the pool: how many jobs may wait for their first holder (1000)"},
+                 {"stop-timeout", "D",
+                  "if this creates the pool: the stop grace period, how long jobs may take to stop before they are "
+                  "killed (2m)"},
+                 {"max-queued", "N", "if this creates the pool: how many jobs may wait for a handler to begin them (1000)"},
+                 {"max-delayed", "N", "if this creates the pool: how many jobs may wait for their delay (100000)"},
                  {"max-attempts", "N", "if this creates the pool: attempts of a failing task (10)"},
                  {"quarantine-after", "N",
-                  "if this creates the pool: how often a job may kill its holder, 0 for no limit (3)"},
+                  "if this creates the pool: how often a handler may crash its process, 0 for no limit (3)"},
                  {"shards", "N", "if this creates the pool: into how many logs to split the keys (1)"},
+                 {"heal", "", "put the pool back from memory if its log loses everything"},
                  {"no-known-death", "", "make others wait for the lease, even if they could detect a crash"},
                  {"cgroup", "auto|off|PATH",
                   "the control group for the programs: below this process's own if permitted, none, or below PATH "
@@ -66,6 +73,8 @@ std::vector<Command> work_commands() {
                   .takes_rest = true}},
        .examples = {{"tenure work --exec ./poller.sh", "one worker that runs poller.sh for each key"},
                     {"tenure work --task --warm 2 --exec python3 warm.py", "two interpreters that run all tasks"},
+                    {"tenure work --takes task:email,resident --exec ./run.sh",
+                     "tasks of the type email, and all residents"},
                     {"tenure work --workers 4 --lease 2s --json --exec python3 -u tenant.py",
                      "four workers, with events as JSON lines"}},
        .run = run_work},
@@ -83,9 +92,10 @@ std::vector<Command> job_commands() {
            "it is done once, after the earlier tasks of the same key. If the payload is -, it is read from standard "
            "input.\n"
            "With --from, each line of the file is a job: {\"key\":\"k\",\"payload\":\"…\"}. \"payload_base64\", "
-           "\"task\", \"delay_ms\" and \"max_attempts\" override the flags. The exit code is that of the first job "
-           "that failed.",
+           "\"type\", \"task\", \"delay_ms\" and \"max_attempts\" override the flags. The exit code is that of the "
+           "first job that failed.",
        .flags = {{"task", "", "a task instead of a resident job"},
+                 {"type", "T", "only workers that take this type get the job (none)"},
                  {"delay", "D", "do not start it earlier than in D"},
                  {"max-attempts", "N", "attempts before a failing task becomes a dead letter (the pool's limit)"},
                  {.name = "wait",
@@ -104,7 +114,11 @@ std::vector<Command> job_commands() {
        .words_max = 2,
        .summary = "send a message to the job of a key, wherever it runs",
        .text = "Messages for one key arrive in order. A plain program reads each as a line from standard input.",
-       .flags = {kTimeout},
+       .flags = {{.name = "wait",
+                  .value = "STAGE",
+                  .help = "wait until the message is accepted, or done: handled by the job (done)",
+                  .choices = "accepted|done"},
+                 kTimeout},
        .examples = {{"tenure notify tenant-1 reload", "one line for the program that holds tenant-1"}},
        .run = run_notify},
       {.name = "stop",
@@ -112,7 +126,7 @@ std::vector<Command> job_commands() {
        .words_min = 1,
        .words_max = 1,
        .summary = "stop the job of a key, wherever it runs",
-       .text = "Waits until the job has stopped. Drops the tasks that wait behind it.",
+       .text = "Waits until the job has stopped. Drops the tasks that wait behind it, and says how many.",
        .flags = {kTimeout},
        .examples = {{"tenure stop tenant-1", ""}},
        .run = run_stop},
@@ -128,6 +142,7 @@ std::vector<Command> listing_commands() {
                  {"worker", "ID", "only keys that this worker holds"},
                  {.name = "state", .value = "S", .help = "only keys in this state", .choices = kStates},
                  kLimit,
+                 {"from", "N", "go on after an earlier listing, at its \"next\""},
                  kTimeout},
        .examples = {{"tenure jobs --state running --limit 20", ""},
                     {"tenure jobs --prefix tenant- --json | jq .jobs", ""}},
@@ -146,9 +161,21 @@ std::vector<Command> listing_commands() {
        .flags = {kTimeout},
        .examples = {{"tenure explain tenant-1", ""}},
        .run = run_explain},
+      {.name = "restore",
+       .summary = "compare what members remember of a lost log with the log, and put missing keys back",
+       .text = "A member that lost the log it had read keeps its last state in memory for an hour. After a restored "
+               "backup the pool goes on with what the backup says; this command shows the difference, and with --apply "
+               "puts the jobs of missing keys back. Keys that are in the log stay as they are.",
+       .flags = {{"from-members", "", "from the memory of the pool's members"},
+                 {"apply", "", "put the missing keys back"},
+                 kLimit,
+                 kTimeout},
+       .examples = {{"tenure restore --from-members", "only show the difference"},
+                    {"tenure restore --from-members --apply", ""}},
+       .run = run_restore},
       {.name = "dead list",
        .summary = "list jobs that are out of attempts or quarantined",
-       .flags = {kLimit, kTimeout},
+       .flags = {kLimit, {"after", "ID", "go on after this dead letter, an earlier listing's \"next\""}, kTimeout},
        .examples = {{"tenure dead list", ""}},
        .run = run_dead_list},
       {.name = "dead retry",
@@ -178,7 +205,7 @@ std::vector<Command> pool_commands() {
        .words_min = 1,
        .words_max = 1,
        .summary = "move a worker's keys to the other workers, and give it no new ones",
-       .text = "Waits until the worker holds no keys.",
+       .text = "Waits until the worker holds no keys. If no other worker takes keys, they wait until one joins.",
        .flags = {kTimeout},
        .examples = {{"tenure drain host-a:4711", ""}},
        .run = run_drain},
@@ -215,10 +242,10 @@ std::vector<Command> bench_commands() {
       {.name = "bench throughput",
        .summary = "measure tasks per second and their latency, and the log alone in the same run",
        .text =
-           "Runs in this process, on a new file in the current folder, or in the folder that --engine sqlite:FOLDER "
-           "names. --engine memory: uses no disk. On a Redis server it creates pools and removes them at the end. "
-           "For comparison it appends the entries of the run to the log alone again, with the same sizes, one after "
-           "the other.",
+           "Runs in this process, on a new file in the current folder, or on the new file that --engine sqlite:PATH "
+           "names, and removes it at the end. --engine memory: uses no disk. On a Redis server it creates pools and "
+           "removes them at the end. For comparison it appends the entries of the run to the log alone again, with "
+           "the same sizes, one after the other.",
        .flags = {{"jobs", "N", "how many tasks (200000)"},
                  {"payload-bytes", "B", "payload of each task (64)"},
                  {"keys", "K", "how many keys (1000)"},
@@ -296,7 +323,8 @@ const std::vector<Flag>& common_flags() {
 
 std::string_view exit_codes_text() {
   return "0 done, 1 other error, 2 wrong usage, 3 key_exists, 4 no_such_key, 5 pool_full, 6 timed out (the request may "
-         "still take effect), 7 the job failed, 8 engine unreachable or refused, 9 pool shutting down or gone, 10 "
+         "still take effect), 7 the job failed, 8 engine unreachable or refused, 9 pool shutting down, gone or "
+         "missing, 10 "
          "refused input";
 }
 

@@ -56,11 +56,12 @@ Result<std::string> default_url(std::string_view pool, std::string_view query) {
   return file_url(**engine, (folder / file_name(pool)).string()).append(query);
 }
 
-CoreOptions core_options(const Call& call, std::string url) {
+CoreOptions core_options(const Call& call, std::string url, Missing missing) {
   CoreOptions options;
   options.url = std::move(url);
   options.pool = pool_name(call);
   options.shard.count = 0;
+  options.create = missing == Missing::create;
   options.node.replica.snapshots = false;  // a client that only reads leaves the snapshots to the members
   return options;
 }
@@ -83,10 +84,11 @@ std::string pool_name(const Call& call) {
 }
 
 Result<std::unique_ptr<Shards>> connect(const Call& call,
-                                        const std::function<PoolWatcher*(std::uint32_t shard)>& watcher) {
+                                        const std::function<PoolWatcher*(std::uint32_t shard)>& watcher,
+                                        Missing missing) {
   Result<std::string> url = engine_url(call);
   if (!url) return Failure(url.error());
-  CoreOptions options = core_options(call, *std::move(url));
+  CoreOptions options = core_options(call, *std::move(url), missing);
   options.client_only = true;
   ShardParts parts;
   if (watcher) parts.listeners = [watcher](std::uint32_t shard) { return CoreListeners{.pool = {watcher(shard)}}; };
@@ -94,10 +96,11 @@ Result<std::unique_ptr<Shards>> connect(const Call& call,
 }
 
 Result<std::unique_ptr<Shards>> follow(const Call& call,
-                                       const std::function<PoolWatcher*(std::uint32_t shard)>& watcher) {
+                                       const std::function<PoolWatcher*(std::uint32_t shard)>& watcher,
+                                       Missing missing) {
   Result<std::string> url = engine_url(call);
   if (!url) return Failure(url.error());
-  CoreOptions options = core_options(call, *std::move(url));
+  CoreOptions options = core_options(call, *std::move(url), missing);
   ShardParts parts;
   if (watcher) parts.listeners = [watcher](std::uint32_t shard) { return CoreListeners{.pool = {watcher(shard)}}; };
   return Shards::open(std::move(options), parts);

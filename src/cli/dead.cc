@@ -1,5 +1,7 @@
 // tenure dead: lists, retries and drops dead letters.
 
+#include <optional>
+
 #include "cli/connect.h"
 #include "cli/failure.h"
 #include "cli/run.h"
@@ -39,17 +41,26 @@ int settle(const Call& call, Request::Kind kind, std::string_view done) {
 int run_dead_list(const Call& call) {
   const Result<std::uint64_t> limit = call.number("limit", 100, 1'000'000);
   if (!limit) return report_usage(call, limit.error());
+  const Result<std::uint64_t> from = call.number("after", 0, UINT64_MAX);
+  if (!from) return report_usage(call, from.error());
   const Result<Deadline> deadline = deadline_of(call, std::chrono::seconds(30));
   if (!deadline) return report_usage(call, deadline.error());
   const Result<std::unique_ptr<Shards>> pool = connect(call);
   if (!pool) return report(call, pool.error());
-  const Result<std::vector<v1::ListedDead>> rows = (*pool)->list_dead(0, *limit, false, *deadline);
+  // One more than is shown tells whether there are more.
+  Result<std::vector<v1::ListedDead>> rows = (*pool)->list_dead(*from, *limit + 1, false, *deadline);
   if (!rows) return report(call, rows.error());
-  if (call.json()) {
-    print(render::json_of_dead(*rows));
-  } else {
-    print(render::table_of_dead(*rows));
+  std::optional<std::uint64_t> next;
+  if (rows->size() > *limit) {
+    rows->pop_back();
+    next = rows->empty() ? *from : rows->back().id();
   }
+  if (call.json()) {
+    print(render::json_of_dead(*rows, next));
+    return kDone;
+  }
+  print(render::table_of_dead(*rows));
+  if (next) print_note("there are more: go on with --after " + std::to_string(*next));
   return kDone;
 }
 

@@ -37,6 +37,7 @@ Result<DispatchPlan> dispatch_plan(const Call& call) {
 Result<Request> request_of(const Call& call) {
   Request request;
   request.job = call.has("task") ? JobKind::task : JobKind::resident;
+  request.type = call.value("type").value_or("");
   const Result<std::chrono::milliseconds> delay = call.duration("delay", std::chrono::milliseconds(0));
   if (!delay) return Failure(delay.error());
   request.delay = *delay;
@@ -90,7 +91,7 @@ int tell(const Shards& pool, const DispatchPlan& plan, const std::string& key, c
   }
   if (!error) return kDone;
   print_note("tenure: " + key + ": " + error->message());
-  if (const std::string next = hint(error->code); !next.empty()) print_note("  " + next);
+  if (const std::string next = hint(*error); !next.empty()) print_note("  " + next);
   return exit_code(error->code);
 }
 
@@ -201,7 +202,7 @@ int run_dispatch(const Call& call) {
   if (!plan) return report_usage(call, plan.error());
   Result<Request> request = request_of(call);
   if (!request) return report_usage(call, request.error());
-  const Result<std::unique_ptr<Shards>> pool = connect(call);
+  const Result<std::unique_ptr<Shards>> pool = connect(call, nullptr, Missing::create);
   if (!pool) return report(call, pool.error());
   return from ? dispatch_from(call, **pool, *plan, *request) : dispatch_one(call, **pool, *plan, *std::move(request));
 }

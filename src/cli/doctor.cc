@@ -27,7 +27,7 @@ void check_round_trip(Shards& pool, Deadline deadline, std::vector<Check>& check
       deadline);
   const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
   if (!looked) {
-    checks.push_back({"read and append", false, looked.error().message(), hint(looked.error().code)});
+    checks.push_back({"read and append", false, looked.error().message(), hint(looked.error())});
     return;
   }
   checks.push_back({"read and append", true,
@@ -48,7 +48,7 @@ int run_doctor(const Call& call) {
   int exit = kDone;
   const Result<std::string> url = engine_url(call);
   if (!url) return report(call, url.error());
-  const Result<std::unique_ptr<Shards>> pool = follow(call);
+  const Result<std::unique_ptr<Shards>> pool = follow(call, nullptr, Missing::create);
   // The ACL rule names the keys of the first shard and of the other shards separately.
   const std::uint32_t last = pool ? (*pool)->count() - 1 : 0;
   if (const Engine* const engine = engine_of(*url); engine != nullptr && engine->inspect != nullptr) {
@@ -58,7 +58,7 @@ int run_doctor(const Call& call) {
     checks.insert(checks.begin(), {"open", true, "the engine opens as pool '" + pool_name(call) + "'", ""});
     check_round_trip(**pool, *deadline, checks);
   } else {
-    checks.insert(checks.begin(), {"open", false, pool.error().message(), hint(pool.error().code)});
+    checks.insert(checks.begin(), {"open", false, pool.error().message(), hint(pool.error())});
     exit = exit_code(pool.error().code);
   }
   const bool sound = std::all_of(checks.begin(), checks.end(), [](const Check& check) { return check.ok; });

@@ -20,8 +20,10 @@ struct History {
 History history_of(const v1::Told& told, std::vector<Tenure> tenures) {
   History history{with_gaps(std::move(tenures)), std::nullopt};
   for (const v1::ListedJob& job : told.jobs()) {
-    history.job = std::string(to_string(static_cast<JobKind>(job.kind()))) + ", " +
-                  std::string(to_string(static_cast<JobState>(job.state())));
+    history.job = std::string(to_string(static_cast<JobKind>(job.kind()))) +
+                  (job.type().empty() ? "" : " of type '" + job.type() + "'") + ", " +
+                  std::string(to_string(static_cast<JobState>(job.state()))) +
+                  (job.why().empty() ? "" : ": " + job.why());
   }
   return history;
 }

@@ -24,29 +24,10 @@ Exit exit_code(Errc code) {
     case Errc::lost_history: return kEngine;
     case Errc::shutting_down:
     case Errc::pool_down:
+    case Errc::no_such_pool:
     case Errc::closed: return kPoolGone;
     case Errc::invalid: return kRefusedInput;
     default: return kOther;
-  }
-}
-
-std::string hint(Errc code) {
-  switch (code) {
-    case Errc::key_exists: return "'tenure explain KEY' shows who holds it; 'tenure stop KEY' ends it";
-    case Errc::no_such_key: return "'tenure jobs' lists the keys";
-    case Errc::pool_full: return "start more workers, or try again when some of the waiting jobs have started";
-    case Errc::timed_out:
-      return "the request may still take effect; use a longer --timeout, or check with 'tenure jobs'";
-    case Errc::job_failed: return "'tenure dead list' shows the jobs that are out of attempts";
-    case Errc::unavailable: return "check --engine and that the engine is up; 'tenure doctor' tells more";
-    case Errc::refused: return "check --engine, --pool and the permissions; 'tenure doctor' tells more";
-    case Errc::full: return "free some space; nothing was half-written";
-    case Errc::corrupt: return "the data is damaged: restore a backup, or start a new pool under another path";
-    case Errc::version: return "use the version of tenure that wrote the data, or a newer one";
-    case Errc::shutting_down: return "the pool accepts no jobs; when it is gone, the name can be used again";
-    case Errc::overloaded: return "wait with --force-enqueue, or serve more with --max-workers and --max-queue";
-    case Errc::busy: return "try again shortly";
-    default: return "";
   }
 }
 
@@ -63,7 +44,7 @@ void write_message(Json& json, const std::string& message) {
 void write_error(Json& json, const Error& error, Hint* advice) {
   json.object("error").field("code", to_string(error.code));
   write_message(json, error.message());
-  const std::string next = advice(error.code);
+  const std::string next = advice(error);
   if (!next.empty()) json.field("hint", next);
   json.end();
 }
@@ -76,7 +57,7 @@ int report(const Call& call, const Error& error, Hint* advice) {
     print(json.end());
   }
   print_note("tenure: " + error.message());
-  const std::string next = advice(error.code);
+  const std::string next = advice(error);
   if (!next.empty()) print_note("  " + next);
   return exit_code(error.code);
 }

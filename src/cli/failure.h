@@ -1,12 +1,13 @@
 #pragma once
 
-// How a command reports a failure: a line for people or a JSON object, a hint at what to do next, and an exit code that
+// How a command reports a failure: a line for people or a JSON object, a hint (hints.h), and an exit code that
 // scripts can rely on.
 
 #include <string>
 
 #include "base/result.h"
 #include "cli/call.h"
+#include "cli/hints.h"
 #include "cli/output.h"
 
 namespace tenure::cli {
@@ -26,9 +27,7 @@ constexpr Exit kPoolGone = 9;
 constexpr Exit kRefusedInput = 10;
 
 Exit exit_code(Errc code);
-// What to do about it, in a sentence. May be empty.
-std::string hint(Errc code);
-using Hint = std::string(Errc);
+using Hint = std::string(const Error&);
 // Writes "error":{"code","message","hint"} into the open object.
 void write_error(Json& json, const Error& error, Hint* advice = hint);
 

@@ -31,6 +31,11 @@ void Historian::started(const At&, const TenureRef& ref) {
   });
 }
 
+void Historian::tenure_failed(const At&, const TenureRef& ref, BytesView error) {
+  with(ref,
+       [error = Bytes(error.substr(0, kPastErrorBytesMax))](Tenure& tenure, std::int64_t) { tenure.error = error; });
+}
+
 void Historian::ended(const At&, const TenureRef& ref, TenureEnd why) {
   with(ref, [why](Tenure& tenure, std::int64_t now_ms) {
     tenure.ended_ms = now_ms;

@@ -27,6 +27,7 @@ class Historian final : public PoolWatcher {
  private:
   void granted(const At&, const Grant& grant) override;
   void started(const At&, const TenureRef& ref) override;
+  void tenure_failed(const At&, const TenureRef& ref, BytesView error) override;
   void ended(const At&, const TenureRef& ref, TenureEnd why) override;
   void buried(const At&, BytesView key, std::uint64_t dead_id, bool quarantined) override;
   void with(const TenureRef& ref, std::function<void(Tenure&, std::int64_t)> change);

@@ -24,6 +24,8 @@ std::optional<JobState> state_named(std::string_view name) {
 int run_jobs(const Call& call) {
   const Result<std::uint64_t> limit = call.number("limit", 100, 100'000'000);
   if (!limit) return report_usage(call, limit.error());
+  const Result<std::uint64_t> from = call.number("from", 0, UINT64_MAX);
+  if (!from) return report_usage(call, from.error());
   const Result<Deadline> deadline = deadline_of(call, std::chrono::seconds(30));
   if (!deadline) return report_usage(call, deadline.error());
   v1::ListJobs query;
@@ -34,16 +36,16 @@ int run_jobs(const Call& call) {
   }
   const Result<std::unique_ptr<Shards>> pool = connect(call);
   if (!pool) return report(call, pool.error());
-  Result<JobPage> listing = (*pool)->list_jobs(query, 0, *limit, *deadline);
+  Result<JobPage> listing = (*pool)->list_jobs(query, *from, *limit, *deadline);
   if (!listing) return report(call, listing.error());
   std::sort(listing->jobs.begin(), listing->jobs.end(),
             [](const v1::ListedJob& a, const v1::ListedJob& b) { return a.key() < b.key(); });
   if (call.json()) {
-    print(render::json_of_jobs(listing->position, listing->jobs));
+    print(render::json_of_jobs(listing->position, listing->jobs, listing->next));
     return kDone;
   }
   print(render::table_of_jobs(listing->jobs));
-  if (listing->next) print_note("there may be more; use --limit N");
+  if (listing->next) print_note("there may be more: go on with --from " + std::to_string(*listing->next));
   return kDone;
 }
 

@@ -21,6 +21,8 @@ Status take(std::string_view name, const json::value& value, Request& into) {
     std::optional<Bytes> bytes = from_base64(std::string_view(value.get_string()));
     if (!bytes) return bad_json("payload_base64 is not valid base64");
     into.text = *std::move(bytes);
+  } else if (name == "type" && text) {
+    into.type = Bytes(std::string_view(value.get_string()));
   } else if (name == "task" && value.is_bool()) {
     into.job = value.get_bool() ? JobKind::task : JobKind::resident;
   } else if (name == "delay_ms" && value.is_int64() && value.get_int64() >= 0) {

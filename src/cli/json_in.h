@@ -9,8 +9,8 @@
 
 namespace tenure::cli {
 
-// A line is {"key":…,"payload":…} (or payload_base64), with "task", "delay_ms" and "max_attempts" if they differ from
-// the flags. Overwrites only the fields that the line has.
+// A line is {"key":…,"payload":…} (or payload_base64), with "type", "task", "delay_ms" and "max_attempts" if they
+// differ from the flags. Overwrites only the fields that the line has.
 Status read_job_line(std::string_view line, Request& into);
 
 }  // namespace tenure::cli

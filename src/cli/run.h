@@ -16,6 +16,7 @@ int run_explain(const Call& call);
 int run_dead_list(const Call& call);
 int run_dead_retry(const Call& call);
 int run_dead_drop(const Call& call);
+int run_restore(const Call& call);
 int run_drain(const Call& call);
 int run_shutdown(const Call& call);
 int run_doctor(const Call& call);

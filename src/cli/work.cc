@@ -3,19 +3,25 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <tenure/defaults.hpp>
 #include <thread>
+#include <utility>
 
 #include "base/host_name.h"
 #include "cli/connect.h"
 #include "cli/failure.h"
 #include "cli/run.h"
 #include "cli/signals.h"
+#include "cli/takes.h"
 #include "cli/work_events.h"
+#include "cli/work_life.h"
 #include "exec/append_ends.h"
+#include "exec/find_program.h"
 #include "exec/program_host.h"
 #include "exec/warm_host.h"
 #include "exec/watch_deaths.h"
@@ -24,8 +30,6 @@
 
 namespace tenure::cli {
 namespace {
-
-constexpr std::chrono::minutes kJoinPatience{2};
 
 struct WorkPlan {
   CoreOptions core;
@@ -63,6 +67,16 @@ Status read_wear(const Call& call, guard::WearLimits& wear) {
   return {};
 }
 
+// Warm programs are for tasks.
+Result<Takes> takes_of(const Call& call) {
+  if (call.has("takes") && call.has("task")) return misused("--task means --takes task: give one of them");
+  if (!call.has("takes")) return call.has("task") || call.has("warm") ? read_takes("task") : Takes();
+  Result<Takes> takes = read_takes(*call.value("takes"));
+  if (takes && call.has("warm") && takes->any(JobKind::resident))
+    return misused("with --warm, workers take tasks only");
+  return takes;
+}
+
 Result<WorkPlan> work_plan(const Call& call) {
   const Result<std::chrono::milliseconds> lease =
       call.duration("lease", std::chrono::milliseconds(kWorkerTtlMsDefault));
@@ -84,6 +98,14 @@ Result<WorkPlan> work_plan(const Call& call) {
   if (call.has("shards") && *shards == 0) return misused("--shards must be at least 1");
   const Result<std::uint64_t> deaths = call.number("quarantine-after", config.quarantine_after, 10'000);
   if (!deaths) return Failure(deaths.error());
+  const Result<std::uint64_t> delayed = call.number("max-delayed", config.max_delayed_jobs, UINT32_MAX);
+  if (!delayed) return Failure(delayed.error());
+  const Result<std::chrono::milliseconds> stop =
+      call.duration("stop-timeout", std::chrono::milliseconds(config.worker_shutdown_ttl_ms));
+  if (!stop) return Failure(stop.error());
+  if (*stop <= std::chrono::milliseconds(0)) return misused("--stop-timeout must be more than zero");
+  config.max_delayed_jobs = static_cast<std::uint32_t>(*delayed);
+  config.worker_shutdown_ttl_ms = stop->count();
   config.max_queued_jobs = static_cast<std::uint32_t>(*queued);
   config.max_attempts = static_cast<std::uint32_t>(*attempts);
   config.quarantine_after = static_cast<std::uint32_t>(*deaths);
@@ -95,6 +117,7 @@ Result<WorkPlan> work_plan(const Call& call) {
   plan.core.pool = pool_name(call);
   plan.core.shard.count = static_cast<std::uint32_t>(*shards);
   plan.core.node.lease = *lease;
+  plan.core.node.restores = call.has("heal");
   plan.core.node.config = config;
   plan.programs.pool = plan.core.pool;
   plan.programs.command = call.rest;
@@ -108,11 +131,15 @@ Result<WorkPlan> work_plan(const Call& call) {
   if (call.has("warm") && call.value("protocol") == "plain") return misused("--warm speaks --protocol json");
   plan.warm = *warm;
   if (const Status read = read_wear(call, plan.wear); !read) return Failure(read.error());
+  const Result<Takes> takes = takes_of(call);
+  if (!takes) return Failure(takes.error());
   const std::string id = call.value("id").value_or(host_and_process());
   for (std::uint64_t i = 1; i <= *count; ++i) {
     NodeWorker worker;
     worker.id = *count == 1 ? id : id + "-" + std::to_string(i);
     worker.weight = static_cast<std::uint32_t>(*weight);
+    worker.takes = *takes;
+    worker.isolates = true;
     if (i == 1) {
       worker.replaces = call.value("replaces").value_or("");
       worker.serves = call.values("serves");
@@ -154,7 +181,7 @@ Result<Programs> programs_of(guard::Guard& guard, const WorkPlan& plan) {
 // Shared by the nodes of all shards.
 class Told final : public NodeEvents {
  public:
-  explicit Told(WorkEvents& events) : events_(events) {}
+  Told(WorkEvents& events, const Call& call, PoolConfig own) : events_(events), call_(call), own_(own) {}
   void log_delayed(const Error& error) override {
     const std::lock_guard lock(mutex_);
     if (delayed_++ == 0) print_note("tenure: waiting for the log: " + error.message());
@@ -164,9 +191,36 @@ class Told final : public NodeEvents {
     if (--delayed_ == 0) print_note("tenure: the log is back");
   }
   void log_warned(const Error& error) override { print_note("tenure: " + error.message()); }
+  void restoring(const Restored& it) override { print_note("tenure: " + to_string(it, false)); }
+  void restored(const Restored& it) override {
+    const std::string text = to_string(it, true);
+    print_note("tenure: " + text);
+    events_.write({"restored", {}, 0, {}, text});
+  }
+  void not_restored(std::string_view why) override {
+    print_note("tenure: the log lost what had been read, and it is not put back: " + std::string(why));
+  }
+  // Of what was asked for on the command line. Said once, not by each shard.
+  void options_differ(const PoolConfig& pool) override {
+    std::vector<DifferingOption> differing = differing_options(own_, pool);
+    std::erase_if(differing, [&](const DifferingOption& option) {
+      const auto flag =
+          std::find_if(kFlags.begin(), kFlags.end(), [&](const auto& pair) { return pair.first == option.name; });
+      return flag == kFlags.end() || !call_.has(flag->second);
+    });
+    if (differing.empty() || said_.exchange(true)) return;
+    print_note("tenure: the pool was created with other options, and these have no effect: " + to_text(differing));
+  }
   void fenced(std::uint64_t /*session*/, FenceReason reason) override {
     events_.write({"fenced", {}, 0, {}, to_string(reason)});
   }
+  void worker_unfit(BytesView worker, BytesView error) override {
+    events_.write({"unfit", {}, 0, worker, error});
+    print_note("tenure: worker '" + Bytes(worker) +
+               "' is unfit: its starts keep failing, and it gets no keys until one " +
+               "succeeds. The last error: " + Bytes(error));
+  }
+  void worker_fit(BytesView worker) override { events_.write({"fit", {}, 0, worker, {}}); }
   void broken(const Error& error) override {
     const std::lock_guard lock(mutex_);
     failure_ = error;
@@ -179,7 +233,18 @@ class Told final : public NodeEvents {
   }
 
  private:
+  static constexpr std::array<std::pair<std::string_view, const char*>, 5> kFlags{{
+      {"max_queued_jobs", "max-queued"},
+      {"max_delayed_jobs", "max-delayed"},
+      {"max_attempts", "max-attempts"},
+      {"quarantine_after", "quarantine-after"},
+      {"worker_shutdown_ttl", "stop-timeout"},
+  }};
+
   WorkEvents& events_;
+  const Call& call_;
+  const PoolConfig own_;
+  std::atomic<bool> said_ = false;
   mutable std::mutex mutex_;
   // Guarded by mutex_.
   std::optional<Error> failure_;
@@ -187,27 +252,6 @@ class Told final : public NodeEvents {
 };
 
 // Returns on a signal, or when the pool ends by itself.
-void wait_for_end(const Shards& pool, const Signals& signals) {
-  constexpr int kLookMs = 200;
-  while (!pool.over() && !signals.wait(kLookMs)) {
-  }
-}
-
-// Hands over until it is done or a second signal comes.
-void leave(Shards& pool, const Signals& signals) {
-  std::atomic<bool> left = false;
-  std::thread closing([&] {
-    pool.close(after(std::chrono::hours(24)));
-    left = true;
-  });
-  while (!left) {
-    if (!signals.wait(20)) continue;
-    print_note("tenure: leaving at once");
-    std::_Exit(kOther);  // the guard ends the programs and writes the session's end
-  }
-  closing.join();
-}
-
 // Detects the death of other processes by a lock beside the shard's file, if there is a file. The guard and its keepers
 // share the lock. Null for other engines.
 Result<KnownDeath*> death_watch_of(const WorkPlan& plan, std::uint32_t shard, guard::Guard& guard,
@@ -226,6 +270,9 @@ int run_guard_main(const Call& /*call*/) { return guard::guard_main(exec::append
 
 int run_work(const Call& call) {
   if (call.rest.empty()) return report_usage(call, {Errc::invalid, "", "--exec CMD… is needed"});
+  if (const Status found = exec::find_program(call.rest.front()); !found) {
+    return report_usage(call, {Errc::invalid, "", found.error().context + "; --exec needs a program that exists"});
+  }
   Result<WorkPlan> plan = work_plan(call);
   if (!plan) return report_usage(call, plan.error());
   const Result<std::string> url = engine_url(call);
@@ -240,7 +287,8 @@ int run_work(const Call& call) {
   if (plan->known_death && reach_of(*url) != Reach::process) plan->programs.engine_url = *url;
 
   WorkEvents events(call.json());
-  Told told(events);
+  Told told(events, call, plan->core.node.config);
+  TakenIds taken;
   std::vector<std::unique_ptr<guard::DeathWatch>> deaths;
   std::unique_ptr<Shards> pool;
   plan->programs.log = [](const Hold& hold, BytesView line) { print_note(hold.key + " | " + Bytes(line)); };
@@ -250,7 +298,7 @@ int run_work(const Call& call) {
   ToldHost host(*programs->host);
   ShardParts parts;
   parts.host = [&](std::uint32_t) { return &host; };
-  parts.listeners = [&](std::uint32_t) { return CoreListeners{.node = {&told}}; };
+  parts.listeners = [&](std::uint32_t) { return CoreListeners{.node = {&told, &taken}}; };
   parts.known_death = [&](std::uint32_t shard) { return death_watch_of(*plan, shard, **guard, deaths); };
   Result<std::unique_ptr<Shards>> opened = Shards::open(plan->core, parts);
   if (!opened) return report(call, opened.error());
@@ -263,10 +311,9 @@ int run_work(const Call& call) {
   programs->attach(reports);
   host.attach(reports);
 
-  for (const NodeWorker& worker : plan->workers) {
-    const Status added = pool->add_worker(worker, after(kJoinPatience));
-    if (!added) return report(call, added.error());
-  }
+  const Joining joining = join(*pool, plan->workers, taken, signals);
+  if (joining.interrupted) return kDone;
+  if (!joining.added) return report(call, joining.added.error());
   std::string all;
   for (const NodeWorker& worker : plan->workers) all += (all.empty() ? "" : " ") + worker.id;
   events.write({"ready", {}, 0, all, {}});

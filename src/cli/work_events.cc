@@ -80,6 +80,11 @@ void ToldReports::started(const Hold& hold) {
   node_.started(hold);
 }
 
+void ToldReports::begun(const Hold& hold) {
+  write("started", hold, "", false);
+  node_.begun(hold);
+}
+
 void ToldReports::finished(const Hold& hold, Bytes result) {
   write("stopped", hold, "done", true);
   node_.finished(hold, std::move(result));

@@ -18,7 +18,7 @@ class WorkEvents {
   explicit WorkEvents(bool json) : json_(json) {}
 
   struct Event {
-    std::string_view name;  // ready, granted, started, stopped, released, fenced, failed, left
+    std::string_view name;  // ready, granted, started, stopped, released, fenced, failed, unfit, fit, restored, left
     std::string_view key = {};
     std::uint64_t epoch = 0;
     std::string_view worker = {};
@@ -44,12 +44,16 @@ class ToldReports final : public HoldReports {
   void granted(const HeldJob& job);
 
   void started(const Hold& hold) override;
+  void begun(const Hold& hold) override;
   void finished(const Hold& hold, Bytes result) override;
   void failed(const Hold& hold, Next next, Bytes error, Nanos delay) override;
   void released(const Hold& hold) override;
   void released(const Hold& hold, Bytes blob) override;
   void checkpoint(const Hold& hold, Bytes data) override { node_.checkpoint(hold, std::move(data)); }
   void handled(const Hold& hold, std::uint64_t number) override { node_.handled(hold, number); }
+  void message_failed(const Hold& hold, std::uint64_t number, Bytes error) override {
+    node_.message_failed(hold, number, std::move(error));
+  }
   void together(const std::function<void()>& reports) override {
     events_.together([&] { node_.together(reports); });
   }

@@ -116,7 +116,6 @@ class Demo {
     options.url = url_;
     options.pool = pool_;
     options.node.lease = kLease;
-    options.node.config.quarantine_after = 0;
     Result<std::unique_ptr<PoolCore>> core = PoolCore::open(std::move(options), nullptr, {.pool = {&picture_}});
     if (!core) return Failure(core.error());
     core_ = *std::move(core);

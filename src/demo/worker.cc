@@ -59,7 +59,6 @@ int work(const WorkerCommand& command) {
   options.url = command.url;
   options.pool = command.pool;
   options.node.lease = command.lease;
-  options.node.config.quarantine_after = 0;  // the user may kill as many holders as he likes
   Result<std::unique_ptr<PoolCore>> opened = PoolCore::open(std::move(options), &host.part(0));
   if (!opened) return complain(opened.error());
   PoolCore& core = **opened;

@@ -16,12 +16,14 @@ namespace {
 constexpr Nanos kRetry = std::chrono::milliseconds(100);
 
 // One batch for all sessions of a log. It is sent again under the same number, so it counts once.
-Bytes batch_of(const std::vector<std::uint64_t>& sessions) {
+Bytes batch_of(const std::vector<guard::Ending>& endings) {
   v1::Batch batch = empty_batch(SystemEntropy().id(), 1, BootClock().wall_ms());
-  for (const std::uint64_t session : sessions) {
+  for (const guard::Ending& ending : endings) {
     v1::End& end = *batch.add_records()->mutable_end();
-    end.set_session(session);
+    end.set_session(ending.session);
     end.set_reason(v1::End::CRASHED);
+    for (const std::uint64_t epoch : ending.culprits) end.add_culprits(epoch);
+    end.set_evidence(ending.evidence);
   }
   return batch.SerializeAsString();
 }
@@ -72,11 +74,11 @@ bool append_to_all(const std::string& url, const std::string& pool, const Bytes&
 
 bool append_ends(const std::vector<guard::Ending>& endings, Nanos patience) {
   const Instant deadline = BootClock().now() + patience;
-  std::map<std::pair<std::string, std::string>, std::vector<std::uint64_t>> by_log;
-  for (const guard::Ending& ending : endings) by_log[{ending.url, ending.pool}].push_back(ending.session);
+  std::map<std::pair<std::string, std::string>, std::vector<guard::Ending>> by_log;
+  for (const guard::Ending& ending : endings) by_log[{ending.url, ending.pool}].push_back(ending);
   bool all = true;
-  for (const auto& [log, sessions] : by_log) {
-    all = append_to_all(log.first, log.second, batch_of(sessions), deadline) && all;
+  for (const auto& [log, ended] : by_log) {
+    all = append_to_all(log.first, log.second, batch_of(ended), deadline) && all;
   }
   return all;
 }

@@ -235,6 +235,11 @@ Verdict GuardedHost::guard_killer(const Verdict& otherwise, Cause cause) {
   return failed("the program killed its guard: its keeper was killed by SIGKILL");
 }
 
+Verdict GuardedHost::not_begun(JobKind kind, Bytes error) {
+  const bool resident = kind == JobKind::resident;
+  return failed(std::move(error), resident ? HoldReports::Next::drop : HoldReports::Next::retry);
+}
+
 Verdict GuardedHost::failed(Bytes error, HoldReports::Next next) {
   return {.what = Verdict::What::failed, .result = {}, .next = next, .error = std::move(error)};
 }

@@ -88,6 +88,8 @@ class GuardedHost : public Host {
   void log_left_out(const Hold& hold, std::size_t lines) const;
   // The verdict on a program whose keeper or shield was killed, unless it was about to end anyway.
   Verdict guard_killer(const Verdict& otherwise, Cause cause);
+  // The worker cannot run the job at all. Where the job is a resident, and has never run, its key is free again.
+  static Verdict not_begun(JobKind kind, Bytes error);
   static Verdict failed(Bytes error, HoldReports::Next next = HoldReports::Next::retry);
 
   // Any thread.

@@ -43,11 +43,12 @@ constexpr std::size_t kLeftBehindMax = 256;
 std::optional<FolderLeftBehind> left_behind(const std::string& path) {
   struct stat found{};
   if (lstat(path.c_str(), &found) != 0 || !S_ISDIR(found.st_mode) || found.st_uid != geteuid()) return std::nullopt;
-  Descriptor lock(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!lock || flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return std::nullopt;
-  // Between the creation of a worker's folder and its lock, the folder is empty.
+  // A worker locks its new folder before it puts anything into it. An empty folder may still be without its lock, and
+  // taking it even for a moment would keep its owner from starting.
   std::error_code ignored;
   if (std::filesystem::is_empty(path, ignored)) return std::nullopt;
+  Descriptor lock(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!lock || flock(lock.get(), LOCK_EX | LOCK_NB) != 0) return std::nullopt;
   return FolderLeftBehind{path, std::move(lock)};
 }
 

@@ -116,10 +116,11 @@ Bytes json_start(BytesView key, std::uint64_t epoch, BytesView payload, const st
   return line_of(start_object(key, epoch, payload, checkpoint));
 }
 
-Bytes json_task(BytesView key, std::uint64_t epoch, std::uint32_t attempt, BytesView payload,
+Bytes json_task(BytesView key, std::uint64_t epoch, BytesView job_type, std::uint32_t attempt, BytesView payload,
                 const std::optional<Bytes>& checkpoint) {
   json::object object = start_object(key, epoch, payload, checkpoint);
   object["attempt"] = attempt;
+  if (!job_type.empty()) put(object, "job_type", job_type);
   return line_of(object);
 }
 

@@ -12,7 +12,7 @@ namespace tenure::exec {
 // Lines for the program, with line ends. Bytes that are not UTF-8 are in a field NAME_base64 instead of NAME.
 Bytes json_start(BytesView key, std::uint64_t epoch, BytesView payload, const std::optional<Bytes>& checkpoint);
 // The same for a warm program, which gets one task after the other.
-Bytes json_task(BytesView key, std::uint64_t epoch, std::uint32_t attempt, BytesView payload,
+Bytes json_task(BytesView key, std::uint64_t epoch, BytesView job_type, std::uint32_t attempt, BytesView payload,
                 const std::optional<Bytes>& checkpoint);
 Bytes json_notify(BytesView message);
 Bytes json_stop(std::int64_t deadline_ms);

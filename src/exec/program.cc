@@ -4,7 +4,7 @@ namespace tenure::exec {
 namespace {
 
 HeldJob without_bytes(const HeldJob& job) {
-  return {job.hold, job.session, job.worker, job.kind, job.attempt, {}, job.has_checkpoint, {}};
+  return {job.hold, job.session, job.worker, job.kind, job.type, job.attempt, {}, job.has_checkpoint, {}};
 }
 
 }  // namespace

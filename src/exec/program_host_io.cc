@@ -37,7 +37,7 @@ void ProgramHost::launch(const HeldJob& job) {
     return settle(job.hold, job.session,
                   failed("a program cannot have a key or a worker's name with a zero byte", HoldReports::Next::bury));
   }
-  if (!guard_ready()) return settle(job.hold, job.session, failed("the guard cannot be started"));
+  if (!guard_ready()) return settle(job.hold, job.session, not_begun(job.kind, "the guard cannot be started"));
   end_left_behind(job.kind);
   const int slot = guard_.leases().acquire(job.session);
   if (slot < 0) return settle(job.hold, job.session, {});  // its lease is over
@@ -45,7 +45,7 @@ void ProgramHost::launch(const HeldJob& job) {
   auto prepared = prepare(job, slot, theirs);
   if (!prepared) {
     guard_.leases().release(slot);
-    return settle(job.hold, job.session, failed(prepared.error().message()));
+    return settle(job.hold, job.session, not_begun(job.kind, prepared.error().message()));
   }
   Program& program = **prepared;
   programs_[program.number] = std::move(*prepared);
@@ -86,6 +86,7 @@ std::vector<std::string> ProgramHost::environment_of(const HeldJob& job, const s
       "TENURE_WORKER=" + job.worker,
       "TENURE_ATTEMPT=" + std::to_string(job.attempt),
       std::string("TENURE_KIND=") + (job.kind == JobKind::task ? "task" : "resident"),
+      "TENURE_TYPE=" + job.type,
       "TENURE_DIR=" + folder,
   };
 }
@@ -150,7 +151,7 @@ void ProgramHost::obey(const guard::Message& message) {
   start_settled(program);
   if (options_.protocol == Protocol::json) return;
   program.started = true;
-  reports_->started(program.job.hold);
+  reports_->begun(program.job.hold);
 }
 
 void ProgramHost::start_settled(Program& program) {
@@ -209,7 +210,7 @@ void ProgramHost::ended(Program& program, int status, bool guard_killed) {
 
 void ProgramHost::refused(Program& program, int error_number, guard::StartStep step) {
   if (step == guard::StartStep::lease) return conclude(program, {});
-  conclude(program, failed(why_refused(error_number, step)));
+  conclude(program, not_begun(program.job.kind, why_refused(error_number, step)));
 }
 
 void ProgramHost::conclude(Program& program, const Verdict& verdict) {

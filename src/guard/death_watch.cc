@@ -127,6 +127,15 @@ void DeathWatch::tell(std::function<void(std::uint64_t)> gone) {
   gone_ = std::move(gone);
 }
 
+// Another file under this name is that of a pool that was made anew.
+void DeathWatch::pool_ended() {
+  struct stat own{};
+  struct stat there{};
+  const std::string path = database_ + "-alive";
+  if (fstat(file_.get(), &own) != 0 || stat(path.c_str(), &there) != 0) return;
+  if (own.st_dev == there.st_dev && own.st_ino == there.st_ino) unlink(path.c_str());
+}
+
 bool DeathWatch::lock(std::uint64_t slot, bool take) const {
   struct flock range{};
   range.l_type = static_cast<short>(take ? F_WRLCK : F_UNLCK);

@@ -13,7 +13,7 @@
 //
 // The process id only tells when to check: it may belong to another process by now, or to another namespace. The lock
 // decides. If one of the two is missing (another host, a node that does not take part), deaths are not detected, and
-// the lease decides. The file stays when the pool is removed.
+// the lease decides. The file is removed with the pool. For a process that still has it open, the lease decides.
 //
 // A copy of the file has the slots of living processes, but not their locks. So a slot names the file that it was
 // written to, and counts in no other. A user who can write the file can declare any process dead, and a user who can
@@ -51,6 +51,7 @@ class DeathWatch final : public KnownDeath {
   void watch(std::uint64_t session) override;
   void forget(std::uint64_t session) override;
   void tell(std::function<void(std::uint64_t)> gone) override;
+  void pool_ended() override;
 
  private:
   struct Slot {

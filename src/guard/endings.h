@@ -16,6 +16,8 @@ struct Ending {
   std::string url;
   std::string pool;
   std::uint64_t session = 0;
+  std::vector<std::uint64_t> culprits{};  // tenures whose handlers brought the process down
+  std::string evidence{};
 };
 
 // Nothing of the sessions runs any more. Retries for up to `patience`. True if all ends were reported.

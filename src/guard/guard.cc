@@ -162,10 +162,22 @@ Status Guard::spawn(int socket, int worker, int life) {
   for (std::size_t i = 0; i < raise.size(); ++i) plan.put(raise.at(i).get(), kGuardSocket + static_cast<int>(i));
   plan.finish();
   pid_t started = -1;
-  const int error_number = plan.run(&started, options_.command);
+  std::vector<std::string> command = options_.command;
+  if (options_.apart) command.emplace_back(kApartFlag);
+  const int error_number = plan.run(&started, std::move(command));
   process_ = error_number == 0 ? started : -1;
-  if (error_number == 0) return {};
-  return fail(Errc::unavailable, "start the guard", options_.command[0] + ": " + std::strerror(error_number));
+  if (error_number != 0) {
+    return fail(Errc::unavailable, "start the guard", options_.command[0] + ": " + std::strerror(error_number));
+  }
+  if (options_.apart) {
+    while (waitpid(started, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    process_ = leases_.page_end().guard.exchange(0);
+    if (process_ > 0) return {};
+    process_ = -1;
+    return fail(Errc::unavailable, "start the guard", options_.command[0] + " has ended at once");
+  }
+  return {};
 }
 
 void Guard::introduce() {

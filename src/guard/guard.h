@@ -30,6 +30,8 @@ struct GuardOptions {
   std::vector<std::string> command{};
   // This process starts no other children, so it may end everything that its guard leaves behind (last_net.h).
   bool last_net = false;
+  // The guard is not this process's child, so that code which waits for any child does not wait for it.
+  bool apart = false;
   // Guard and programs run in a control group (cgroup.h): none, one below this process's own if possible, or one below
   // this path.
   enum class Group : std::uint8_t { none, possible, required } group = Group::none;
@@ -69,6 +71,8 @@ class Guard {
   void end_all(std::uint64_t session);
   void over(std::uint64_t session) { leases_.over(session); }
   Leases& leases() { return leases_; }
+  // Where this process notes why it dies.
+  CrashNote& crash_note() { return leases_.page_end().crash; }
 
   // Zero, or an errno; EPIPE once the guard is gone.
   int start_program(const ProgramStart& program, const std::vector<int>& standard);

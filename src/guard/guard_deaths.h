@@ -5,9 +5,10 @@
 //
 //   1. After the first death all programs come back behind shields (shield.h).
 //   2. A program that kills the guard above it then kills its own shield. Its job fails, and nobody else is restarted.
-//   3. A program may search for the guard itself, past its shield. Each death of a guard ends the session as a crash,
-//   and
-//      the pool finds such a job by its rule for jobs that kill their holders (Machine::blame).
+//   3. A program may look for the guard by its name, past its shield. But from the first death on only shields go by
+//      that name, each in a session of its own.
+//
+// The death of a guard itself blames no job.
 //
 // Each further death makes the host wait longer before it starts the next guard.
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
 
@@ -31,10 +32,22 @@ void quiet_signals() {
 
 }  // namespace
 
-int guard_main(ReportEndings report) {
+int guard_main(ReportEndings report, bool apart) {
   if (!started_by_a_worker()) {
     warn_line("tenure-guard: only a worker starts this program");
     return 2;
+  }
+  auto page = LeasePage::adopt(Descriptor(kGuardPage));
+  if (!page) {
+    warn_line("tenure-guard: " + page.error().message());
+    return 1;
+  }
+  if (apart) {
+    const pid_t guard = fork();
+    if (guard != 0) {
+      page->end().guard = guard;
+      _exit(guard > 0 ? 0 : 1);
+    }
   }
   prctl(PR_SET_NAME, "tenure-guard");
   prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -42,11 +55,6 @@ int guard_main(ReportEndings report) {
   // by fork. A program does not: exec sets it back.
   prctl(PR_SET_DUMPABLE, 0);
   quiet_signals();
-  auto page = LeasePage::adopt(Descriptor(kGuardPage));
-  if (!page) {
-    warn_line("tenure-guard: " + page.error().message());
-    return 1;
-  }
   GuardProcess guard(std::move(*page), report);
   return guard.run();
 }

@@ -21,7 +21,11 @@ constexpr int kGuardPage = 4;
 constexpr int kGuardWorker = 5;  // a pidfd of the worker
 constexpr int kGuardLife = 6;    // closes when guard and keepers are gone
 
-// The main function of `tenure-guard`, and of `tenure guard-main`. Returns the exit code.
-int guard_main(ReportEndings report);
+// The argument that asks for GuardOptions::apart.
+constexpr const char* kApartFlag = "--apart";
+
+// The main function of `tenure-guard`, and of `tenure guard-main`. Returns the exit code. `apart`: the guard is a child
+// of the process that was started, which ends at once.
+int guard_main(ReportEndings report, bool apart = false);
 
 }  // namespace tenure::guard

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -48,8 +49,12 @@ int GuardProcess::run() {
   while (kill_descendants() != 0) wait_for_child();
   if (!cgroup_.empty() && !alone_in_cgroup(cgroup_)) leave_cgroup(cgroup_);
   wait_for_worker();
-  alive_.clear();  // worker and programs are gone: release what others on this host watch
-  report_endings();
+  // Worker and programs are gone: members on this host may know it now. If there is evidence, the log has it first: the
+  // first record that ends a session is the one that counts.
+  const std::optional<Crash> crash = read_crash(keepers_.page().end().crash);
+  if (!crash) alive_.clear();
+  report_endings(crash);
+  alive_.clear();
   if (!cgroup_.empty()) leave_cgroup(cgroup_);  // takes some milliseconds; nobody waits for it
   for (const std::string& folder : folders_) remove_tree(folder);
   return 0;
@@ -94,7 +99,7 @@ void GuardProcess::obey(Received received) {
     case MessageKind::stop_all: return keepers_.stop_all(message.session);
     case MessageKind::end_all: return keepers_.end_all(message.session);
     case MessageKind::log:
-      if (message.words.size() == 2) logs_[message.number] = {message.words[0], message.words[1], 0};
+      if (message.words.size() == 2) logs_[message.number] = {.url = message.words[0], .pool = message.words[1]};
       return;
     case MessageKind::folder: folders_.insert(folders_.end(), message.words.begin(), message.words.end()); return;
     case MessageKind::alive:
@@ -105,7 +110,10 @@ void GuardProcess::obey(Received received) {
       cgroup_ = message.words[0];
       cgroup_lock_ = std::move(received.descriptors[0]);
       return;
-    case MessageKind::shield: return keepers_.shield_until(message.value);
+    case MessageKind::shield:
+      // Shields have the guard's name (shield.cc).
+      if (message.value > BootClock().now().since_boot.count()) prctl(PR_SET_NAME, "tenure-watch");
+      return keepers_.shield_until(message.value);
     case MessageKind::farewell: farewell_ = true; return;
     default: return;  // only a guard sends these
   }
@@ -166,7 +174,7 @@ void GuardProcess::wait_for_worker() {
   if (waited.revents == 0) farewell_ = true;  // it lives on without this guard; its lease is its own responsibility
 }
 
-void GuardProcess::report_endings() {
+void GuardProcess::report_endings(const std::optional<Crash>& crash) {
   if (farewell_) return;
   std::vector<Ending> endings;
   for (std::size_t i = 0; i < kLeaseSlots; ++i) {
@@ -175,6 +183,9 @@ void GuardProcess::report_endings() {
     if (session == 0 || log == logs_.end()) continue;
     endings.push_back(log->second);
     endings.back().session = session;
+    if (!crash || crash->session != session) continue;
+    endings.back().culprits = {crash->epoch};
+    endings.back().evidence = crash->evidence;
   }
   if (!endings.empty()) report_(endings, kReportPatience);
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,7 @@ class GuardProcess {
   void flush();
   void wait_for_child();
   void wait_for_worker();
-  void report_endings();
+  void report_endings(const std::optional<Crash>& crash);
 
   const ReportEndings report_;
   Keepers keepers_;

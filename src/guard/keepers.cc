@@ -26,12 +26,17 @@ constexpr std::int64_t kKeeperPatienceNs = 10'000'000;
 
 std::int64_t now_ns() { return BootClock().now().since_boot.count(); }
 
-// The guard's own environment, which is the worker's, plus the variables of the message.
+// Tenure's own variables, of which some are secrets: the engine's URL, passwords, tokens. Programs get those that are
+// for them in the message, and run code that need not be trusted with the others.
+constexpr std::string_view kOwnVariables = "TENURE_";
+
+// The guard's own environment, which is the worker's, without Tenure's own variables, plus those of the message.
 std::vector<std::string> environment_with(std::vector<std::string> added) {
   std::vector<std::string> all = std::move(added);
   const std::size_t own = all.size();
   for (char** at = environ; *at != nullptr; ++at) {
     const std::string_view line(*at);
+    if (line.starts_with(kOwnVariables)) continue;
     const std::string_view name = line.substr(0, line.find('=') + 1);
     const bool replaced = std::any_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(own),
                                       [&](const std::string& word) { return word.starts_with(name); });

@@ -11,7 +11,8 @@
 namespace tenure::guard {
 namespace {
 
-constexpr std::size_t kPageBytes = sizeof(LeaseSlot) * kLeaseSlots;
+constexpr std::size_t kPageBytes = sizeof(LeaseSlot) * kLeaseSlots + sizeof(LeasePageEnd);
+static_assert(alignof(LeasePageEnd) <= alignof(LeaseSlot));
 // Replaces the session while a slot is being filled in.
 constexpr std::uint64_t kTaken = UINT64_MAX;
 

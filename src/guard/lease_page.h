@@ -15,6 +15,7 @@
 #include "base/descriptor.h"
 #include "base/result.h"
 #include "base/shard.h"
+#include "guard/crash_note.h"
 
 namespace tenure::guard {
 
@@ -32,6 +33,12 @@ static_assert(std::atomic<std::int64_t>::is_always_lock_free && sizeof(LeaseSlot
 constexpr std::size_t kLeaseSlots = 512;  // sessions of one process: one for each shard, and those that are ending
 static_assert(kLeaseSlots >= std::size_t{2} * kShardsMax);
 
+// What lies behind the slots.
+struct LeasePageEnd {
+  CrashNote crash;
+  std::atomic<std::int32_t> guard;  // the process, where it is not the worker's child
+};
+
 class LeasePage {
  public:
   static Result<LeasePage> create();
@@ -42,6 +49,7 @@ class LeasePage {
   ~LeasePage();
 
   LeaseSlot& operator[](std::size_t index) const { return slots_[index]; }
+  LeasePageEnd& end() const { return *reinterpret_cast<LeasePageEnd*>(slots_ + kLeaseSlots); }
   int descriptor() const { return memory_.get(); }
 
  private:
@@ -65,6 +73,7 @@ class Leases {
   int acquire(std::uint64_t session);
   void release(int slot) { users_.at(static_cast<std::size_t>(slot)).fetch_sub(1); }
   int descriptor() const { return page_.descriptor(); }
+  LeasePageEnd& page_end() const { return page_.end(); }
 
  private:
   int find(std::uint64_t session) const;

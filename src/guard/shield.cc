@@ -40,7 +40,9 @@ Gone reap(pid_t keeper) {
 }  // namespace
 
 void shield(KeeperTask task, pid_t guard, int reports, const std::vector<int>& kept) {
+  // A program that looks for its guard, by name or among the processes of its session, finds its shield.
   prctl(PR_SET_NAME, "tenure-guard");
+  setsid();
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   prctl(PR_SET_PDEATHSIG, kWakeSignal);
   if (getppid() != guard) _exit(0);

@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/bytes.h"
@@ -63,6 +64,9 @@ struct Cursor {
 struct Snapshot {
   Cursor cursor;
   std::vector<Bytes> chunks;
+  // When somebody last removed the pool on purpose (Log::remove), by the engine's time; zero if nobody has. Nothing if
+  // the engine cannot tell. An engine that lost everything may have lost this, too.
+  std::optional<std::int64_t> removed_ms{};
 };
 
 // Writes one snapshot chunk by chunk. Nobody sees it before commit has succeeded. Destroying a writer discards what was
@@ -96,6 +100,11 @@ class Log {
   // Waits until there is at least one entry after `after`, and returns a bounded run of them. At most one read is
   // outstanding per Log. Fails with trimmed, lost_history, unavailable, or an error of the engine.
   virtual void read(Cursor after, ReadDone done) = 0;
+
+  // The position of the last entry, or zero if there is none. No entry whose append was acknowledged to anybody before
+  // this call comes after it. Does not change the log.
+  using EndDone = std::function<void(Result<Position>)>;
+  virtual void find_end(EndDone /*done*/) {}
 
   // The newest snapshot. If none was stored, the result has no chunks and the default cursor.
   virtual void load_snapshot(std::function<void(Result<Snapshot>)> done) = 0;

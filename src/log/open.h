@@ -21,6 +21,7 @@ struct LogOptions {
   std::string pool = "default";  // an opener with another pool name than the log's is refused; on Redis each pool
                                  // has a log of its own
   bool read_only = false;        // appends, snapshots and trims are refused; a missing log is not created
+  bool create = true;            // false: opening fails with Errc::no_such_pool if there is no log
   // Which log of the pool. Opening fails if the count differs from the number of logs that the pool was created with. A
   // count of zero accepts any number, and creates a new pool with one log.
   Shard shard{};

@@ -10,6 +10,7 @@ namespace tenure {
 
 void encode_config(const PoolConfig& config, v1::Configure& into) {
   into.set_max_queued_jobs(config.max_queued_jobs);
+  into.set_max_delayed_jobs(config.max_delayed_jobs);
   into.set_max_attempts(config.max_attempts);
   into.set_pending_job_ttl_ms(static_cast<std::uint64_t>(config.pending_job_ttl_ms));
   into.set_worker_shutdown_ttl_ms(static_cast<std::uint64_t>(config.worker_shutdown_ttl_ms));
@@ -23,6 +24,7 @@ void encode_config(const PoolConfig& config, v1::Configure& into) {
 
 void apply_config(const v1::Configure& record, PoolConfig& config) {
   if (record.max_queued_jobs() != 0) config.max_queued_jobs = record.max_queued_jobs();
+  if (record.max_delayed_jobs() != 0) config.max_delayed_jobs = record.max_delayed_jobs();
   if (record.max_attempts() != 0) config.max_attempts = std::min<std::uint32_t>(record.max_attempts(), UINT16_MAX);
   const auto span = [](std::uint64_t ms, std::int64_t& into) {
     if (ms != 0) into = static_cast<std::int64_t>(std::min(ms, kDelayMsMax));
@@ -46,6 +48,7 @@ void apply_config(const v1::Configure& record, PoolConfig& config) {
 bool load_config(const v1::Configure& from, PoolConfig& config) {
   if (from.assignment() < v1::Configure::RENDEZVOUS || from.assignment() > v1::Configure::CHOSEN) return false;
   config.max_queued_jobs = from.max_queued_jobs();
+  config.max_delayed_jobs = from.max_delayed_jobs();
   config.max_attempts = from.max_attempts();
   config.pending_job_ttl_ms = static_cast<std::int64_t>(from.pending_job_ttl_ms());
   config.worker_shutdown_ttl_ms = static_cast<std::int64_t>(from.worker_shutdown_ttl_ms());
@@ -56,8 +59,40 @@ bool load_config(const v1::Configure& from, PoolConfig& config) {
   config.shard = {from.shard(), std::max(1U, from.shards())};
   return is_span(config.pending_job_ttl_ms) && is_span(config.worker_shutdown_ttl_ms) &&
          is_span(config.backoff_base_ms) && is_span(config.backoff_cap_ms) && config.max_queued_jobs != 0 &&
-         config.max_attempts != 0 && config.max_attempts <= UINT16_MAX && config.shard.index < config.shard.count &&
-         config.shard.count <= kShardsMax;
+         config.max_delayed_jobs != 0 && config.max_attempts != 0 && config.max_attempts <= UINT16_MAX &&
+         config.shard.index < config.shard.count && config.shard.count <= kShardsMax;
+}
+
+std::vector<DifferingOption> differing_options(const PoolConfig& own, const PoolConfig& pool) {
+  std::vector<DifferingOption> found;
+  const auto compare = [&](std::string_view name, auto own_value, auto pool_value, const char* unit = "") {
+    if (own_value == pool_value) return;
+    found.push_back({name, std::to_string(own_value) + unit, std::to_string(pool_value) + unit});
+  };
+  compare("max_queued_jobs", own.max_queued_jobs, pool.max_queued_jobs);
+  compare("max_delayed_jobs", own.max_delayed_jobs, pool.max_delayed_jobs);
+  compare("pending_job_ttl", own.pending_job_ttl_ms, pool.pending_job_ttl_ms, " ms");
+  compare("worker_shutdown_ttl", own.worker_shutdown_ttl_ms, pool.worker_shutdown_ttl_ms, " ms");
+  compare("max_attempts", own.max_attempts, pool.max_attempts);
+  compare("retry_backoff", own.backoff_base_ms, pool.backoff_base_ms, " ms");
+  compare("retry_backoff_max", own.backoff_cap_ms, pool.backoff_cap_ms, " ms");
+  compare("quarantine_after", own.quarantine_after, pool.quarantine_after);
+  const auto name_of = [](Assignment assignment) {
+    return assignment == Assignment::jump ? "jump" : assignment == Assignment::chosen ? "chosen" : "rendezvous";
+  };
+  if (own.assignment != pool.assignment) {
+    found.push_back({"assignment", name_of(own.assignment), name_of(pool.assignment)});
+  }
+  return found;
+}
+
+std::string to_text(const std::vector<DifferingOption>& options) {
+  std::string text;
+  for (const DifferingOption& option : options) {
+    text += text.empty() ? "" : ", ";
+    text.append(option.name).append(" ").append(option.own).append(" (the pool has ").append(option.pool).append(")");
+  }
+  return text;
 }
 
 }  // namespace tenure

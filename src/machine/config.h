@@ -3,8 +3,11 @@
 // The pool's options as the log has them, the same on every node.
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <tenure/defaults.hpp>
 #include <tenure/kinds.hpp>
+#include <vector>
 
 #include "base/shard.h"
 
@@ -16,6 +19,7 @@ class Configure;
 
 struct PoolConfig {
   std::uint32_t max_queued_jobs = kMaxQueuedJobsDefault;
+  std::uint32_t max_delayed_jobs = kMaxDelayedJobsDefault;
   std::uint32_t max_attempts = kMaxAttemptsDefault;
   std::int64_t pending_job_ttl_ms = kPendingJobTtlMsDefault;
   std::int64_t worker_shutdown_ttl_ms = kWorkerShutdownTtlMsDefault;
@@ -27,6 +31,16 @@ struct PoolConfig {
 
   friend bool operator==(const PoolConfig&, const PoolConfig&) = default;
 };
+
+// An option of which two configurations have different values.
+struct DifferingOption {
+  std::string_view name;  // as PoolOptions has it
+  std::string own;
+  std::string pool;
+};
+std::vector<DifferingOption> differing_options(const PoolConfig& own, const PoolConfig& pool);
+// For people: "max_queued_jobs 5 (the pool has 1000), …".
+std::string to_text(const std::vector<DifferingOption>& options);
 
 void encode_config(const PoolConfig& config, v1::Configure& into);
 // Applies the fields that the record sets. A field that is zero, or unknown to this version, keeps its value.

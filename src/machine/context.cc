@@ -19,7 +19,8 @@ void Context::raise_epoch(std::uint64_t floor) { frame_.epoch = std::max(frame_.
 // tail, or was removed and created again. The engine counts milliseconds. The microseconds come from the holder's
 // session, so two logs, one of which replaced the other, almost never give the same epoch.
 std::uint64_t Context::next_epoch(std::uint64_t session) {
-  const std::uint64_t floor = MUTANT(epoch_from_position) ? frame_.position : engine_us() + hash_mix(session, 0) % 1000;
+  const std::uint64_t floor =
+      MUTANT(epoch_from_position) || epochs_forgotten_ ? frame_.position : engine_us() + hash_mix(session, 0) % 1000;
   const Shard& shard = frame_.config.shard;
   std::uint64_t epoch = std::max(frame_.epoch + 1, floor);
   epoch += (shard.index + shard.count - epoch % shard.count) % shard.count;

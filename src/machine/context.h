@@ -26,6 +26,7 @@ class Context {
 
   // The entry.
   std::uint64_t position() const { return frame_.position; }
+  std::uint64_t origin() const { return frame_.origin; }
   std::int64_t engine_ms() const { return frame_.engine_ms; }
   std::int64_t log_time_ms() const { return frame_.log_time_ms; }
   At at() const { return {frame_.position, frame_.engine_ms}; }
@@ -37,10 +38,18 @@ class Context {
   // True if the pool has switched to a version that has the rule.
   bool rule(Rule rule) const { return (MUTANT(rule_ahead_of_version) ? speaks_ : frame_.version) >= version_of(rule); }
 
+  // Nobody has joined the pool yet, and the node that does may bring the rule.
+  bool may_come(Rule rule) const { return sessions_.ages == 0 && speaks_ >= version_of(rule); }
+
   // Epochs and stamps are never repeated.
   std::uint64_t epoch_last() const { return frame_.epoch; }
   void raise_epoch(std::uint64_t floor);
   std::uint64_t next_epoch(std::uint64_t session);
+  // A deliberate bug, for the simulator.
+  void forget_epochs() {
+    frame_.epoch = 0;
+    epochs_forgotten_ = true;
+  }
   std::uint64_t next_stamp() { return ++frame_.stamps; }
 
   MachineTimers& timers() { return frame_.timers; }
@@ -58,10 +67,11 @@ class Context {
  private:
   friend class Machine;
 
-  [[maybe_unused]] const std::uint32_t speaks_;
+  const std::uint32_t speaks_;
   FrameState& frame_;
   const SessionTable& sessions_;
   Answers& answers_;
+  bool epochs_forgotten_ = false;
   Effects* effects_ = nullptr;  // set while an entry is applied
 };
 

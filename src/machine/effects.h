@@ -37,6 +37,7 @@ struct TenureRef {
 struct Grant {
   TenureRef tenure;
   JobKind kind;
+  BytesView type;
   bool first;          // the job was never held before
   bool answer_in_log;  // the holder's records must name the ticket
   bool has_checkpoint;
@@ -66,6 +67,17 @@ struct SeenBeat {
 };
 
 enum class SessionEnd : std::uint8_t { left, fenced, crashed, expired };
+
+// A state that was put back, or is about to be, from what a member remembers of a log that was lost.
+struct Restored {
+  std::uint64_t session;   // of the member that puts it back, or did so last
+  std::uint64_t position;  // of what it remembers
+  std::uint64_t log;       // and of which log
+  bool on_request;         // of a person
+  std::uint64_t keys;      // that are back
+  std::uint64_t jobs;      // of these, and dead ones
+  std::uint64_t left_out;  // jobs whose key was taken anew meanwhile
+};
 
 // The position and time of the entry that caused an effect.
 struct At {
@@ -102,13 +114,22 @@ class KeyEffects {
   virtual void worker_refused(const At&, std::uint64_t /*session*/, BytesView /*worker*/, Errc) {}
   virtual void worker_removed(const At&, std::uint64_t /*session*/, BytesView /*worker*/) {}
 
+  // The worker's starts keep failing: it gets no more keys, but for one now and then to try. And: it does again.
+  virtual void worker_unfit(const At&, std::uint64_t /*session*/, BytesView /*worker*/, BytesView /*error*/) {}
+  virtual void worker_fit(const At&, std::uint64_t /*session*/, BytesView /*worker*/) {}
+
   virtual void granted(const At&, const Grant&) {}
   virtual void started(const At&, const TenureRef&) {}
   virtual void stop_asked(const At&, const TenureRef&, StopReason) {}
   virtual void message(const At&, const TenureRef&, std::uint64_t /*number*/, BytesView /*message*/) {}
+  // Its handler could not start it, or failed later. The tenure ends with it.
+  virtual void tenure_failed(const At&, const TenureRef&, BytesView /*error*/) {}
   virtual void ended(const At&, const TenureRef&, TenureEnd) {}
   // The job has no holder, and gets none until somebody retries or drops it.
   virtual void buried(const At&, BytesView /*key*/, std::uint64_t /*dead_id*/, bool /*quarantined*/) {}
+
+  // A job is back from what members remember of a log that was lost. It is dead if it was dead then.
+  virtual void job_restored(const At&, BytesView /*key*/, std::uint64_t /*ticket*/, bool /*dead*/) {}
 
   // Under chosen assignment: this key needs a choice; or the workers changed, so all keys need new choices.
   virtual void choice_due(const At&, BytesView /*key*/) {}
@@ -119,6 +140,8 @@ class PoolEffects {
  public:
   virtual ~PoolEffects() = default;
 
+  // From here on the pool applies the rules of this machine version.
+  virtual void version_switched(const At&, std::uint32_t /*version*/) {}
   virtual void saved(const At&, std::uint64_t /*position*/) {}
   // A client without the state requests a listing. The eldest node must answer.
   virtual void asked(const At&, const v1::Ask&) {}
@@ -127,6 +150,9 @@ class PoolEffects {
   // A pool that is shutting down has nothing left to do, so members must leave. Called once.
   virtual void shutdown_drained(const At&) {}
   virtual void pool_gone(const At&) {}
+
+  virtual void restoring(const At&, const Restored&) {}
+  virtual void restored(const At&, const Restored&) {}
 };
 
 class Effects : public SessionEffects, public TicketEffects, public KeyEffects, public PoolEffects {};

@@ -40,6 +40,12 @@ class EffectsTee final : public Effects {
   void worker_removed(const At& at, std::uint64_t session, BytesView worker) override {
     each(keys_, &KeyEffects::worker_removed, at, session, worker);
   }
+  void worker_unfit(const At& at, std::uint64_t session, BytesView worker, BytesView error) override {
+    each(keys_, &KeyEffects::worker_unfit, at, session, worker, error);
+  }
+  void worker_fit(const At& at, std::uint64_t session, BytesView worker) override {
+    each(keys_, &KeyEffects::worker_fit, at, session, worker);
+  }
   void granted(const At& at, const Grant& grant) override { each(keys_, &KeyEffects::granted, at, grant); }
   void started(const At& at, const TenureRef& tenure) override { each(keys_, &KeyEffects::started, at, tenure); }
   void stop_asked(const At& at, const TenureRef& tenure, StopReason why) override {
@@ -48,20 +54,31 @@ class EffectsTee final : public Effects {
   void message(const At& at, const TenureRef& tenure, std::uint64_t number, BytesView text) override {
     each(keys_, &KeyEffects::message, at, tenure, number, text);
   }
+  void tenure_failed(const At& at, const TenureRef& tenure, BytesView error) override {
+    each(keys_, &KeyEffects::tenure_failed, at, tenure, error);
+  }
   void ended(const At& at, const TenureRef& tenure, TenureEnd why) override {
     each(keys_, &KeyEffects::ended, at, tenure, why);
   }
   void buried(const At& at, BytesView key, std::uint64_t dead_id, bool quarantined) override {
     each(keys_, &KeyEffects::buried, at, key, dead_id, quarantined);
   }
+  void job_restored(const At& at, BytesView key, std::uint64_t ticket, bool dead) override {
+    each(keys_, &KeyEffects::job_restored, at, key, ticket, dead);
+  }
   void choice_due(const At& at, BytesView key) override { each(keys_, &KeyEffects::choice_due, at, key); }
   void choices_due(const At& at) override { each(keys_, &KeyEffects::choices_due, at); }
 
+  void version_switched(const At& at, std::uint32_t version) override {
+    each(pool_, &PoolEffects::version_switched, at, version);
+  }
   void saved(const At& at, std::uint64_t position) override { each(pool_, &PoolEffects::saved, at, position); }
   void asked(const At& at, const v1::Ask& ask) override { each(pool_, &PoolEffects::asked, at, ask); }
   void shutdown_began(const At& at) override { each(pool_, &PoolEffects::shutdown_began, at); }
   void shutdown_drained(const At& at) override { each(pool_, &PoolEffects::shutdown_drained, at); }
   void pool_gone(const At& at) override { each(pool_, &PoolEffects::pool_gone, at); }
+  void restoring(const At& at, const Restored& it) override { each(pool_, &PoolEffects::restoring, at, it); }
+  void restored(const At& at, const Restored& it) override { each(pool_, &PoolEffects::restored, at, it); }
 
  private:
   template <class Group, class... Said, class... Given>

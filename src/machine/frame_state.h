@@ -12,6 +12,7 @@ namespace tenure {
 
 struct FrameState {
   std::uint64_t position = 0;
+  std::uint64_t origin = 0;  // of the first entry that was applied: tells the logs of a pool apart; never zero then
   std::uint64_t digest = 0;  // a chain over every decision made so far
   std::uint32_t version = 1;
   std::int64_t engine_ms = 0;    // time of the last entry

@@ -9,6 +9,7 @@
 
 #include "machine/keys/keys_snapshot.h"
 #include "machine/load.h"
+#include "machine/restoration.h"
 #include "machine/sessions/sessions.h"
 #include "machine/snapshot.h"
 #include "tenure/v1/snapshot.pb.h"
@@ -57,6 +58,7 @@ bool load_senders(const v1::FrameState& from, Senders& into) {
 
 bool load_frame(const v1::FrameState& from, FrameState& into) {
   into.position = from.position();
+  into.origin = from.origin();
   into.digest = from.digest();
   into.version = from.version();
   into.engine_ms = from.engine_ms();
@@ -68,7 +70,7 @@ bool load_frame(const v1::FrameState& from, FrameState& into) {
   into.gone = from.gone();
   for (const v1::TimerState& state : from.timers()) {
     MachineTimer timer{.due_ms = state.due_ms(), .stamp = state.stamp(), .kind = TimerKind::retry, .id = state.id()};
-    if (!load_enum(state.kind(), TimerKind::solo, timer.kind)) return false;
+    if (!load_enum(state.kind(), TimerKind::fitness, timer.kind)) return false;
     if (!into.timers.insert(timer).second) return false;
   }
   return load_config(from.config(), into.config) && load_senders(from, into.senders);
@@ -104,7 +106,8 @@ Result<MachineState> load_snapshot(const std::vector<Bytes>& chunks, std::uint32
   }
   MachineState state;
   if (!load_frame(global.frame(), state.frame) || !load_sessions(global.sessions(), state.sessions) ||
-      !load_answers(global.answers(), state.answers) || !load_keys(global.keys(), parsed.items, state.keys)) {
+      !load_restoration(global.restoration(), state.restoration) || !load_answers(global.answers(), state.answers) ||
+      !load_keys(global.keys(), parsed.items, state.keys)) {
     return broken("its global state is inconsistent");
   }
   std::uint64_t keys = 0;

@@ -17,6 +17,9 @@ void Machine::apply(const EntryView& entry, const v1::Batch* batch, Effects& eff
   ASSERT(entry.position > frame.position);
   context_.effects_ = &effects;
   frame.position = entry.position;
+  if (frame.origin == 0) {
+    frame.origin = hash_mix(hash_bytes(entry.data), static_cast<std::uint64_t>(entry.time_ms) ^ entry.position) | 1;
+  }
   ++context_.stats.entries;
   advance_time(entry.time_ms);
   fire_timers();
@@ -45,13 +48,16 @@ void Machine::apply_record(const v1::Record& record) {
     case v1::Record::kShutdown: return begin_shutdown();
     case v1::Record::kSaved: return context_.effects().saved(context_.at(), record.saved().position());
     case v1::Record::kAsk: return context_.effects().asked(context_.at(), record.ask());
+    case v1::Record::kRestore: return put_back(record.restore());
     case v1::Record::kJoin: return join(record.join());
     case v1::Record::kBeat: return sessions_.on(record.beat());
     case v1::Record::kExpire: return end_session(sessions_.on(record.expire()));
     case v1::Record::kEnd: return end_session(sessions_.on(record.end()));
     case v1::Record::kAnswer: return answers_.on(record.answer());
     case v1::Record::KIND_NOT_SET: ++context_.stats.records_unknown; return;
-    default: return keys_.on(record);
+    default:
+      if (restoration_.notes_jobs() && record.has_dispatch()) restoration_.note_job(record.dispatch().ticket());
+      return keys_.on(record);
   }
 }
 
@@ -82,33 +88,56 @@ void Machine::settle() {
 
 void Machine::join(const v1::Join& record) {
   if (!sessions_.on(record, gone(), version())) return;
+  if (state_.sessions.ages == 1) create(record.speaks());
   if (!configured()) configure(record.configure());
+  if (state_.sessions.chooser == record.session()) keys_.chooser_changed();
+  restoration_.joined(state_.sessions.find(record.session())->newcomer);
   if (state_.sessions.all.size() == 1) answers_.repeat();  // until now no node could write them
 }
 
 void Machine::end_session(const std::optional<EndedSession>& ended) {
   if (!ended) return;
   const bool was_eldest = state_.sessions.eldest()->id == ended->id;
+  const std::uint64_t chooser = state_.sessions.chooser;
   context_.note(ended->id);
-  keys_.session_ended(ended->id, ended->how);
+  keys_.session_ended(*ended);
   sessions_.end(*ended);
+  if (state_.sessions.chooser != chooser) keys_.chooser_changed();
+  restoration_.session_ended(ended->id);
   // The next eldest node writes the answers that the last one did not.
   if (was_eldest) answers_.repeat();
 }
 
 void Machine::configure(const v1::Configure& record) {
+  if (record.unless_configured() && configured()) return;
   const auto before = config().assignment;
   state_.frame.configured = true;
   apply_config(record, state_.frame.config);
   if (config().assignment != before) keys_.assignment_changed();
 }
 
+void Machine::put_back(const v1::Restore& record) {
+  if (restoration_.brings_options(record)) configure(record.configure());
+  restoration_.on(record);
+}
+
 void Machine::switch_version(const v1::SwitchVersion& record) {
   if (record.to() <= version() || state_.sessions.all.empty() || !sessions_.all_speak(record.to())) {
     return context_.refuse_record();
   }
-  state_.frame.version = record.to();
-  context_.note(record.to());
+  set_version(record.to());
+}
+
+// A new pool has the rules of the node that joins it first.
+void Machine::create(std::uint32_t speaks) {
+  if (speaks > version()) set_version(speaks);
+  if (!context_.rule(Rule::takes)) keys_.forget_types();
+}
+
+void Machine::set_version(std::uint32_t version) {
+  state_.frame.version = version;
+  context_.note(version);
+  context_.effects().version_switched(context_.at(), version);
 }
 
 // Members leave when nothing is left to do. When the last one leaves, the pool ends.

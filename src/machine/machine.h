@@ -31,6 +31,8 @@
 #include "machine/keys/keys.h"
 #include "machine/keys/ticket_source.h"
 #include "machine/limits.h"
+#include "machine/restoration.h"
+#include "machine/restore_source.h"
 #include "machine/sessions/sessions.h"
 #include "machine/snapshot.h"
 #include "machine/state.h"
@@ -42,6 +44,7 @@ namespace v1 {
 class Configure;
 class Join;
 class Record;
+class Restore;
 class SwitchVersion;
 }  // namespace v1
 
@@ -63,6 +66,10 @@ class Machine final : public StateMachine, public TicketSource {
   // A digest of the whole state, computed from scratch. For tests, and to check a restored snapshot.
   std::uint64_t state_digest() const { return digest_of(state_); }
 
+  // What this machine knows, for another log. The machine must not change any more.
+  std::unique_ptr<RestoreSource> remembered() const { return std::make_unique<RestoreSource>(state_); }
+  const RestorationState& restoration() const { return state_.restoration; }
+
   // Reading the frame, as far as a StateMachine does not.
   const PoolConfig& config() const { return state_.frame.config; }
   bool configured() const { return state_.frame.configured; }
@@ -76,8 +83,13 @@ class Machine final : public StateMachine, public TicketSource {
   const WorkerTable& workers() const { return state_.keys.workers; }
   const std::map<std::uint64_t, DeadLetter>& dead() const { return state_.keys.dead; }
   BytesView dead_payload(const DeadLetter& letter) const { return state_.keys.table.jobs[letter.job].payload; }
+  BytesView dead_type(const DeadLetter& letter) const {
+    return state_.keys.types.name(state_.keys.table.jobs[letter.job].type);
+  }
   const std::deque<PastTenure>& past_tenures() const { return state_.keys.past; }  // the last ones, oldest first
   std::uint32_t queued() const { return state_.keys.queued; }
+  std::uint64_t choice_round() const { return state_.keys.choice_round; }
+  std::uint32_t delayed() const { return state_.keys.delayed; }
   std::uint32_t keys() const { return state_.keys.table.slots.live(); }
   std::optional<JobInfo> find(BytesView key) const { return keys_.find(key); }
   // Calls `visit` for slots from `from` on until it returns false. Returns where to continue, or kNone at the end.
@@ -98,7 +110,10 @@ class Machine final : public StateMachine, public TicketSource {
   void join(const v1::Join& record);
   void end_session(const std::optional<EndedSession>& ended);
   void configure(const v1::Configure& record);
+  void create(std::uint32_t speaks);
+  void set_version(std::uint32_t version);
   void switch_version(const v1::SwitchVersion& record);
+  void put_back(const v1::Restore& record);
   void begin_shutdown();
   void check_end();
 
@@ -108,6 +123,7 @@ class Machine final : public StateMachine, public TicketSource {
   Answers answers_{state_.answers, context_};
   Sessions sessions_{state_.sessions, context_};
   Keys keys_{state_.keys, context_};
+  Restoration restoration_{state_.restoration, state_.frame, context_, keys_.restorer()};
   bool told_drained_ = false;  // between entries: drained()
   bool snapshot_under_way_ = false;
 };

@@ -11,18 +11,20 @@
 
 namespace tenure {
 
-constexpr std::uint32_t kMachineVersion = 1;  // the newest version of this program
+constexpr std::uint32_t kMachineVersion = 2;  // the newest version of this program
 
 // A higher version that no released program supports. The simulator mixes nodes with and without it, so the next change
 // of the rules is rehearsed before it is written.
 constexpr std::uint32_t kRehearsedVersion = kMachineVersion + 1;
 
 enum class Rule : std::uint8_t {
+  takes,             // jobs have types, and workers name the kinds and types that they take
   rehearsed_jitter,  // another jitter of retries; for rehearsals only
 };
 
 constexpr std::uint32_t version_of(Rule rule) {
   switch (rule) {
+    case Rule::takes: return 2;
     case Rule::rehearsed_jitter: return kRehearsedVersion;
   }
   return UINT32_MAX;

@@ -4,6 +4,7 @@
 #include "base/mutant.h"
 #include "machine/encode.h"
 #include "machine/keys/keys_snapshot.h"
+#include "machine/restoration.h"
 #include "machine/sessions/sessions.h"
 #include "machine/snapshot.h"
 #include "tenure/v1/snapshot.pb.h"
@@ -16,6 +17,7 @@ constexpr SlotId kSlotsPerChunkMax = 4096;
 
 void save_frame(const FrameState& frame, v1::FrameState& into) {
   into.set_position(frame.position);
+  into.set_origin(frame.origin);
   into.set_digest(frame.digest);
   into.set_version(frame.version);
   into.set_engine_ms(frame.engine_ms);
@@ -49,6 +51,7 @@ void save_frame(const FrameState& frame, v1::FrameState& into) {
 Bytes save_global(const MachineState& state) {
   v1::GlobalState global;
   save_frame(state.frame, *global.mutable_frame());
+  save_restoration(state.restoration, *global.mutable_restoration());
   save_sessions(state.sessions, *global.mutable_sessions());
   save_answers(state.answers, *global.mutable_answers());
   save_keys(state.keys, *global.mutable_keys());

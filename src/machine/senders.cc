@@ -27,6 +27,23 @@ bool Senders::accept(std::uint64_t sender, std::uint64_t sequence, std::int64_t 
   return fresh || MUTANT(no_dedupe);
 }
 
+void Senders::merge(std::uint64_t sender, std::uint64_t last, std::uint64_t seen, std::int64_t log_time_ms) {
+  if (last == 0) return;
+  Sender& entry = senders_[sender];
+  if (last < entry.last) {
+    std::swap(last, entry.last);
+    std::swap(seen, entry.seen);
+  }
+  const std::uint64_t step = last - entry.last;
+  entry.seen = seen | (step < 64 ? entry.seen << step : 0);
+  entry.last = last;
+  by_order_.erase(entry.order);
+  entry.order = ++orders_;
+  entry.used_ms = log_time_ms;
+  by_order_.emplace(entry.order, sender);
+  forget_old(log_time_ms);
+}
+
 void Senders::forget_old(std::int64_t log_time_ms) {
   while (!by_order_.empty()) {
     const auto oldest = senders_.find(by_order_.begin()->second);

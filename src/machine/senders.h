@@ -27,6 +27,9 @@ class Senders {
     return found == senders_.end() ? 0 : found->second.last;
   }
 
+  // Another log of the pool has seen these of a sender's batches.
+  void merge(std::uint64_t sender, std::uint64_t last, std::uint64_t seen, std::int64_t log_time_ms);
+
   const std::map<std::uint64_t, Sender>& all() const { return senders_; }
   std::uint64_t orders() const { return orders_; }
   void restore(std::map<std::uint64_t, Sender> senders, std::uint64_t orders);

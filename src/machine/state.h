@@ -6,12 +6,14 @@
 #include "machine/answers/answers.h"
 #include "machine/frame_state.h"
 #include "machine/keys/keys_state.h"
+#include "machine/restoration_state.h"
 #include "machine/sessions/session_table.h"
 
 namespace tenure {
 
 struct MachineState {
   FrameState frame;
+  RestorationState restoration;
   SessionTable sessions;
   AnswersState answers;
   KeysState keys;

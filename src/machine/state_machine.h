@@ -67,6 +67,7 @@ class StateMachine {
   std::uint64_t digest() const { return frame_.digest; }
   std::int64_t log_time_ms() const { return frame_.log_time_ms; }
   std::int64_t engine_ms() const { return frame_.engine_ms; }  // time of the last entry, for people
+  std::uint64_t origin() const { return frame_.origin; }       // of the log: another one has another
   std::uint64_t epoch_last() const { return frame_.epoch; }
   bool gone() const { return frame_.gone; }
   std::uint64_t last_sequence(std::uint64_t sender) const { return frame_.senders.last(sender); }

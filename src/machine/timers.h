@@ -13,14 +13,14 @@ enum class TimerKind : std::uint8_t {
   start_timeout,  // a job has been starting for too long
   retry,          // a waiting job can get a holder again
   delay,          // a delayed task becomes due
-  solo,           // a job on its last chance has run long enough to count as harmless
+  fitness,        // a worker's starts have settled, or an unfit worker is to be tried
 };
 
 struct MachineTimer {
   std::int64_t due_ms;
-  std::uint64_t stamp;  // must equal the stamp of the slot (of the job, for a delay)
+  std::uint64_t stamp;  // must still be that of the slot (of the job for a delay, of the worker for fitness)
   TimerKind kind;
-  std::uint32_t id;  // a SlotId; for a delay a JobId
+  std::uint32_t id;  // a SlotId; for a delay a JobId, for fitness a WorkerIx
 
   friend bool operator<(const MachineTimer& a, const MachineTimer& b) {
     return std::tie(a.due_ms, a.stamp) < std::tie(b.due_ms, b.stamp);

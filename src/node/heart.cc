@@ -33,6 +33,7 @@ void Heart::begin(std::uint64_t session, Nanos lease, Instant sent, std::uint32_
   times_ = LeaseTimes::of(lease);
   number_ = 0;
   sent_.assign(1, {0, sent});
+  digest_position_ = 0;  // it may be of a log that was lost
   fenced_ = false;
   until_.store(0, std::memory_order_release);
   watchdog_.cancel();

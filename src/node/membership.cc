@@ -1,6 +1,7 @@
 #include "node/membership.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/mutant.h"
@@ -11,7 +12,6 @@ namespace tenure {
 namespace {
 
 constexpr int kJoinsMissedMax = 5;
-constexpr std::size_t kFormerMax = 16;  // sessions; older ones end with their lease
 constexpr std::uint64_t kBeatsPerDigest = 5;
 constexpr std::uint64_t kBytesPerBeat = 8U << 20;
 
@@ -57,11 +57,11 @@ HeartLine::NodeSide Membership::heart_callbacks() {
   };
 }
 
-void Membership::join() {
+void Membership::join(const Remembered& remembered) {
   phase_ = Phase::joining;
   session_ = world_.entropy.id();
   former_.push_back(session_);
-  if (former_.size() > kFormerMax) former_.pop_front();
+  if (std::ssize(former_) > kFormerMax) former_.pop_front();
   seen_join_ = false;
   join_position_.reset();
   known_death_.hold(session_);
@@ -74,7 +74,15 @@ void Membership::join() {
   join.set_lease_ms(static_cast<std::uint32_t>(to_ms(options_.lease)));
   join.set_speaks(machine().speaks());
   join.set_epoch_floor(epoch_seen_);
+  join.set_chooses(options_.choose != nullptr);
   encode_config(options_.config, *join.mutable_configure());
+  join.set_remembers(remembered.position);
+  join.set_remembers_ms(remembered.engine_ms);
+  join.set_restores(remembered.restores);
+  join.set_log(machine().origin());
+  for (const std::uint64_t former : former_) {
+    if (remembered.position != 0 && former != session_) join.add_former(former);
+  }
   appender_.offer(record, {.sent = [this, session = session_](Instant sent) { join_sent(session, sent); },
                            .appended = [this, session = session_](Position at) { join_appended(session, at); }});
 }

@@ -21,6 +21,7 @@
 #include "node/keys/keys_part.h"
 #include "node/node_options.h"
 #include "node/observer.h"
+#include "node/remembered.h"
 #include "node/replica.h"
 #include "node/token.h"
 #include "tenure/v1/record.pb.h"
@@ -61,7 +62,8 @@ class Membership final : public SessionEffects, private ObserverEvents {
   // How many members are older, as of the last entry. Nothing if this node is not a member.
   std::optional<std::size_t> rank() const { return member() ? rank_ : std::nullopt; }
 
-  void join();
+  // `remembered`: of a log that was lost.
+  void join(const Remembered& remembered);
   // Does nothing if there is no session to fence.
   void fence(FenceReason reason);
   // Writes to the log that nothing of the session runs any more, so that the others need not wait for its lease.

@@ -30,7 +30,14 @@ Node::Node(const NodeWorld& world, NodeOptions options, NodeEvents& events)
       tickets_(appender_, events_),
       keys_(keys_part(world_, options_, appender_, replica_, events_)),
       membership_(world_, options_, appender_, replica_, keys_.get(), events_, *this),
-      steward_(world.loop, appender_, membership_.observer(), options_.choose) {}
+      steward_(world.loop, appender_, membership_.observer(), options_.choose, events_),
+      farewell_(world.loop, appender_),
+      removal_(world.loop),
+      healer_(world.loop, appender_,
+              {.on = options_.restores && keys_ != nullptr,
+               .lease = options_.lease,
+               .part_bytes = options_.restore_part_bytes},
+              *this) {}
 
 Node::~Node() = default;
 
@@ -45,6 +52,7 @@ void Node::start() {
   if (keys_) keys_->listen_to(effects_);
   effects_.add_sessions(membership_);
   steward_.listen_to(effects_);
+  effects_.add_pool(healer_);
   effects_.add_pool(*this);
   replica_.start();
   seek_end();
@@ -53,11 +61,11 @@ void Node::start() {
 void Node::add_worker(NodeWorker worker) {
   ASSERT(keys_ != nullptr);
   keys_->workers().add(std::move(worker));
-  if (phase_ == Phase::following && membership_.outside()) membership_.join();
+  if (phase_ == Phase::following && membership_.outside()) membership_.join(healer_.remembered());
 }
 
 void Node::remove_worker(BytesView id) {
-  if (keys_) keys_->workers().remove(id);
+  if (keys_) keys_->remove(id);
 }
 
 void Node::serve(BytesView worker, std::vector<Bytes> add, std::vector<Bytes> remove) {
@@ -82,10 +90,24 @@ Status Node::send(const SealedRequest& request, std::shared_ptr<OpenTicket> tick
 Status Node::send(SealedRequests& requests) {
   if (phase_ == Phase::over || failure_) return fail(Errc::closed, "append", "the node has stopped");
   if (!appender_.has_room()) return busy();
+  if (!options_said_) say_options();
   appender_.offer_requests(requests.records);
   // Nobody needs the age of a node's oldest ticket, and reading the clock for each would be a tenth of the cost here.
   tickets_.add(requests.asked, Instant{});
   return {};
+}
+
+// Before the first request, in the same batch. Nothing if the pool is known to have options.
+void Node::say_options() {
+  options_said_ = true;
+  const bool known = phase_ == Phase::following && machine().configured();
+  if (options_.sets_options && !known) appender_.offer(options_record(options_.config));
+}
+
+void Node::compare_options() {
+  if (options_compared_ || phase_ != Phase::following || !machine().configured()) return;
+  options_compared_ = true;
+  if (!differing_options(options_.config, machine().config()).empty()) events_.options_differ(machine().config());
 }
 
 void Node::drain(BytesView worker) { appender_.offer(drain_record(worker)); }
@@ -96,8 +118,17 @@ void Node::shut_down() {
   appender_.offer_behind_requests(record);
 }
 
+void Node::shut_down_and_see() {
+  sees_end_ = true;
+  options_.leaves_at_shutdown = true;  // the other shards have been shut down by then
+  if (std::exchange(seen_off_due_, false)) return seen_off();
+  shut_down();
+}
+
 void Node::leave_at_shutdown() {
   options_.leaves_at_shutdown = true;
+  if (std::exchange(seen_off_due_, false)) return seen_off();
+  if (sees_end_ && membership_.outside()) return;  // it sees the pool to its end anyway
   if (keys_ && machine().drained()) close();
 }
 
@@ -133,9 +164,16 @@ void Node::applied() {
   membership_.note_applied();
   events_.applied(machine());
   for (PoolWatcher* watcher : watchers_) watcher->applied(machine());
-  if (phase_ == Phase::loading && end_position_ && replica_.position() >= *end_position_) return reach_end();
+  if (farewell_.active()) return farewell_.look(machine()) ? seen_off() : void();
+  if (sees_end_ && machine().shutting_down() && membership_.outside() && !has_workers()) return farewell_.begin();
+  if (phase_ == Phase::loading && end_position_ && replica_.position() >= *end_position_) {
+    reach_end();
+    return compare_options();
+  }
+  compare_options();
   if (!membership_.check_join()) return;
-  steward_.look(machine(), membership_.rank(), replica_.applied_at());
+  healer_.look(machine(), living_session());
+  steward_.look(machine(), session(), membership_.rank(), replica_.applied_at());
   membership_.check_leaving();
 }
 
@@ -145,6 +183,7 @@ bool Node::handled_divergence() {
   if (where == 0) return false;
   if (++divergences_ < kDivergencesMax) {
     replica_.abandon();
+    healer_.distrust();
   } else {
     break_down({Errc::corrupt, "compare state",
                 "this node's state differs from the others' at position " + std::to_string(where) +
@@ -154,10 +193,16 @@ bool Node::handled_divergence() {
 }
 
 void Node::reloaded() {
+  options_said_ = false;
   appender_.reader_reloaded();
   tickets_.in_doubt();
   membership_.reloaded();
   steward_.reset();
+  healer_.reloaded(replica_.take_replaced(), replica_.removed_ms());
+}
+
+std::uint64_t Node::living_session() const {
+  return membership_.alive() && machine().sessions().find(session()) != nullptr ? session() : 0;
 }
 
 void Node::broken(const Error& error) { break_down(error); }
@@ -174,13 +219,12 @@ void Node::shutdown_drained(const At& /*at*/) {
   keys_->close();
 }
 
-// The member that left last removes the data. A node that only reads tells its owner.
+// The node that sees the pool to its end removes the data. A node that only reads tells its owner.
 void Node::pool_gone(const At& /*at*/) {
-  if (keys_ && session() != 0) {
-    ended_pool_ = machine().sessions().all.empty() && phase_ == Phase::over;
-  } else {
-    events_.pool_gone();
-  }
+  if (farewell_.active() || phase_ == Phase::over) return;
+  if (sees_end_) return farewell_.begin();
+  // While the log is being loaded this is the past. reach_end() starts over.
+  if (phase_ == Phase::following && membership_.outside()) events_.pool_gone();
 }
 
 }  // namespace tenure

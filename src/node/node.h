@@ -21,6 +21,8 @@
 #include <vector>
 
 #include "node/appender.h"
+#include "node/farewell.h"
+#include "node/healer.h"
 #include "node/keys/keys_part.h"
 #include "node/membership.h"
 #include "node/node_events.h"
@@ -32,7 +34,11 @@
 
 namespace tenure {
 
-class Node final : private ReplicaEvents, private AppenderEvents, private MembershipEvents, private PoolEffects {
+class Node final : private ReplicaEvents,
+                   private AppenderEvents,
+                   private MembershipEvents,
+                   private HealerEvents,
+                   private PoolEffects {
  public:
   Node(const NodeWorld& world, NodeOptions options, NodeEvents& events);
   ~Node() override;
@@ -67,9 +73,11 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Member
   void drain(BytesView worker);
   // Ends the whole pool.
   void shut_down();
+  // The same, and sees the pool to its end even if no member does. Then it calls pool_gone() and closed().
+  void shut_down_and_see();
   // The pool is about to end, perhaps by others. If the log is gone, that is its end, even if the record of the end was
   // not read.
-  void expect_end() { expects_end_ = true; }
+  void expect_end() { expects_end_ = sees_end_ = true; }
   // From now on the node leaves a pool that was shut down, when everything is done.
   void leave_at_shutdown();
   // The process of this node's handlers has died, and they with it. Ends the session and begins another one.
@@ -99,10 +107,18 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Member
   void reach_end();
   void start_over();
   void join_or_finish();
+  void see_off();
+  void seen_off();
+  void remove_and_load();
+  void try_to_remove(const std::function<void()>& done, int tries);
   bool handled_divergence();
+  void say_options();
+  void compare_options();
   void finish();
   void break_down(const Error& error);
   bool has_workers() const { return keys_ && !keys_->workers().empty(); }
+  // Its own session, if the state has it.
+  std::uint64_t living_session() const;
   bool leaves_now() const { return machine().drained() && options_.leaves_at_shutdown; }
 
   // ReplicaEvents.
@@ -124,13 +140,18 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Member
   // MembershipEvents.
   void fencing() override { steward_.reset(); }
   void stopped(std::uint64_t session, FenceReason reason) override;
-  void left() override { finish(); }
+  void left() override;
   void not_taken() override;
 
   // PoolEffects.
   void saved(const At& /*at*/, std::uint64_t position) override { replica_.note_saved(position); }
   void shutdown_drained(const At& at) override;
   void pool_gone(const At& at) override;
+  void restoring(const At& /*at*/, const Restored& it) override { events_.restoring(it); }
+  void restored(const At& /*at*/, const Restored& it) override { events_.restored(it); }
+
+  // HealerEvents.
+  void not_restored(std::string_view why) override { events_.not_restored(why); }
 
   void delayed(bool& what, const Error& error);
   void resumed(bool& what);
@@ -147,16 +168,24 @@ class Node final : private ReplicaEvents, private AppenderEvents, private Member
   std::unique_ptr<KeysPart> keys_;  // null without a host
   Membership membership_;
   Steward steward_;
+  Farewell farewell_;
+  Timer removal_;
+  Healer healer_;
 
   Phase phase_ = Phase::loading;
   std::optional<Position> end_position_;  // the log's end when it was last looked up
   std::optional<Error> failure_;          // why the node stops for good
   int divergences_ = 0;
+  bool options_said_ = false;
+  bool options_compared_ = false;
   bool reload_due_ = false;  // history was lost while the session was being fenced
   bool expects_end_ = false;
   bool finding_out_ = false;  // finding out whether the pool has ended; nothing is read meanwhile
   bool closing_ = false;
-  bool ended_pool_ = false;  // the pool ended when this node left
+  bool starting_over_ = false;  // the log of a pool that is gone is to be removed, and the next one loaded
+  bool sees_end_ = false;       // it orders the shutdown
+  bool seen_off_due_ = false;   // nothing is left to wait for but the other shards
+  bool ended_pool_ = false;     // the pool is gone, and its log is to be removed
   bool appends_delayed_ = false;
   bool reads_delayed_ = false;
   std::uint64_t histories_ = 0;  // how often history was lost

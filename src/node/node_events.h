@@ -3,6 +3,7 @@
 // The events of a node or a client for its owner, and the pool's effects for watchers.
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -36,6 +37,9 @@ class ClientEvents : public TicketEvents {
   virtual void broken(const Error&) {}
 };
 
+// For people: a restoration has begun, or has ended.
+std::string to_string(const Restored& it, bool ended);
+
 class NodeEvents : public ClientEvents {
  public:
   // The log has been read up to its end at the time of the node's start.
@@ -44,15 +48,27 @@ class NodeEvents : public ClientEvents {
   virtual void worker_added(BytesView /*worker*/) {}
   virtual void worker_refused(BytesView /*worker*/, Errc) {}
   virtual void worker_removed(BytesView /*worker*/) {}
+  // The pool gives the worker no more keys, since its starts keep failing; and it does again.
+  virtual void worker_unfit(BytesView /*worker*/, BytesView /*error*/) {}
+  virtual void worker_fit(BytesView /*worker*/) {}
   virtual void fenced(std::uint64_t /*session*/, FenceReason) {}
   // After each entry.
   virtual void applied(const Machine&) {}
   // On the heart's loop.
   virtual void lease_until(std::uint64_t /*session*/, Instant /*until*/) {}
+  // Once, if the pool was created with other options than this node was given.
+  virtual void options_differ(const PoolConfig& /*pool*/) {}
   virtual void closed() {}
+  // The user's function that chooses workers failed or is missing. The error says what happens instead.
+  virtual void choice_failed(const Error&) {}
   // A warning of the engine: nothing fails yet. On a thread of the engine.
   virtual void log_warned(const Error&) {}
   virtual void pool_gone() {}
+  // The log lost everything, and a member puts back what it remembers; and it has done so.
+  virtual void restoring(const Restored&) {}
+  virtual void restored(const Restored&) {}
+  // The log lost what this node had applied, and the node changes nothing by itself.
+  virtual void not_restored(std::string_view /*why*/) {}
   // For a node that only reads: history was lost while the pool was ending, so this may be the end. Return true to find
   // out, and then call close() or reload(). Otherwise the node reloads, and if the log is gone, creates a new one.
   virtual bool finds_out_the_end() { return false; }
@@ -81,12 +97,19 @@ class NodeEventsTee final : public NodeEvents {
   void worker_added(BytesView worker) override { each(&NodeEvents::worker_added, worker); }
   void worker_refused(BytesView worker, Errc why) override { each(&NodeEvents::worker_refused, worker, why); }
   void worker_removed(BytesView worker) override { each(&NodeEvents::worker_removed, worker); }
+  void worker_unfit(BytesView worker, BytesView error) override { each(&NodeEvents::worker_unfit, worker, error); }
+  void worker_fit(BytesView worker) override { each(&NodeEvents::worker_fit, worker); }
   void fenced(std::uint64_t session, FenceReason reason) override { each(&NodeEvents::fenced, session, reason); }
   void applied(const Machine& machine) override { each(&NodeEvents::applied, machine); }
   void lease_until(std::uint64_t session, Instant until) override { each(&NodeEvents::lease_until, session, until); }
+  void options_differ(const PoolConfig& pool) override { each(&NodeEvents::options_differ, pool); }
   void closed() override { each(&NodeEvents::closed); }
+  void choice_failed(const Error& error) override { each(&NodeEvents::choice_failed, error); }
   void log_warned(const Error& error) override { each(&NodeEvents::log_warned, error); }
   void pool_gone() override { each(&NodeEvents::pool_gone); }
+  void restoring(const Restored& it) override { each(&NodeEvents::restoring, it); }
+  void restored(const Restored& it) override { each(&NodeEvents::restored, it); }
+  void not_restored(std::string_view why) override { each(&NodeEvents::not_restored, why); }
   // The first listener that returns true does it for all.
   bool finds_out_the_end() override {
     for (NodeEvents* listener : listeners_) {

@@ -3,11 +3,18 @@
 #include <string>
 #include <utility>
 
+#include "base/mutant.h"
 #include "machine/limits.h"
 #include "node/node.h"
 #include "node/records.h"
 
 namespace tenure {
+namespace {
+
+constexpr int kRemovalTriesMax = 50;
+constexpr Nanos kRemovalPause = std::chrono::milliseconds(200);
+
+}  // namespace
 
 std::string_view to_string(FenceReason reason) {
   switch (reason) {
@@ -42,18 +49,42 @@ void Node::seek_end() {
 
 void Node::reach_end() {
   if (machine().gone()) {
+    if (sees_end_) return farewell_.begin();
     if (!options_.removes_log) events_.caught_up();
     return start_over();
   }
   phase_ = Phase::following;
   membership_.reached_end();
   events_.caught_up();
+  if (machine().drained()) shutdown_drained({});  // a state that was loaded does not say so
   join_or_finish();
 }
 
 void Node::join_or_finish() {
+  if (closing_ && keys_ && machine().drained()) return see_off();  // whoever is still in it may be dead
   if (closing_) return finish();
-  if (has_workers()) membership_.join();
+  if (has_workers()) membership_.join(healer_.remembered());
+}
+
+void Node::left() {
+  if (!machine().drained() || MUTANT(shutdown_left_early)) return finish();
+  see_off();
+}
+
+// The pool has nothing left to do, and this node has no session in it. The pool is gone when no session is left.
+void Node::see_off() {
+  membership_.stop();
+  farewell_.begin();
+}
+
+void Node::seen_off() {
+  if (std::exchange(starting_over_, false)) return remove_and_load();
+  if (!options_.leaves_at_shutdown) {
+    seen_off_due_ = true;  // the other shards go first
+    return;
+  }
+  ended_pool_ = !MUTANT(shutdown_keeps_log);
+  finish();
 }
 
 // The pool was shut down, but the process that should have removed its data did not. If that is not this node's task,
@@ -62,6 +93,11 @@ void Node::start_over() {
   phase_ = Phase::loading;
   membership_.loading();
   if (!options_.removes_log) return;
+  starting_over_ = true;
+  farewell_.begin();
+}
+
+void Node::remove_and_load() {
   remove_log(token_.guard([this, histories = histories_] {
     if (histories != histories_) return;  // the reader has noticed, and started over
     ++histories_;
@@ -71,11 +107,22 @@ void Node::start_over() {
 
 void Node::remove_log(std::function<void()> done) {
   if (!options_.removes_log) return world_.loop.post(std::move(done));
-  auto remove = [log = &world_.log, loop = &world_.loop, done = std::move(done)] {
-    log->remove([loop, done](const Status&) { loop->post(done); });
-  };
+  auto remove = token_.guard([this, done = std::move(done)] { try_to_remove(done, 1); });
   if (!options_.before_removal) return remove();
-  options_.before_removal(std::move(remove));
+  options_.before_removal([loop = &world_.loop, remove] { loop->post(remove); });
+}
+
+// An engine that is away, or whose answer was lost, is asked again for a while. One that finds another log in its place
+// says so, and the work is done.
+void Node::try_to_remove(const std::function<void()>& done, int tries) {
+  auto answered = token_.guard([this, done, tries](const Status& removed) {
+    const bool away = !removed && (removed.error().code == Errc::unavailable || removed.error().code == Errc::unknown);
+    if (!away || tries == kRemovalTriesMax) return done();
+    removal_.arm(world_.loop.now() + kRemovalPause, [this, done, tries] { try_to_remove(done, tries + 1); });
+  });
+  world_.log.remove([loop = &world_.loop, answered](const Status& removed) {
+    loop->post([answered, removed]() mutable { answered(removed); });
+  });
 }
 
 void Node::not_taken() {
@@ -92,17 +139,25 @@ void Node::not_taken() {
 void Node::history_lost() {
   ++histories_;
   end_position_.reset();
+  const bool lease_valid = membership_.member() && world_.loop.now().since_boot.count() < lease_until();
+  healer_.history_lost(lease_valid, replica_.applied_at());
+  if (replica_.fell_behind()) healer_.distrust();
   if (membership_.alive()) return membership_.fence(FenceReason::history_lost);
   if (membership_.fenced()) {
     reload_due_ = true;
     return;
   }
   if (phase_ == Phase::over) return;
+  const bool parted = farewell_.active() && closing_ && phase_ == Phase::following;
+  farewell_.stop();
+  starting_over_ = false;
   phase_ = Phase::loading;
   membership_.loading();
   const bool ending = machine().shutting_down() || expects_end_;
-  finding_out_ = ending && !has_workers() && events_.finds_out_the_end();
-  if (!finding_out_) load();
+  finding_out_ = ending && (parted || !has_workers()) && events_.finds_out_the_end();
+  if (finding_out_) return;
+  if (parted) return finish();  // most likely another one has removed the log
+  load();
 }
 
 void Node::reload() {
@@ -115,9 +170,9 @@ void Node::stopped(std::uint64_t session, FenceReason reason) {
   membership_.give_up_session();
   if (std::exchange(reload_due_, false) || reason == FenceReason::history_lost) return load();
   if (reason == FenceReason::lease_lost) membership_.write_end(session, v1::End::FENCED);
-  // Like a crash of this process: one of the jobs may have caused it, and the pool has a rule for such jobs.
+  // Like a crash of this process. It blames no job: who has killed the guard is for the host to find.
   if (reason == FenceReason::host_lost) membership_.write_end(session, v1::End::CRASHED);
-  if (leaves_now()) return finish();
+  if (leaves_now()) return see_off();
   join_or_finish();
 }
 
@@ -125,6 +180,7 @@ void Node::stopped(std::uint64_t session, FenceReason reason) {
 void Node::finish() {
   if (phase_ == Phase::over) return;
   phase_ = Phase::over;
+  farewell_.stop();
   membership_.stop();
   world_.loop.post(token_.guard([this] {
     auto tell = token_.guard([this] {
@@ -134,6 +190,7 @@ void Node::finish() {
     });
     if (!ended_pool_) return tell();
     // Even if it could not be removed: the state says that the pool has ended, and the next opener tries again.
+    if (world_.known_death != nullptr) world_.known_death->pool_ended();
     remove_log(std::move(tell));
   }));
 }

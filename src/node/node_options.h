@@ -24,12 +24,15 @@ struct NodeOptions {
   Bytes host;
   std::uint32_t pid = 0;
   Nanos lease = std::chrono::milliseconds(kWorkerTtlMsDefault);
-  PoolConfig config;    // if this node creates the pool
-  ChooseWorker choose;  // for chosen assignment
-  // For a pool of several logs. The first log has to end last.
-  bool leaves_at_shutdown = true;  // otherwise only after leave_at_shutdown()
-  bool removes_log = true;         // when the pool has ended; otherwise another node does
+  PoolConfig config;          // of a pool that this node creates
+  bool sets_options = false;  // also by its first request, before a member has joined
+  ChooseWorker choose;        // for chosen assignment
+  // For a pool of several logs, of which the first one has to end last.
+  bool leaves_at_shutdown = true;  // or once leave_at_shutdown() was called
+  bool removes_log = true;         // when the pool has ended; otherwise somebody else does
   std::function<void(std::function<void()> then)> before_removal{};  // it calls `then`, from any thread
+  bool restores = true;  // puts the pool back if its log lost everything; see Healer
+  std::size_t restore_part_bytes = 128U << 10;
   ReplicaOptions replica;
   std::uint32_t speaks = kMachineVersion;  // the newest machine version that it supports; older in some simulations
   std::uint32_t look_every = 64;           // see Runtime; smaller in tests

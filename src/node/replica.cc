@@ -78,7 +78,9 @@ void Replica::loaded(Result<Snapshot> snapshot) {
   if (!snapshot->chunks.empty()) {
     if (Status restored = machine->restore(snapshot->chunks); !restored) return events_.broken(restored.error());
   }
-  machine_ = std::move(machine);
+  replaced_ = std::exchange(machine_, std::move(machine));
+  removed_ms_ = snapshot->removed_ms;
+  fell_behind_ = false;
   cursor_ = snapshot->cursor;
   applied_at_ = loop_.now();
   digests_.clear();
@@ -91,6 +93,7 @@ void Replica::loaded(Result<Snapshot> snapshot) {
   if (!snapshot->chunks.empty()) retention_.note_saved(cursor_.position, bytes_applied_, loop_.now());
   in_touch();
   events_.reloaded();
+  replaced_.reset();
   read_on();
 }
 
@@ -163,6 +166,7 @@ void Replica::failed(const Error& error) {
     case Errc::trimmed:
     case Errc::lost_history:
       if (MUTANT(lost_history_ignored)) return load();
+      fell_behind_ = error.code == Errc::trimmed;
       return abandon();
     case Errc::closed: return;
     default: return events_.broken(error);

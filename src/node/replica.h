@@ -65,6 +65,11 @@ class Replica {
   void resume();
 
   const StateMachine& machine() const { return *machine_; }
+  // After reloaded(): the machine whose place another one has taken, once; and what the engine says of removals.
+  std::unique_ptr<StateMachine> take_replaced() { return std::move(replaced_); }
+  std::optional<std::int64_t> removed_ms() const { return removed_ms_; }
+  // In history_lost(): the log was merely trimmed too far for this reader, which was slow.
+  bool fell_behind() const { return fell_behind_; }
   Position position() const { return cursor_.position; }
   // The digest right after the entry at this position, if it is recent enough.
   std::optional<std::uint64_t> digest_at(Position position) const;
@@ -127,6 +132,9 @@ class Replica {
   ReplicaEvents& events_;
   const MakeMachine make_machine_;
   std::unique_ptr<StateMachine> machine_;
+  std::unique_ptr<StateMachine> replaced_;
+  std::optional<std::int64_t> removed_ms_;
+  bool fell_behind_ = false;
   Cursor cursor_;
   Instant applied_at_;
   Backoff backoff_;
@@ -166,6 +174,7 @@ class ReplicaOf final : public Replica {
       : Replica(log, loop, entropy, options, [speaks] { return std::make_unique<M>(speaks); }, effects, events) {}
 
   const M& machine() const { return static_cast<const M&>(Replica::machine()); }
+  std::unique_ptr<M> take_replaced() { return std::unique_ptr<M>(static_cast<M*>(Replica::take_replaced().release())); }
 };
 
 }  // namespace tenure

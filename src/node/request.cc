@@ -42,6 +42,7 @@ Status Request::check() const {
     return over(operation(), "the message", text.size(), kMessageBytesMax);
   }
   if (text.size() > kPayloadBytesMax) return over(operation(), "the payload", text.size(), kPayloadBytesMax);
+  if (type.size() > kTypeBytesMax) return over(operation(), "the type", type.size(), kTypeBytesMax);
   if (delay < Nanos(0) || static_cast<std::uint64_t>(to_ms(delay)) > kDelayMsMax) {
     return fail(Errc::invalid, operation(), "the delay is negative, or longer than a year");
   }
@@ -59,6 +60,7 @@ void Request::encode(std::uint64_t ticket, bool answer_in_log, Bytes& into) cons
       dispatch.set_payload(text);
       dispatch.set_delay_ms(static_cast<std::uint64_t>(to_ms(delay)));
       dispatch.set_max_attempts(max_attempts);
+      if (!type.empty()) dispatch.set_type(type);
       break;
     }
     case Kind::notify: {

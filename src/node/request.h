@@ -22,13 +22,14 @@ struct Request {
   JobKind job = JobKind::resident;
   Bytes key{};
   Bytes text{};  // the payload, or the message
+  Bytes type{};
   Nanos delay{};
   std::uint32_t max_attempts = 0;
   std::uint64_t dead_id = 0;
 
   const char* operation() const;
   // Its acceptance is its only result.
-  bool single() const { return kind != Kind::dispatch && kind != Kind::stop; }
+  bool single() const { return kind == Kind::retry_dead || kind == Kind::drop_dead; }
   // Errc::invalid if anything is empty, malformed or over a bound.
   Status check() const;
   // Appends it to `into` as a record with this ticket, ready for a batch. `answer_in_log`: the dispatcher keeps no

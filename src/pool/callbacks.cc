@@ -6,6 +6,7 @@
 
 #include "base/assert.h"
 #include "base/fetch_ahead.h"
+#include "base/output.h"
 #include "node/tickets.h"
 
 namespace tenure {
@@ -21,7 +22,7 @@ Callbacks::Callbacks() : thread_([this] { serve(); }) { pthread_setname_np(threa
 Callbacks::~Callbacks() { close(); }
 
 void Callbacks::post(std::function<void()> call) {
-  Call posted{std::make_shared<std::function<void()>>(std::move(call)),
+  Call posted{std::make_shared<std::function<void()>>([this, call = std::move(call)] { guard(call); }),
               [](void* subject) { (*static_cast<std::function<void()>*>(subject))(); }};
   if (!take_asleep(posted)) return posted.run(posted.subject.get());
   wake();
@@ -50,6 +51,22 @@ void Callbacks::close() {
   wake();
   ASSERT(!on_thread());
   thread_.join();
+}
+
+void Callbacks::guard(const std::function<void()>& call) const {
+  std::string threw;
+  try {
+    return call();
+  } catch (const std::exception& exception) {
+    threw = exception.what();
+  } catch (...) {
+    threw = "something that is no std::exception";
+  }
+  try {
+    if (report_throw_) return report_throw_("a callback threw: " + threw);
+  } catch (...) {  // nobody is left to be told but standard error
+  }
+  warn_at_once("tenure: a callback threw: " + threw);
 }
 
 void Callbacks::serve() {

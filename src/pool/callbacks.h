@@ -7,7 +7,9 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace tenure {
@@ -32,6 +34,11 @@ class Callbacks {
   [[nodiscard]] bool take_asleep(Call& call);
   void wake();
 
+  // Who is told when a user's callback throws. Before the first one is put here.
+  void report_throws(std::function<void(const std::string&)> report) { report_throw_ = std::move(report); }
+  // Calls a user's code. What it throws is reported, and goes no further. Any thread.
+  void guard(const std::function<void()>& call) const;
+
   // True if the caller is a callback.
   bool on_thread() const { return std::this_thread::get_id() == thread_.get_id(); }
 
@@ -45,7 +52,8 @@ class Callbacks {
   std::condition_variable wake_;
   std::vector<Call> queue_;  // guarded by mutex_
   bool closed_ = false;      // guarded by mutex_
-  std::thread thread_;       // last: it uses all of the above
+  std::function<void(const std::string&)> report_throw_;
+  std::thread thread_;  // last: it uses all of the above
 };
 
 }  // namespace tenure

@@ -22,7 +22,10 @@ ClientCore::ClientCore(Parts parts) : PoolCore(std::move(parts)) {
         return client_ ? client_->send(requests) : fail(Errc::closed, "append", "the pool was closed");
       },
   });
-  loop_.run([this] { client_ = std::make_unique<Client>(*log_, loop_, clock_, entropy_, events_); });
+  loop_.run([this] {
+    client_ = std::make_unique<Client>(*log_, loop_, clock_, entropy_, events_);
+    if (options_.node.sets_options) client_->set_options(options_.node.config);
+  });
 }
 
 ClientCore::~ClientCore() {
@@ -76,14 +79,15 @@ Status ClientCore::remove_worker(const std::string& id, Deadline /*deadline*/) {
   return no_such_worker(id, "remove worker");
 }
 
-Status ClientCore::serve(const std::string& worker, std::vector<Bytes> add, std::vector<Bytes> remove) {
+Status ClientCore::serve(const std::string& worker, std::vector<Bytes> add, std::vector<Bytes> remove,
+                         Deadline /*deadline*/) {
   if (Status sound = check_served(add, remove); !sound) return sound;
   return no_such_worker(worker, "serve");
 }
 
-Status ClientCore::drain(const std::string& worker) {
+Status ClientCore::drain(const std::string& worker, bool until_empty, Deadline deadline) {
   if (Status sound = check_drained(worker); !sound) return sound;
-  return by_looker([&](PoolCore& core) { return core.drain(worker); });
+  return by_looker([&](PoolCore& core) { return core.drain(worker, until_empty, deadline); });
 }
 
 Status ClientCore::look(const std::function<void(const Machine&)>& what, Deadline deadline) {
@@ -91,10 +95,29 @@ Status ClientCore::look(const std::function<void(const Machine&)>& what, Deadlin
 }
 
 Result<v1::Told> ClientCore::inquire(const v1::Ask& ask, Deadline deadline) {
+  if (ask.has_remembered()) return told_by_members_alone(ask, deadline);
   const Result<PoolCore*> inner = looker();
   if (!inner) return Failure(inner.error());
   if (std::optional<v1::Told> told = told_by_a_member(ask, deadline)) return *std::move(told);
   return (*inner)->inquire(ask, deadline);
+}
+
+// The state does not say what members remember.
+Result<v1::Told> ClientCore::told_by_members_alone(const v1::Ask& ask, Deadline deadline) {
+  const auto told = std::make_shared<std::optional<v1::Told>>();  // guarded by mutex_
+  std::uint64_t question = 0;
+  loop_.run([&] {
+    if (!client_) return;
+    question = client_->inquire(ask, [this, told](v1::Told answer) { hear([&] { *told = std::move(answer); }); });
+  });
+  wait(deadline, [&] { return *told || failure_; });
+  loop_.run([&] {
+    if (client_) client_->forget(question);
+  });
+  std::lock_guard lock(mutex_);
+  if (*told) return std::move(**told);
+  if (failure_) return Failure(*failure_);
+  return fail(Errc::timed_out, "ask members", "no member has answered");
 }
 
 // Nothing if the looker has the state, or no member answers.

@@ -17,8 +17,9 @@ class ClientCore final : public PoolCore {
   Status add_worker(NodeWorker worker, Deadline deadline) override;
   bool has_worker(const std::string& /*id*/) const override { return false; }
   Status remove_worker(const std::string& id, Deadline deadline) override;
-  Status serve(const std::string& worker, std::vector<Bytes> add, std::vector<Bytes> remove) override;
-  Status drain(const std::string& worker) override;
+  Status serve(const std::string& worker, std::vector<Bytes> add, std::vector<Bytes> remove,
+               Deadline deadline) override;
+  Status drain(const std::string& worker, bool until_empty, Deadline deadline) override;
   std::vector<std::string> workers() const override { return {}; }
   Status look(const std::function<void(const Machine&)>& what, Deadline deadline) override;
   Result<v1::Told> inquire(const v1::Ask& ask, Deadline deadline) override;
@@ -44,6 +45,7 @@ class ClientCore final : public PoolCore {
   Result<PoolCore*> looker();
   Status by_looker(const std::function<Status(PoolCore&)>& what);
   void looker_is_ready();
+  Result<v1::Told> told_by_members_alone(const v1::Ask& ask, Deadline deadline);
   std::optional<v1::Told> told_by_a_member(const v1::Ask& ask, Deadline deadline);
   Status no_such_worker(const std::string& id, const char* operation) const;
 

@@ -1,3 +1,4 @@
+#include <stdexcept>
 #include <tenure/handler.hpp>
 
 namespace tenure {
@@ -6,6 +7,7 @@ namespace {
 class TaskHandler final : public Handler {
  public:
   explicit TaskHandler(TaskFunction task) : task_(std::move(task)) {}
+  std::vector<JobMatch> takes() const override { return {{.kind = JobKind::task}}; }
   Outcome run_task(Job& job) override { return task_(job); }
 
  private:
@@ -14,12 +16,14 @@ class TaskHandler final : public Handler {
 
 }  // namespace
 
-// A worker gets jobs of both kinds. If it lacks the code for one kind, a retry here would not help.
+// Called only if the worker takes jobs that its handler has no code for. A retry would not help.
 Outcome Handler::start(Job& job) { return NoRetry{"worker '" + job.worker() + "' runs tasks only"}; }
 
 std::optional<std::string> Handler::stop(Job& /*job*/) { return std::nullopt; }
 
-void Handler::notify(Job& /*job*/, std::string_view /*message*/) {}
+void Handler::notify(Job& job, std::string_view /*message*/) {
+  throw std::runtime_error("the handler of worker '" + job.worker() + "' takes no messages");
+}
 
 Outcome Handler::run_task(Job& job) { return NoRetry{"worker '" + job.worker() + "' runs residents only"}; }
 

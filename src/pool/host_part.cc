@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "pool/pool_guard.h"
 #include "pool/thread_host.h"
 
 namespace tenure {
@@ -16,11 +17,30 @@ constexpr std::size_t kPortion = 256;
 void HostPart::attach(HoldReports& reports, ThreadLoop& loop) {
   reports_ = &reports;
   loop_ = &loop;
-  loop.run([&] { long_ = std::make_unique<Timer>(loop); });
+  loop.run([&] {
+    long_ = std::make_unique<Timer>(loop);
+    overdue_ = std::make_unique<Timer>(loop);
+  });
+}
+
+void HostPart::lease_until(std::uint64_t session, Instant until) {
+  std::lock_guard lock(host_.guard_mutex_);
+  host_.leases_[session] = until;
+  if (host_.guard_ != nullptr) host_.guard_->lease_until(session, until);
+}
+
+void HostPart::lease_over(std::uint64_t session) {
+  std::lock_guard lock(host_.guard_mutex_);
+  host_.leases_.erase(session);
+  if (host_.guard_ != nullptr) host_.guard_->lease_over(session);
 }
 
 void HostPart::detach() {
-  if (loop_ != nullptr) loop_->run([this] { long_.reset(); });
+  if (loop_ == nullptr) return;
+  loop_->run([this] {
+    long_.reset();
+    overdue_.reset();
+  });
 }
 
 void HostPart::start(HeldJob job) {
@@ -71,7 +91,7 @@ void HostPart::hand_over() {
   if (long_ && !long_->armed()) long_->arm(loop_->now() + kStartedAfter, [this] { tell_long_tasks(); });
 }
 
-void HostPart::stop(const Hold& hold, StopReason reason, Instant /*deadline*/) {
+void HostPart::stop(const Hold& hold, StopReason reason, Instant deadline) {
   hand_over();
   LiveJobPtr job;
   bool begun = true;
@@ -91,6 +111,34 @@ void HostPart::stop(const Hold& hold, StopReason reason, Instant /*deadline*/) {
   }
   if (!begun) return reports_->released(hold);
   host_.trip_later(job);
+  watch_stop(hold.epoch, deadline);
+}
+
+void HostPart::watch_stop(std::uint64_t epoch, Instant deadline) {
+  if (!overdue_) return;
+  stops_due_.push({deadline.since_boot.count(), epoch});
+  const Instant next{Nanos(stops_due_.top().at)};
+  if (!overdue_->armed() || next < overdue_->when()) overdue_->arm(next, [this] { look_for_overdue_stops(); });
+}
+
+// The lease goes on, so nobody else gets the key. What becomes of the process is the user's choice.
+void HostPart::look_for_overdue_stops() {
+  std::vector<Bytes> keys;
+  {
+    std::lock_guard lock(host_.mutex_);
+    while (!stops_due_.empty() && stops_due_.top().at <= loop_->now().since_boot.count()) {
+      const LiveJobPtr* found = host_.live_.find(stops_due_.top().epoch);
+      if (found != nullptr) keys.push_back((*found)->held.hold.key);
+      stops_due_.pop();
+    }
+  }
+  for (const Bytes& key : keys) {
+    const std::string why = "the handler of '" + key + "' has not stopped within worker_shutdown_ttl";
+    if (host_.options_.on_stop_overdue == OnStopOverdue::end_process) host_.end_process(why);
+    host_.log(LogLevel::error, why + "; the key stays with this worker until it has");
+  }
+  if (stops_due_.empty()) return;
+  overdue_->arm(Instant{Nanos(stops_due_.top().at)}, [this] { look_for_overdue_stops(); });
 }
 
 void HostPart::message(const Hold& hold, std::uint64_t number, BytesView text) {

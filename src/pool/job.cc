@@ -12,6 +12,7 @@ const std::string& Job::payload() const { return live_->held.payload; }
 std::uint64_t Job::epoch() const { return live_->held.hold.epoch; }
 const std::string& Job::worker() const { return live_->held.worker; }
 JobKind Job::kind() const { return live_->held.kind; }
+const std::string& Job::type() const { return live_->held.type; }
 std::uint32_t Job::attempt() const { return live_->held.attempt; }
 const std::optional<std::string>& Job::last_checkpoint() const { return live_->last_checkpoint; }
 

@@ -12,9 +12,16 @@ namespace {
 using std::chrono::milliseconds;
 
 KeyInfo key_info(const v1::ListedJob& job) {
-  return {
-      job.key(),     static_cast<JobKind>(job.kind()), static_cast<JobState>(job.state()), job.worker(), job.epoch(),
-      job.attempt(), milliseconds(job.since_ms())};
+  return {.key = job.key(),
+          .kind = static_cast<JobKind>(job.kind()),
+          .type = job.type(),
+          .state = static_cast<JobState>(job.state()),
+          .worker = job.worker(),
+          .epoch = job.epoch(),
+          .attempt = job.attempt(),
+          .in_state = milliseconds(job.since_ms()),
+          .why = job.why(),
+          .error = job.error()};
 }
 
 // A worker is in every shard, with some of its keys in each.
@@ -30,9 +37,12 @@ void add_worker_infos(const v1::Told& told, std::vector<WorkerInfo>& infos) {
     info.pid = worker.pid();
     info.weight = worker.weight();
     info.draining = info.draining || worker.draining();
+    info.unfit = info.unfit || worker.unfit();
+    if (!worker.error().empty()) info.error = worker.error();
     info.keys += worker.keys();
     info.tasks += worker.tasks();
     info.lease = milliseconds(worker.lease_ms());
+    info.takes.assign(worker.takes().begin(), worker.takes().end());
     info.age = std::max(info.age, milliseconds(worker.age_ms()));
   }
 }
@@ -109,8 +119,8 @@ Result<std::vector<DeadJob>> Pool::dead_jobs(std::uint64_t after_id, std::size_t
   if (!listed) return Failure(listed.error());
   std::vector<DeadJob> dead;
   for (const v1::ListedDead& one : *listed) {
-    dead.push_back({one.id(), one.key(), static_cast<JobKind>(one.kind()), one.quarantined(), one.epoch(), one.error(),
-                    one.payload(), milliseconds(one.age_ms())});
+    dead.push_back({one.id(), one.key(), static_cast<JobKind>(one.kind()), one.type(), one.quarantined(), one.epoch(),
+                    one.error(), one.payload(), milliseconds(one.age_ms())});
   }
   return dead;
 }

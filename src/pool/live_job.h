@@ -10,6 +10,7 @@
 #include <stop_token>
 #include <tenure/handler.hpp>
 
+#include "guard/crash_note.h"
 #include "node/keys/host.h"
 
 namespace tenure {
@@ -20,6 +21,8 @@ class ThreadHost;
 struct HostDoor {
   std::mutex mutex;
   ThreadHost* host;  // guarded by mutex; null once it is gone
+  // Where threads that run handlers note a crash. Null: nowhere.
+  std::atomic<guard::CrashNote*> note = nullptr;
 };
 
 // Thread-safe, except where a member says otherwise.
@@ -79,6 +82,7 @@ class LiveJob {
   Phase phase = Phase::waiting;
   bool queued = false;  // in the host's queue, or being run
   bool stop_due = false;
+  bool stop_failed = false;  // stop() threw: whether the job still runs is not known
   bool started_told = false;
   std::list<Message> messages;    // most jobs have none, and an empty list costs nothing
   std::optional<Outcome> ending;  // set when it has ended by itself

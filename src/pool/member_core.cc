@@ -1,5 +1,6 @@
 #include "pool/member_core.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/assert.h"
@@ -102,6 +103,11 @@ Status MemberCore::add_worker(NodeWorker worker, Deadline deadline) {
   const std::optional<Errc> refused = workers_.at(id).refused;
   workers_.erase(id);
   on_loop([id](Node& node) { node.remove_worker(id); });
+  if (refused == Errc::version) {
+    return fail(
+        Errc::timed_out, "add worker",
+        "'" + id + "' takes only some jobs, which members of an older version do not know of; they have not left");
+  }
   if (refused) return fail(*refused, "add worker", "another living worker has the id '" + id + "'");
   if (delay_) return ended_because(*delay_, "add worker");
   return fail(Errc::timed_out, "add worker", "the pool did not accept '" + id + "' in time");
@@ -115,22 +121,80 @@ bool MemberCore::has_worker(const std::string& id) const {
 Status MemberCore::remove_worker(const std::string& id, Deadline deadline) {
   if (Status own = check_own(id, "remove worker"); !own) return own;
   on_loop([id](Node& node) { node.remove_worker(id); });
-  if (wait(deadline, [&] { return failure_ || !workers_.contains(id); })) return {};
-  return fail(Errc::timed_out, "remove worker", "'" + id + "' still holds keys; it leaves once it has none");
+  if (wait(patience_with_stops(deadline), [&] { return failure_ || !workers_.contains(id); })) return {};
+  return fail(Errc::timed_out, "remove worker",
+              "'" + id + "' still holds " + held_keys(&id) + "; it leaves once it has no keys");
 }
 
-Status MemberCore::serve(const std::string& worker, std::vector<Bytes> add, std::vector<Bytes> remove) {
+// The jobs have the pool's worker_shutdown_ttl to stop; then it takes a moment until their ends are in the log.
+Deadline MemberCore::patience_with_stops(Deadline deadline) {
+  constexpr std::chrono::seconds kSaid(1);
+  std::chrono::milliseconds patience{};
+  loop_.run([&] {
+    if (node_) patience = std::chrono::milliseconds(node_->machine().config().worker_shutdown_ttl_ms);
+  });
+  return std::min(deadline, after(patience + kSaid));
+}
+
+// For people: what this process's workers, or one of them, hold.
+std::string MemberCore::held_keys(const std::string* worker) {
+  constexpr std::size_t kNamed = 3;
+  std::vector<std::string> named;
+  std::size_t count = 0;
+  loop_.run([&] {
+    if (!node_) return;
+    node_->machine().each_job(0, [&](const JobInfo& job) {
+      const bool own = job.session != 0 && job.session == node_->session();
+      if (!own || (worker != nullptr && job.worker != *worker)) return true;
+      if (++count <= kNamed) named.push_back("'" + Bytes(job.key) + "'");
+      return true;
+    });
+  });
+  std::string text;
+  for (const std::string& key : named) text += (text.empty() ? "" : ", ") + key;
+  if (count > kNamed) text += " and " + std::to_string(count - kNamed) + " more";
+  return text.empty() ? "keys" : text;
+}
+
+Status MemberCore::wait_for_state(const char* operation, std::function<bool(const Machine&)> wanted,
+                                  Deadline deadline) {
+  const auto awaited = std::make_shared<Awaited>(Awaited{std::move(wanted)});
+  on_loop([this, awaited](Node& node) {
+    if (awaited->wanted(node.machine())) return hear([&] { awaited->reached = true; });
+    awaited_.push_back(awaited);
+  });
+  const bool in_time = wait(deadline, [&] { return failure_ || awaited->reached; });
+  on_loop([this, awaited](Node&) { std::erase(awaited_, awaited); });
+  if (Status running = still_running(operation); !running) return running;
+  if (in_time) return {};
+  return Failure(late(operation));
+}
+
+Status MemberCore::serve(const std::string& worker, std::vector<Bytes> add, std::vector<Bytes> remove,
+                         Deadline deadline) {
   if (Status sound = check_served(add, remove); !sound) return sound;
   if (Status own = check_own(worker, "serve"); !own) return own;
-  on_loop([worker, add = std::move(add), remove = std::move(remove)](Node& node) { node.serve(worker, add, remove); });
-  return {};
+  on_loop([worker, add, remove](Node& node) { node.serve(worker, add, remove); });
+  const auto applied = [worker, add = std::move(add), remove = std::move(remove)](const Machine& machine) {
+    const WorkerIx ix = machine.workers().find(worker);
+    if (ix == kNone) return false;
+    const auto serves = [&, &all = machine.workers()[ix].serves](const Bytes& key) {
+      return std::binary_search(all.begin(), all.end(), key);
+    };
+    return std::all_of(add.begin(), add.end(), serves) && std::none_of(remove.begin(), remove.end(), serves);
+  };
+  return wait_for_state("serve", applied, deadline);
 }
 
-Status MemberCore::drain(const std::string& worker) {
+Status MemberCore::drain(const std::string& worker, bool until_empty, Deadline deadline) {
   if (Status sound = check_drained(worker); !sound) return sound;
   if (Status running = still_running("drain"); !running) return running;
   on_loop([worker](Node& node) { node.drain(worker); });
-  return {};
+  const auto applied = [worker, until_empty](const Machine& machine) {
+    const WorkerIx ix = machine.workers().find(worker);
+    return ix == kNone || (machine.workers()[ix].draining && !(until_empty && machine.workers()[ix].keys_held != 0));
+  };
+  return wait_for_state("drain", applied, deadline);
 }
 
 std::vector<std::string> MemberCore::workers() const {
@@ -143,15 +207,13 @@ std::vector<std::string> MemberCore::workers() const {
 }
 
 Status MemberCore::look(const std::function<void(const Machine&)>& what, Deadline deadline) {
-  if (!wait(deadline, [this] { return caught_up_ || failure_; })) {
-    return fail(Errc::timed_out, "look", "the log has not been read to its end yet");
-  }
-  if (Status running = still_running("look"); !running) return running;
+  if (Status fresh = catch_up(deadline); !fresh) return fresh;
   loop_.run([&] { what(node_->machine()); });
   return {};
 }
 
 Result<v1::Told> MemberCore::inquire(const v1::Ask& ask, Deadline deadline) {
+  if (ask.has_remembered()) return fail(Errc::refused, "ask members", "only a client that keeps no state asks");
   v1::Told told;
   const auto look_up = [&](const Machine& machine) { told = tell(machine, node_->observer(), ask); };
   if (Status looked = look(look_up, deadline); !looked) return Failure(looked.error());
@@ -162,9 +224,10 @@ Status MemberCore::close(Deadline deadline) {
   if (over()) return {};
   // A node without workers would end before the submitted requests are in the log.
   wait_answered(deadline);
+  const Deadline patience = patience_with_stops(deadline);
   on_loop([](Node& node) { node.close(); });
-  if (wait(deadline, [this] { return failure_.has_value(); })) return {};
-  return fail(Errc::timed_out, "close", "some jobs have not stopped yet");
+  if (wait(patience, [this] { return failure_.has_value(); })) return {};
+  return fail(Errc::timed_out, "close", held_keys(nullptr) + " have not stopped yet");
 }
 
 Status MemberCore::expect_end() {
@@ -178,10 +241,14 @@ Status MemberCore::shut_down(Deadline deadline) {
   wait_answered(deadline);
   on_loop([this](Node& node) {
     shutting_down_ = true;
-    node.shut_down();
+    node.shut_down_and_see();
   });
   if (!wait(deadline, [this] { return failure_.has_value(); })) {
-    return fail(Errc::timed_out, "shut down", "some jobs are still under way; the pool ends once they are done");
+    bool nobody = false;
+    loop_.run([&] { nobody = node_->machine().workers().by_age.empty(); });
+    return fail(Errc::timed_out, "shut down",
+                nobody ? "tasks are left and no worker is there: the pool ends once one has joined and done them"
+                       : "some jobs are still under way; the pool ends once they are done");
   }
   const Error why = *failure();
   if (why.code == Errc::shutting_down) return {};

@@ -19,8 +19,9 @@ class MemberCore final : public PoolCore {
   Status add_worker(NodeWorker worker, Deadline deadline) override;
   bool has_worker(const std::string& id) const override;
   Status remove_worker(const std::string& id, Deadline deadline) override;
-  Status serve(const std::string& worker, std::vector<Bytes> add, std::vector<Bytes> remove) override;
-  Status drain(const std::string& worker) override;
+  Status serve(const std::string& worker, std::vector<Bytes> add, std::vector<Bytes> remove,
+               Deadline deadline) override;
+  Status drain(const std::string& worker, bool until_empty, Deadline deadline) override;
   std::vector<std::string> workers() const override;
   Status look(const std::function<void(const Machine&)>& what, Deadline deadline) override;
   Result<v1::Told> inquire(const v1::Ask& ask, Deadline deadline) override;
@@ -37,6 +38,14 @@ class MemberCore final : public PoolCore {
     bool added = false;
     std::optional<Errc> refused;  // why, the last time
   };
+  // A caller of look() that waits until the state has reached the log's end.
+  struct EndSought {
+    enum class Answer : std::uint8_t { none, reached, ask_again };
+    Position end = 0;              // owned by the loop
+    Answer answer = Answer::none;  // guarded by mutex
+  };
+  using EndSoughtPtr = std::shared_ptr<EndSought>;
+
   // Through this a task on another thread finds the core, or learns that it is gone.
   struct Life {
     std::mutex mutex;
@@ -46,6 +55,14 @@ class MemberCore final : public PoolCore {
   Status still_running(const char* operation) const;
   Status check_own(const std::string& worker, const char* operation) const;
   void on_loop(std::function<void(Node&)> what);
+  Status catch_up(Deadline deadline);
+  void end_found(const EndSoughtPtr& sought, const Result<Position>& end);
+  void tell_ends(Position reached);
+  void answer_end(const EndSoughtPtr& sought, EndSought::Answer answer);
+  // Waits until the state is as wanted, as of the last entry or a later one.
+  Status wait_for_state(const char* operation, std::function<bool(const Machine&)> wanted, Deadline deadline);
+  Deadline patience_with_stops(Deadline deadline);
+  std::string held_keys(const std::string* worker);
   RequestSender::Way way_to_node();
 
   std::optional<std::uint64_t> answered() const override;
@@ -70,9 +87,15 @@ class MemberCore final : public PoolCore {
   std::map<std::string, HeardWorker> workers_;
 
   // Owned by the loop.
-  bool shutting_down_ = false;  // this process asked for it
-  bool has_members_ = false;    // as of the last entry
-  bool saw_shutdown_ = false;   // the pool was ending as of the last entry, or has ended since
+  struct Awaited {
+    std::function<bool(const Machine&)> wanted;
+    bool reached = false;  // guarded by mutex_
+  };
+  std::vector<std::shared_ptr<Awaited>> awaited_;
+  bool shutting_down_ = false;             // this process asked for it
+  bool has_members_ = false;               // as of the last entry
+  std::vector<EndSoughtPtr> ends_sought_;  // further than the last entry
+  bool saw_shutdown_ = false;              // the pool was ending as of the last entry, or has ended since
 
   ThreadLoop heart_loop_;
   std::unique_ptr<Node> node_;  // owned by the loop

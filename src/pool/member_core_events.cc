@@ -20,12 +20,16 @@ void MemberCore::give_up_tickets(const Error& error) {
 void MemberCore::caught_up() {
   const Machine& machine = node_->machine();
   const bool empty = machine.sessions().all.empty() && machine.keys() == 0;
-  const bool ended = saw_shutdown_ ? !machine.shutting_down() : shutting_down_ && empty;
+  // The positions that callers wait for may be of the history that was lost.
+  for (const EndSoughtPtr& sought : std::exchange(ends_sought_, {})) answer_end(sought, EndSought::Answer::ask_again);
+  const bool ended = saw_shutdown_ ? !machine.shutting_down() : caught_up_ && shutting_down_ && empty;
   bool looks_on = false;
   hear([&] {
     caught_up_ = true;
     looks_on = workers_.empty();
   });
+  // The order may lie in what was lost, or in a log that was gone when it got there.
+  if (!ended && shutting_down_ && !machine.shutting_down()) node_->shut_down();
   if (ended && looks_on) end({Errc::shutting_down, "wait", "the pool was shut down"});
 }
 
@@ -48,6 +52,10 @@ void MemberCore::worker_removed(BytesView worker) {
 }
 
 void MemberCore::applied(const Machine& machine) {
+  if (!ends_sought_.empty()) tell_ends(machine.position());
+  for (const std::shared_ptr<Awaited>& awaited : awaited_) {
+    if (awaited->wanted(machine)) hear([&] { awaited->reached = true; });
+  }
   has_members_ = !machine.sessions().all.empty();
   // An empty state is what the last member leaves behind.
   const bool seen =
@@ -64,10 +72,8 @@ void MemberCore::closed() {
   }
 }
 
-// The last member to leave removes the data. If there was no member, the process that requested the end does.
 void MemberCore::pool_gone() {
   end({Errc::shutting_down, "wait", "the pool was shut down"});
-  if (shutting_down_ && !has_members_) node_->remove_log([] {});
   on_loop([](Node& node) { node.close(); });  // otherwise it would find its log gone, and create another
 }
 

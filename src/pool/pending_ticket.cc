@@ -10,15 +10,16 @@ namespace {
 // Hundreds of thousands of tickets may be open at a time, and few are waited for. So they share some guards. A waiter
 // is also woken by other tickets of its guard, and checks again. Several threads use the guards at once, so no two
 // share a cache line.
-struct alignas(64) Guard {
+struct alignas(64) TicketLock {
   std::mutex mutex;
   int waiters = 0;
   int early = 0;  // of them, waiters for an earlier stage than the last
   std::condition_variable changed;
 };
 
-Guard& guard_of(const PendingTicket* ticket) {
-  static auto* const guards = new std::array<Guard, 64>;  // never destroyed: tickets may outlive static destructors
+TicketLock& guard_of(const PendingTicket* ticket) {
+  static auto* const guards =
+      new std::array<TicketLock, 64>;  // never destroyed: tickets may outlive static destructors
   return (*guards)[(reinterpret_cast<std::uintptr_t>(ticket) >> 7) % guards->size()];  // tickets are 128 bytes apart
 }
 
@@ -37,7 +38,7 @@ bool PendingTicket::reached(Stage stage) const {
 }
 
 bool PendingTicket::wait(Stage stage, std::chrono::steady_clock::time_point deadline) const {
-  Guard& guard = guard_of(this);
+  TicketLock& guard = guard_of(this);
   std::unique_lock lock(guard.mutex);
   const int early = stage == Stage::done ? 0 : 1;
   ++guard.waiters;
@@ -100,7 +101,7 @@ bool PendingTicket::advanced(const std::shared_ptr<OpenTicket>& self, const Sett
   const Stage stage = step.state == TicketState::started ? Stage::started : Stage::accepted;
   Callbacks::Call call{};
   {
-    Guard& guard = guard_of(this);
+    TicketLock& guard = guard_of(this);
     std::lock_guard lock(guard.mutex);
     if (final_) return false;
     state_ = step.state;
@@ -136,7 +137,7 @@ template <class Learn>
 bool PendingTicket::finish(std::shared_ptr<OpenTicket> self, const Learn& learn) {
   Callbacks::Call call{};
   {
-    Guard& guard = guard_of(this);
+    TicketLock& guard = guard_of(this);
     std::lock_guard lock(guard.mutex);
     if (final_) return false;
     final_ = true;
@@ -164,6 +165,7 @@ void PendingTicket::note_end(const Settlement& end) {
     case TicketState::refused: note_error(end.code, end.text); break;
     case TicketState::failed: note_error(Errc::job_failed, end.text); break;
     case TicketState::done:
+    case TicketState::stopped:  // of a stop: how many tasks were dropped
       if (!end.text.empty()) heard().text = end.text;
       break;
     default: break;
@@ -225,8 +227,10 @@ void PendingTicket::run_due(Stage stage) {
 
 // It is due. If the last stage was reached, that was seen with the guard held, and nothing changes any more.
 void PendingTicket::run(const TicketCallback& call) const {
-  if (call.stage() == Stage::done) return call.run(final_result());
-  call.run(outcome(call.stage()));
+  callbacks_->guard([&] {
+    if (call.stage() == Stage::done) return call.run(final_result());
+    call.run(outcome(call.stage()));
+  });
 }
 
 }  // namespace tenure

@@ -12,7 +12,14 @@ Result<Ticket> submit(PoolImpl& pool, const Request& request) {
 }
 
 Request job_request(JobKind kind, std::string key, std::string payload, const DispatchOptions& options) {
-  return {Request::Kind::dispatch, kind, std::move(key), std::move(payload), options.delay, options.max_attempts, 0};
+  Request request;
+  request.job = kind;
+  request.key = std::move(key);
+  request.text = std::move(payload);
+  request.type = options.type;
+  request.delay = options.delay;
+  request.max_attempts = options.max_attempts;
+  return request;
 }
 
 }  // namespace
@@ -35,6 +42,12 @@ Result<Worker> Pool::add_worker(std::shared_ptr<Handler> handler, WorkerOptions 
   Result<std::string> id = impl_->add_worker(std::move(handler), std::move(options));
   if (!id) return Failure(id.error());
   return Worker(impl_, *std::move(id));
+}
+
+Result<Worker> Pool::add_worker(const Handlers& handlers, WorkerOptions options) {
+  std::shared_ptr<Handler> handler = handler_by_type(handlers);
+  if (!handler) return fail(Errc::invalid, "add worker", "a type has two handlers, or none, or there is no type");
+  return add_worker(std::move(handler), std::move(options));
 }
 
 Status Pool::remove_worker(const Worker& worker, Timeout timeout) {
@@ -78,7 +91,9 @@ Result<Ticket> Pool::drop_dead(std::uint64_t id) {
   return submit(*impl_, request);
 }
 
-Status Pool::drain(const std::string& worker) { return impl_->shards().drain(worker); }
+Status Pool::drain(const std::string& worker, DrainUntil until, Timeout timeout) {
+  return impl_->shards().drain(worker, until == DrainUntil::empty, after(timeout));
+}
 
 Status Pool::close() { return impl_->close(impl_->close_deadline()); }
 Status Pool::close(Timeout timeout) { return impl_->close(after(timeout)); }
@@ -92,16 +107,16 @@ Status Worker::remove(std::chrono::nanoseconds timeout) {
   return pool->remove_worker(id_, after(timeout));
 }
 
-Status Worker::serve(const std::vector<std::string>& keys) {
+Status Worker::serve(const std::vector<std::string>& keys, std::chrono::nanoseconds timeout) {
   const std::shared_ptr<PoolImpl> pool = pool_.lock();
   if (!pool) return fail(Errc::closed, "serve", "the pool was closed");
-  return pool->shards().serve(id_, keys, {});
+  return pool->shards().serve(id_, keys, {}, after(timeout));
 }
 
-Status Worker::stop_serving(const std::vector<std::string>& keys) {
+Status Worker::stop_serving(const std::vector<std::string>& keys, std::chrono::nanoseconds timeout) {
   const std::shared_ptr<PoolImpl> pool = pool_.lock();
   if (!pool) return fail(Errc::closed, "serve", "the pool was closed");
-  return pool->shards().serve(id_, {}, keys);
+  return pool->shards().serve(id_, {}, keys, after(timeout));
 }
 
 }  // namespace tenure

@@ -53,7 +53,7 @@ Result<std::unique_ptr<PoolCore>> PoolCore::open(CoreOptions options, Host* host
   const auto warn = [heard = listeners.node](const Error& error) {
     for (NodeEvents* listener : heard) listener->log_warned(error);
   };
-  LogOptions wanted{.pool = options.pool, .shard = options.shard, .warn = warn};
+  LogOptions wanted{.pool = options.pool, .create = options.create, .shard = options.shard, .warn = warn};
   Result<std::unique_ptr<Log>> log = open_log(options.url, std::move(wanted));
   if (!log) return Failure(log.error());
   options.shard.count = (*log)->shards();

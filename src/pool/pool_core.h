@@ -49,6 +49,7 @@ struct CoreOptions {
   std::string url;
   std::string pool = "default";
   Shard shard{};             // count zero: as many as the pool has
+  bool create = true;        // false: opening fails with Errc::no_such_pool if there is no pool of the name
   bool client_only = false;  // no workers, and no state until it is needed
   NodeOptions node;          // empty name, host and pid are filled in
   // Whether processes of this host detect each other's deaths without waiting for the lease, if the engine is a file on
@@ -89,8 +90,10 @@ class PoolCore : protected NodeEvents {
   virtual bool has_worker(const std::string& id) const = 0;  // or is adding or removing it
   // Hands over the worker's keys, and waits until it has left.
   virtual Status remove_worker(const std::string& id, Deadline deadline) = 0;
-  virtual Status serve(const std::string& worker, std::vector<Bytes> add, std::vector<Bytes> remove) = 0;
-  virtual Status drain(const std::string& worker) = 0;
+  // Both wait until the log has it. `until_empty`: and until the worker holds nothing.
+  virtual Status serve(const std::string& worker, std::vector<Bytes> add, std::vector<Bytes> remove,
+                       Deadline deadline) = 0;
+  virtual Status drain(const std::string& worker, bool until_empty, Deadline deadline) = 0;
   virtual std::vector<std::string> workers() const = 0;
 
   // Runs `what` on the loop with the state of the last entry that was read. Before that, waits until the log was read

@@ -5,6 +5,10 @@
 
 #include "base/assert.h"
 #include "base/output.h"
+#include "log/engines.h"
+#include "log/open.h"
+#include "pool/crash_mark.h"
+#include "pool/worker_rules.h"
 
 namespace tenure {
 namespace {
@@ -20,6 +24,7 @@ std::size_t concurrency_of(const PoolOptions& options) {
 Status check(const PoolOptions& options) {
   const auto bad = [](const char* what) { return fail(Errc::invalid, "open pool", what); };
   if (options.max_queued_jobs == 0) return bad("max_queued_jobs is zero");
+  if (options.max_delayed_jobs == 0) return bad("max_delayed_jobs is zero");
   if (options.max_attempts == 0) return bad("max_attempts is zero");
   if (options.pending_job_ttl <= milliseconds(0)) return bad("pending_job_ttl is not positive");
   if (options.worker_shutdown_ttl <= milliseconds(0)) return bad("worker_shutdown_ttl is not positive");
@@ -30,7 +35,24 @@ Status check(const PoolOptions& options) {
   if (options.assignment == Assignment::chosen && !options.choose && !options.client_only) {
     return bad("chosen assignment needs a function that chooses");
   }
+  if (options.choose && options.assignment != Assignment::chosen) {
+    return bad("choose is set, and the assignment is not chosen: it would never be called");
+  }
   return {};
+}
+
+PoolConfig config_of(const PoolOptions& options) {
+  PoolConfig config;
+  config.max_queued_jobs = options.max_queued_jobs;
+  config.max_delayed_jobs = options.max_delayed_jobs;
+  config.max_attempts = options.max_attempts;
+  config.pending_job_ttl_ms = options.pending_job_ttl.count();
+  config.worker_shutdown_ttl_ms = options.worker_shutdown_ttl.count();
+  config.backoff_base_ms = options.retry_backoff.count();
+  config.backoff_cap_ms = options.retry_backoff_max.count();
+  config.quarantine_after = options.quarantine_after;
+  config.assignment = options.assignment;
+  return config;
 }
 
 CoreOptions core_options(const std::string& name, std::string url, const PoolOptions& options) {
@@ -42,15 +64,9 @@ CoreOptions core_options(const std::string& name, std::string url, const PoolOpt
   core.node.name = options.node_name;
   core.node.lease = options.worker_ttl;
   core.node.choose = options.choose;
-  PoolConfig& config = core.node.config;
-  config.max_queued_jobs = options.max_queued_jobs;
-  config.max_attempts = options.max_attempts;
-  config.pending_job_ttl_ms = options.pending_job_ttl.count();
-  config.worker_shutdown_ttl_ms = options.worker_shutdown_ttl.count();
-  config.backoff_base_ms = options.retry_backoff.count();
-  config.backoff_cap_ms = options.retry_backoff_max.count();
-  config.quarantine_after = options.quarantine_after;
-  config.assignment = options.assignment;
+  core.node.restores = options.heal;
+  core.node.sets_options = true;
+  core.node.config = config_of(options);
   return core;
 }
 
@@ -69,8 +85,27 @@ class PoolImpl::Voice final : public NodeEvents {
     write_log(LogLevel::warning, "waiting for the log: " + error.message());
   }
   void log_resumed() override { write_log(LogLevel::info, "the log is back"); }
+  void choice_failed(const Error& error) override { write_log(LogLevel::error, error.message()); }
   void log_warned(const Error& error) override { write_log(LogLevel::warning, error.message()); }
+  void restoring(const Restored& it) override { write_log(LogLevel::warning, to_string(it, false)); }
+  void restored(const Restored& it) override { write_log(LogLevel::warning, to_string(it, true)); }
+  void not_restored(std::string_view why) override {
+    write_log(LogLevel::warning, "the log lost what had been read, and it is not put back: " + std::string(why));
+  }
+  void options_differ(const PoolConfig& pool) override {
+    const PoolConfig own = config_of(pool_.options_);
+    write_log(LogLevel::warning, "the pool was created with other options, and those of this process have no effect: " +
+                                     to_text(differing_options(own, pool)));
+  }
   void broken(const Error& error) override { write_log(LogLevel::error, error.message()); }
+  void worker_unfit(BytesView worker, BytesView error) override {
+    write_log(LogLevel::warning, "worker '" + Bytes(worker) +
+                                     "' is unfit: its starts keep failing, and it gets no keys " +
+                                     "until one succeeds; the last error: " + Bytes(error));
+  }
+  void worker_fit(BytesView worker) override {
+    write_log(LogLevel::info, "worker '" + Bytes(worker) + "' is fit again");
+  }
 
  private:
   void write_log(LogLevel level, const std::string& text) {
@@ -83,12 +118,15 @@ class PoolImpl::Voice final : public NodeEvents {
 
 Result<std::shared_ptr<PoolImpl>> PoolImpl::open(std::string name, std::string url, PoolOptions options) {
   if (Status sound = check(options); !sound) return Failure(sound.error());
-  CoreOptions wanted = core_options(name, std::move(url), options);
-  std::shared_ptr<PoolImpl> pool(new PoolImpl(std::move(name), std::move(options)));
+  CoreOptions wanted = core_options(name, url, options);
+  std::shared_ptr<PoolImpl> pool(new PoolImpl(std::move(name), std::move(url), std::move(options)));
   wanted.callbacks = pool->callbacks_;
   const bool client_only = wanted.client_only;
   ShardParts parts;
-  if (!client_only) parts.host = [host = pool->host_.get()](std::uint32_t shard) { return &host->part(shard); };
+  if (!client_only) {
+    parts.host = [host = pool->host_.get()](std::uint32_t shard) { return &host->part(shard); };
+    parts.known_death = [impl = pool.get()](std::uint32_t shard) { return impl->death_watch_of(shard); };
+  }
   parts.listeners = [impl = pool.get()](std::uint32_t shard) { return CoreListeners{.node = {impl->voice_of(shard)}}; };
   Result<std::unique_ptr<Shards>> shards = Shards::open(std::move(wanted), parts);
   if (!shards) return Failure(shards.error());
@@ -106,13 +144,20 @@ NodeEvents* PoolImpl::voice_of(std::uint32_t shard) {
   return voices_.emplace_back(std::make_unique<Voice>(*this, shard)).get();
 }
 
-PoolImpl::PoolImpl(std::string name, PoolOptions options) : name_(std::move(name)), options_(std::move(options)) {
+PoolImpl::PoolImpl(std::string name, std::string url, PoolOptions options)
+    : name_(std::move(name)), options_(std::move(options)), url_(std::move(url)) {
   ThreadHostOptions host;
   host.concurrency = concurrency_of(options_);
   host.on_lease_lost = options_.on_lease_lost;
+  host.on_stop_overdue = options_.on_stop_overdue;
   host.pool = name_;
   host.log = [this](LogLevel level, const std::string& text) { write_log(level, text); };
   host_ = std::make_unique<ThreadHost>(std::move(host));
+  // On a thread of its own already; tickets may outlive the pool.
+  if (options_.logger) {
+    callbacks_->report_throws(
+        [logger = options_.logger](const std::string& text) { logger(LogLevel::error, one_line(text)); });
+  }
 }
 
 PoolImpl::~PoolImpl() {
@@ -121,7 +166,8 @@ PoolImpl::~PoolImpl() {
     return;
   }
   ASSERT(!host_->on_executor() && !callbacks_->on_thread());
-  const Deadline deadline = close_deadline();
+  // Where close() has waited for the handlers in vain, nobody waits for them again.
+  const Deadline deadline = overran_ ? after(milliseconds(0)) : close_deadline();
   const Status closed = shards_->close(deadline);
   const bool quiet = closed && host_->shut(std::max(deadline, after(milliseconds(100))));
   if (!quiet) host_->abandon();
@@ -130,6 +176,45 @@ PoolImpl::~PoolImpl() {
   // Abandoned threads still use it, maybe until the process ends.
   // NOLINTNEXTLINE(bugprone-unused-return-value): it is leaked.
   if (!quiet) static_cast<void>(host_.release());
+  // NOLINTNEXTLINE(bugprone-unused-return-value): so is the page in which they would note a crash.
+  if (!quiet) static_cast<void>(guard_.release());
+}
+
+// Beside the shard's file, where it is one. Null elsewhere: the guard and the leases tell.
+Result<KnownDeath*> PoolImpl::death_watch_of(std::uint32_t shard) {
+  const std::optional<std::string> file = log_file(url_, shard);
+  if (!file) return nullptr;
+  Result<std::unique_ptr<guard::DeathWatch>> watch = guard::DeathWatch::open(*file);
+  if (!watch) return Failure(watch.error());
+  std::lock_guard lock(guard_mutex_);
+  return deaths_.emplace_back(*std::move(watch)).get();
+}
+
+// With the first worker: processes that only dispatch need none.
+Status PoolImpl::start_guard() {
+  std::lock_guard lock(guard_mutex_);
+  if (guard_ || (guard_tried_ && options_.guard != Guard::on)) return {};
+  guard_tried_ = true;
+  // Where no other process could open the log, there is nobody to take over.
+  if (options_.guard == Guard::off || reach_of(url_) == Reach::process) return {};
+  const std::string command = find_guard();
+  if (command.empty()) {
+    if (options_.guard == Guard::on) return fail(Errc::unavailable, "start the guard", "'tenure-guard' was not found");
+    return {};
+  }
+  PoolGuard::Options wanted{.command = command, .url = url_, .pool = name_, .shared = {}, .warn = {}};
+  for (const auto& watch : deaths_) wanted.shared.push_back(watch->descriptor());
+  wanted.warn = [this](const std::string& text) { write_log(LogLevel::warning, text); };
+  Result<std::unique_ptr<PoolGuard>> started = PoolGuard::start(std::move(wanted));
+  if (!started) {
+    if (options_.guard == Guard::on) return Failure(started.error());
+    write_log(LogLevel::warning, started.error().message());
+    return {};
+  }
+  guard_ = *std::move(started);
+  if (options_.note_crashes) note_crashes();
+  host_->set_guard(*guard_, options_.note_crashes);
+  return {};
 }
 
 Deadline PoolImpl::close_deadline() const {
@@ -142,7 +227,10 @@ Result<std::string> PoolImpl::add_worker(std::shared_ptr<Handler> handler, Worke
   if (!handler) return fail(Errc::invalid, "add worker", "there is no handler");
   if (options.id.empty()) options.id = shards_->node_name() + "/" + to_hex(SystemEntropy().id()).substr(0, 8);
   std::string id = options.id;
+  Result<Takes> takes = takes_of(options.takes.empty() ? handler->takes() : options.takes);
+  if (!takes) return Failure(takes.error());
   (void)forget_left(id);
+  if (Status guarded = start_guard(); !guarded) return Failure(guarded.error());
   // An existing worker with this id must keep its handler.
   if (!host_->add_handler(id, std::move(handler))) {
     return fail(Errc::key_exists, "add worker", "this process already has a worker '" + id + "'");
@@ -151,7 +239,8 @@ Result<std::string> PoolImpl::add_worker(std::shared_ptr<Handler> handler, Worke
                                             .weight = options.weight,
                                             .window = options.window,
                                             .replaces = std::move(options.replaces),
-                                            .serves = std::move(options.serves)},
+                                            .serves = std::move(options.serves),
+                                            .takes = *std::move(takes)},
                                            after(options.join_timeout));
   if (added) return id;
   host_->remove_handler(id);
@@ -189,7 +278,9 @@ Status PoolImpl::refuse_handlers(const char* operation) const {
 
 Status PoolImpl::close(Deadline deadline) {
   if (Status outside = refuse_handlers("close"); !outside) return outside;
-  return shards_->close(deadline);
+  Status closed = shards_->close(deadline);
+  overran_ = !closed && closed.error().code == Errc::timed_out;
+  return closed;
 }
 
 Status PoolImpl::shutdown(Deadline deadline) {

@@ -10,6 +10,8 @@
 #include <tenure/pool.hpp>
 #include <vector>
 
+#include "guard/death_watch.h"
+#include "pool/pool_guard.h"
 #include "pool/shards.h"
 #include "pool/thread_host.h"
 
@@ -33,10 +35,12 @@ class PoolImpl final {
   Shards& shards() { return *shards_; }
 
  private:
-  PoolImpl(std::string name, PoolOptions options);
+  PoolImpl(std::string name, std::string url, PoolOptions options);
 
   void write_log(LogLevel level, std::string_view text);
   bool forget_left(const std::string& id);
+  Status start_guard();
+  Result<KnownDeath*> death_watch_of(std::uint32_t shard);
   Status refuse_handlers(const char* operation) const;
 
   // Logs the events of a shard's node.
@@ -48,11 +52,17 @@ class PoolImpl final {
   const PoolOptions options_;
   const std::shared_ptr<Callbacks> callbacks_ = std::make_shared<Callbacks>();
   std::atomic<bool> several_ = false;  // more than one shard
-  std::unique_ptr<ThreadHost> host_;   // outlives the cores, whose hearts may fence it until their end
+  const std::string url_;
+  std::mutex guard_mutex_;
+  bool guard_tried_ = false;                                // guarded by guard_mutex_
+  std::vector<std::unique_ptr<guard::DeathWatch>> deaths_;  // guarded by guard_mutex_; of the shards
+  std::unique_ptr<PoolGuard> guard_;                        // guarded by guard_mutex_; null if there is none
+  std::unique_ptr<ThreadHost> host_;  // outlives the cores, whose hearts may fence it until their end
   std::mutex voices_mutex_;
   std::vector<std::unique_ptr<Voice>> voices_;  // guarded by voices_mutex_
   std::mutex leaving_mutex_;
-  std::set<std::string> leaving_;  // guarded by leaving_mutex_: workers whose removal timed out
+  std::set<std::string> leaving_;  // guarded by leaving_mutex_: workers that were not waited for until they had left
+  std::atomic<bool> overran_ = false;  // the last close() has waited in vain
   std::unique_ptr<Shards> shards_;
 };
 

@@ -6,12 +6,28 @@
 #include <tenure/handler.hpp>
 #include <thread>
 
+#include "pool/crash_mark.h"
+#include "pool/ends_by_itself.h"
+#include "pool/stopped_with_error.h"
+
 namespace tenure {
 namespace {
 
-class RunHandler final : public Handler, public std::enable_shared_from_this<RunHandler> {
+std::string text_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& exception) {
+    return exception.what();
+  } catch (...) {
+    return "the handler threw something that is no std::exception";
+  }
+}
+
+class RunHandler final : public Handler, public EndsByItself, public std::enable_shared_from_this<RunHandler> {
  public:
   explicit RunHandler(RunFunction run) : run_(std::move(run)) {}
+
+  std::vector<JobMatch> takes() const override { return {{.kind = JobKind::resident}}; }
 
   Outcome start(Job& job) override {
     const auto life = std::make_shared<Life>();
@@ -26,7 +42,7 @@ class RunHandler final : public Handler, public std::enable_shared_from_this<Run
     std::shared_ptr<Life> life = take(job.epoch());
     if (!life) return std::nullopt;
     life->thread.join();
-    if (life->error) std::rethrow_exception(life->error);
+    if (life->error) throw StoppedWithError{text_of(life->error)};
     return std::move(life->result);
   }
 
@@ -38,6 +54,7 @@ class RunHandler final : public Handler, public std::enable_shared_from_this<Run
   };
 
   void live(Life& life, Job& job) {
+    const CrashMark mark(job);
     try {
       life.result = run_(job);
     } catch (...) {
@@ -48,13 +65,7 @@ class RunHandler final : public Handler, public std::enable_shared_from_this<Run
     if (!own) return;
     own->thread.detach();
     if (!life.error) return job.finish(std::move(life.result));
-    try {
-      std::rethrow_exception(life.error);
-    } catch (const std::exception& exception) {
-      job.fail(exception.what());
-    } catch (...) {
-      job.fail("the handler threw something that is not a std::exception");
-    }
+    job.fail(text_of(life.error));
   }
 
   std::shared_ptr<Life> take(std::uint64_t epoch) {

@@ -12,6 +12,8 @@ HoldReports& ShardReports::of(const Hold& hold) const {
 
 void ShardReports::started(const Hold& hold) { of(hold).started(hold); }
 
+void ShardReports::begun(const Hold& hold) { of(hold).begun(hold); }
+
 void ShardReports::finished(const Hold& hold, Bytes result) { of(hold).finished(hold, std::move(result)); }
 
 void ShardReports::failed(const Hold& hold, Next next, Bytes error, Nanos delay) {
@@ -25,6 +27,10 @@ void ShardReports::released(const Hold& hold, Bytes blob) { of(hold).released(ho
 void ShardReports::checkpoint(const Hold& hold, Bytes data) { of(hold).checkpoint(hold, std::move(data)); }
 
 void ShardReports::handled(const Hold& hold, std::uint64_t message_number) { of(hold).handled(hold, message_number); }
+
+void ShardReports::message_failed(const Hold& hold, std::uint64_t message_number, Bytes error) {
+  of(hold).message_failed(hold, message_number, std::move(error));
+}
 
 void ShardReports::together_from(std::uint32_t shard, const std::function<void()>& reports) {
   if (shard == shards_.count()) return reports();

@@ -17,12 +17,14 @@ class ShardReports final : public HoldReports {
   explicit ShardReports(Shards& shards) : shards_(shards) {}
 
   void started(const Hold& hold) override;
+  void begun(const Hold& hold) override;
   void finished(const Hold& hold, Bytes result) override;
   void failed(const Hold& hold, Next next, Bytes error, Nanos delay) override;
   void released(const Hold& hold) override;
   void released(const Hold& hold, Bytes blob) override;
   void checkpoint(const Hold& hold, Bytes data) override;
   void handled(const Hold& hold, std::uint64_t message_number) override;
+  void message_failed(const Hold& hold, std::uint64_t message_number, Bytes error) override;
   void together(const std::function<void()>& reports) override { together_from(0, reports); }
 
  private:

@@ -151,7 +151,8 @@ bool Shards::has_worker(const std::string& id) const {
   return std::any_of(cores.begin(), cores.end(), [&](const PoolCore* core) { return core->has_worker(id); });
 }
 
-Status Shards::serve(const std::string& worker, const std::vector<Bytes>& add, const std::vector<Bytes>& remove) {
+Status Shards::serve(const std::string& worker, const std::vector<Bytes>& add, const std::vector<Bytes>& remove,
+                     Deadline deadline) {
   std::vector<std::vector<Bytes>> added(count());
   std::vector<std::vector<Bytes>> removed(count());
   for (const Bytes& key : add) added[shard_of(key, count())].push_back(key);
@@ -163,14 +164,15 @@ Status Shards::serve(const std::string& worker, const std::vector<Bytes>& add, c
     if (i != 0 && added[i].empty() && removed[i].empty()) continue;
     const Result<PoolCore*> core = reach(i);
     if (!core) return Failure(core.error());
-    if (Status served = (*core)->serve(worker, std::move(added[i]), std::move(removed[i])); !served) return served;
+    if (Status served = (*core)->serve(worker, std::move(added[i]), std::move(removed[i]), deadline); !served)
+      return served;
   }
   return {};
 }
 
-Status Shards::drain(const std::string& worker) {
+Status Shards::drain(const std::string& worker, bool until_empty, Deadline deadline) {
   if (Status reached = reach_all(); !reached) return reached;
-  return each(open_ones(), [&](PoolCore& core) { return core.drain(worker); });
+  return each(open_ones(), [&](PoolCore& core) { return core.drain(worker, until_empty, deadline); });
 }
 
 Status Shards::look_at(std::uint32_t shard, const std::function<void(const Machine&)>& what, Deadline deadline) {

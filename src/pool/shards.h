@@ -62,9 +62,10 @@ class Shards {
   Result<TicketPtr> submit(const Request& request);
   Status add_worker(const NodeWorker& worker, Deadline deadline);
   Status remove_worker(const std::string& id, Deadline deadline);
-  bool has_worker(const std::string& id) const;  // in any shard; see PoolCore
-  Status serve(const std::string& worker, const std::vector<Bytes>& add, const std::vector<Bytes>& remove);
-  Status drain(const std::string& worker);
+  bool has_worker(const std::string& id) const;  // in any of them, as PoolCore has it
+  Status serve(const std::string& worker, const std::vector<Bytes>& add, const std::vector<Bytes>& remove,
+               Deadline deadline);
+  Status drain(const std::string& worker, bool until_empty, Deadline deadline);
   std::vector<std::string> workers() const { return places_.front().core.load()->workers(); }
   // Reads the state of one shard, of a key's shard, or of every shard in turn (each at its own position).
   Status look_at(std::uint32_t shard, const std::function<void(const Machine&)>& what, Deadline deadline);

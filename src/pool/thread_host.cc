@@ -8,6 +8,7 @@
 #include "base/errand.h"
 #include "base/output.h"
 #include "machine/limits.h"
+#include "pool/pool_guard.h"
 
 namespace tenure {
 
@@ -27,6 +28,13 @@ ThreadHost::~ThreadHost() {
 HostPart& ThreadHost::part(std::size_t shard) {
   while (parts_.size() <= shard) parts_.emplace_back(*this);
   return parts_[shard];
+}
+
+void ThreadHost::set_guard(PoolGuard& guard, bool note_crashes) {
+  std::lock_guard lock(guard_mutex_);
+  guard_ = &guard;
+  for (const auto& [session, until] : leases_) guard.lease_until(session, until);
+  if (note_crashes) door_->note = &guard.note();
 }
 
 bool ThreadHost::add_handler(const std::string& worker, std::shared_ptr<Handler> handler) {

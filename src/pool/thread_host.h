@@ -25,6 +25,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <queue>
 #include <set>
 #include <string>
 #include <tenure/options.hpp>
@@ -42,6 +43,7 @@ namespace tenure {
 struct ThreadHostOptions {
   std::size_t concurrency = 4;
   OnLeaseLost on_lease_lost = OnLeaseLost::end_process;
+  OnStopOverdue on_stop_overdue = OnStopOverdue::keep_waiting;
   std::string pool;  // for the message when the process has to end
   std::function<void(LogLevel, std::string)> log = [](LogLevel, const std::string&) {};
 };
@@ -51,6 +53,7 @@ constexpr Nanos kStartedAfter = std::chrono::milliseconds(10);
 // The exit code of a process that could not stop its handlers before its lease ran out.
 constexpr int kLeaseLostExit = 75;
 
+class PoolGuard;
 class ThreadHost;
 
 // One node's view of the host.
@@ -67,12 +70,16 @@ class HostPart final : public Host {
   void stop(const Hold& hold, StopReason reason, Instant deadline) override;
   void message(const Hold& hold, std::uint64_t number, BytesView text) override;
   void give_back_waiting(std::uint64_t session) override;
+  void lease_until(std::uint64_t session, Instant until) override;
+  void lease_over(std::uint64_t session) override;
   void fence(std::uint64_t session) override;
   void kill(std::uint64_t session) override;
 
  private:
   void hand_over();
   void tell_long_tasks();
+  void watch_stop(std::uint64_t epoch, Instant deadline);
+  void look_for_overdue_stops();
 
   ThreadHost& host_;
   HoldReports* reports_ = nullptr;
@@ -82,6 +89,14 @@ class HostPart final : public Host {
   bool turn_posted_ = false;
   std::unique_ptr<Timer> long_;
   std::vector<const LiveJob*> seen_running_;  // at the last look
+  struct StopDue {
+    std::int64_t at;  // nanoseconds since boot
+    std::uint64_t epoch;
+    friend bool operator>(const StopDue& a, const StopDue& b) { return a.at > b.at; }
+  };
+  // Also of jobs that have stopped since: they are left out when their time comes.
+  std::priority_queue<StopDue, std::vector<StopDue>, std::greater<>> stops_due_;
+  std::unique_ptr<Timer> overdue_;
 };
 
 class ThreadHost final {
@@ -102,6 +117,8 @@ class ThreadHost final {
   bool shut(std::chrono::steady_clock::time_point deadline);
   // For handlers that do not return: does what OnLeaseLost says. After keep_running the host must never be destroyed.
   void abandon();
+  // The guard that reports this process's death. It must outlive the nodes.
+  void set_guard(PoolGuard& guard, bool note_crashes);
   // True if the caller is a handler of this host.
   bool on_executor() const;
 
@@ -131,6 +148,7 @@ class ThreadHost final {
   void perform(const LiveJobPtr& job, Step step, const LiveJob::Message& message);
   void begin(const LiveJobPtr& job);
   void run_stop(const LiveJobPtr& job);
+  bool note_failed_stop(LiveJob& job, const std::string& error);
   void run_message(const LiveJobPtr& job, const LiveJob::Message& message);
 
   void enqueue(const LiveJobPtr& job);
@@ -161,7 +179,10 @@ class ThreadHost final {
   // Jobs that have ended while others wait. A loop frees them, because loops allocate them: memory that one thread
   // allocates and another frees makes both wait for the allocator.
   std::vector<LiveJobPtr> spent_;
-  std::set<std::uint64_t> fenced_;  // sessions
+  std::set<std::uint64_t> fenced_;           // sessions
+  std::mutex guard_mutex_;                   // the heart takes no lock that handlers' threads may hold for long
+  PoolGuard* guard_ = nullptr;               // guarded by guard_mutex_
+  std::map<std::uint64_t, Instant> leases_;  // guarded by guard_mutex_: of sessions, for a guard that comes later
   std::vector<std::thread> threads_;
   std::vector<LiveJobPtr> running_;  // by thread
   std::size_t executors_ = 0;        // of the threads; the others are helpers

@@ -4,6 +4,9 @@
 
 #include <exception>
 
+#include "pool/crash_mark.h"
+#include "pool/ends_by_itself.h"
+#include "pool/stopped_with_error.h"
 #include "pool/thread_host.h"
 
 namespace tenure {
@@ -34,7 +37,7 @@ ThreadHost::Step ThreadHost::next_step(const LiveJob& job) {
     case LiveJob::Phase::waiting: return Step::begin;
     case LiveJob::Phase::begun: return Step::none;
     case LiveJob::Phase::running:
-      if (job.stop_due) return Step::stop;
+      if (job.stop_due) return job.stop_failed ? Step::none : Step::stop;
       return job.messages.empty() ? Step::none : Step::message;
     case LiveJob::Phase::ended: return Step::none;
   }
@@ -192,6 +195,7 @@ void ThreadHost::forget(LiveJobPtr job, std::unique_lock<std::mutex>& lock) {
 }
 
 void ThreadHost::perform(const LiveJobPtr& job, Step step, const LiveJob::Message& message) {
+  const CrashMark mark(door_->note.load(std::memory_order_relaxed), job->held.session, job->held.hold.epoch);
   switch (step) {
     case Step::begin: return begin(job);
     case Step::message: return run_message(job, message);
@@ -230,7 +234,8 @@ void ThreadHost::begin(const LiveJobPtr& job) {
     if (asked && *asked != StopReason::stop) return job->reports.released(job->held.hold);
     return tell_end(*job, std::move(outcome), Next::drop);
   }
-  job->reports.started(job->held.hold);
+  const bool may_end_at_once = dynamic_cast<const EndsByItself*>(job->handler.get()) != nullptr;
+  may_end_at_once ? job->reports.begun(job->held.hold) : job->reports.started(job->held.hold);
   {
     std::lock_guard lock(mutex_);
     job->phase = LiveJob::Phase::running;
@@ -250,7 +255,7 @@ void ThreadHost::tell_end(const LiveJob& job, Outcome outcome, HoldReports::Next
     case Outcome::Kind::done: return job.reports.finished(hold, std::move(outcome).take_text());
     case Outcome::Kind::requeue: return job.reports.failed(hold, Next::requeue, std::move(outcome).take_text(), delay);
     case Outcome::Kind::no_retry:
-      return job.reports.failed(hold, on_failure == Next::drop ? Next::drop : Next::bury,
+      return job.reports.failed(hold, on_failure == Next::drop ? Next::refuse : Next::bury,
                                 std::move(outcome).take_text(), {});
     case Outcome::Kind::failed: return job.reports.failed(hold, on_failure, std::move(outcome).take_text(), {});
   }
@@ -264,6 +269,7 @@ void ThreadHost::run_message(const LiveJobPtr& job, const LiveJob::Message& mess
   });
   if (outcome.kind() != Outcome::Kind::done) {
     log(LogLevel::warning, "notify of '" + job->held.hold.key + "' failed: " + outcome.text());
+    return job->reports.message_failed(job->held.hold, message.number, outcome.text());
   }
   job->reports.handled(job->held.hold, message.number);
 }
@@ -273,12 +279,14 @@ void ThreadHost::run_stop(const LiveJobPtr& job) {
   Job handle(job);
   std::optional<std::string> blob;
   const Outcome outcome = guarded([&] {
-    blob = job->handler->stop(handle);
+    try {
+      blob = job->handler->stop(handle);
+    } catch (const StoppedWithError& stopped) {
+      log(LogLevel::warning, "'" + job->held.hold.key + "' has stopped with an error: " + stopped.text);
+    }
     return Outcome();
   });
-  if (outcome.kind() != Outcome::Kind::done) {
-    log(LogLevel::warning, "stop of '" + job->held.hold.key + "' failed: " + outcome.text());
-  }
+  if (outcome.kind() != Outcome::Kind::done && !note_failed_stop(*job, outcome.text())) return;
   {
     std::lock_guard lock(mutex_);
     if (!conclude(*job)) return;
@@ -287,7 +295,18 @@ void ThreadHost::run_stop(const LiveJobPtr& job) {
   job->reports.released(job->held.hold);
 }
 
+// Part of the job may still run, so its key is not given back: not until the job itself says that it has ended, or its
+// process ends. True if it has said so already.
+bool ThreadHost::note_failed_stop(LiveJob& job, const std::string& error) {
+  log(LogLevel::error, "stop of '" + job.held.hold.key + "' failed: " + error +
+                           "; the job counts as running, and its key stays with this worker");
+  std::lock_guard lock(mutex_);
+  job.stop_failed = true;
+  return job.ending.has_value();
+}
+
 void ThreadHost::end_by_itself(LiveJob& job, Outcome outcome) {
+  bool stopped = false;
   {
     std::lock_guard lock(mutex_);
     if (job.held.kind != JobKind::resident || job.ending) return;
@@ -295,9 +314,16 @@ void ThreadHost::end_by_itself(LiveJob& job, Outcome outcome) {
       job.ending = std::move(outcome);  // reported once start() has returned
       return;
     }
+    if (job.phase != LiveJob::Phase::running) return;
     // During a stop, the stop is reported instead.
-    if (job.phase != LiveJob::Phase::running || job.stop_due || !conclude(job)) return;
+    if (job.stop_due && !job.stop_failed) {
+      job.ending = std::move(outcome);
+      return;
+    }
+    if (!conclude(job)) return;
+    stopped = job.stop_failed;
   }
+  if (stopped) return job.reports.released(job.held.hold);
   tell_end(job, std::move(outcome), HoldReports::Next::retry);
 }
 

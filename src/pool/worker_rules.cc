@@ -25,6 +25,21 @@ Status check_worker(const NodeWorker& worker) {
   return {};
 }
 
+Result<Takes> takes_of(const std::vector<JobMatch>& matches) {
+  Takes takes = matches.empty() ? Takes() : Takes::nothing();
+  for (const JobMatch& match : matches) {
+    if (match.type && match.type->size() > kTypeBytesMax) {
+      return fail(Errc::invalid, "add worker", "a type that it takes is longer than 64 bytes");
+    }
+    for (const JobKind kind : {JobKind::resident, JobKind::task}) {
+      if (match.kind && *match.kind != kind) continue;
+      match.type ? takes.add_type(kind, *match.type) : takes.add_all(kind);
+    }
+  }
+  if (takes.size() > kTakesMax) return fail(Errc::invalid, "add worker", "it takes more than 256 kinds and types");
+  return takes;
+}
+
 Status check_served(const std::vector<Bytes>& add, const std::vector<Bytes>& remove) {
   if (are_keys(add) && are_keys(remove)) return {};
   return fail(Errc::invalid, "serve", "a key is empty, or over 1024 bytes");

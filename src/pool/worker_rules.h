@@ -3,6 +3,7 @@
 // Checks a worker's options before anything is sent: everything over a limit is refused.
 
 #include <string>
+#include <tenure/job_match.hpp>
 #include <vector>
 
 #include "base/bytes.h"
@@ -12,6 +13,8 @@
 namespace tenure {
 
 Status check_worker(const NodeWorker& worker);
+// Converts what a worker takes, and checks it. No match means everything.
+Result<Takes> takes_of(const std::vector<JobMatch>& matches);
 // Checks the keys that a worker will serve from now on, and those that it will stop serving.
 Status check_served(const std::vector<Bytes>& add, const std::vector<Bytes>& remove);
 // Checks the id of a worker to be drained.

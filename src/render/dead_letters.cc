@@ -22,15 +22,18 @@ std::string_view state_of(const v1::ListedDead& dead) { return dead.quarantined(
 
 }  // namespace
 
-Json json_of_dead(const std::vector<v1::ListedDead>& dead) {
+Json json_of_dead(const std::vector<v1::ListedDead>& dead, std::optional<std::uint64_t> next) {
   Json json;
   json.object().array("dead");
   for (const v1::ListedDead& row : dead) {
     json.object().field("id", row.id()).field("key", row.key()).field("kind", kind_of(row));
+    json.field("type", row.type());
     json.field("state", state_of(row)).field("epoch", row.epoch());
     json.field("age_ms", row.age_ms()).field("error", row.error()).end();
   }
-  return json.end().end();
+  json.end();
+  next ? json.field("next", *next) : json.null("next");
+  return json.end();
 }
 
 Table table_of_dead(const std::vector<v1::ListedDead>& dead) {

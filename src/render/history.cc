@@ -55,6 +55,7 @@ std::vector<Tenure> kept_history(const v1::Told& told) {
       tenure.ended_ms = listed.ended_ms();
       tenure.reason = listed.quarantined() ? kQuarantine : reason_of(static_cast<TenureEnd>(listed.why_plus_one() - 1));
     }
+    tenure.error = listed.error();
     history.push_back(std::move(tenure));
   }
   return history;
@@ -82,6 +83,7 @@ Json json_of_history(const std::string& key, const std::vector<Tenure>& history)
     optional("ended_ms", tenure.ended_ms);
     tenure.reason.empty() ? json.null("reason") : json.field("reason", tenure.reason);
     optional("gap_ms", tenure.gap_ms);
+    tenure.error.empty() ? json.null("error") : json.field("error", tenure.error);
     json.end();
   }
   return json.end().end();

@@ -30,6 +30,7 @@ struct Tenure {
   std::optional<std::int64_t> ended_ms;
   std::string_view reason;
   std::optional<std::int64_t> gap_ms;  // time without a running holder before it
+  Bytes error{};                       // if it ended by that
 };
 
 // The tenures of a key that a state keeps (v1::Ask::history), oldest first. The state is our own or a member's.
@@ -37,7 +38,7 @@ std::vector<Tenure> kept_history(const v1::Told& told);
 // Fills in the gaps from the other fields.
 std::vector<Tenure> with_gaps(std::vector<Tenure> history);
 
-// {"key","history":[{"epoch","worker","granted_ms","started_ms","ended_ms","reason","gap_ms"}]}
+// {"key","history":[{"epoch","worker","granted_ms","started_ms","ended_ms","reason","gap_ms","error"}]}
 Json json_of_history(const std::string& key, const std::vector<Tenure>& history);
 Table table_of_history(const std::vector<Tenure>& history);
 

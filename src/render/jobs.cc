@@ -14,24 +14,30 @@ std::string_view state_of(const v1::ListedJob& job) { return to_string(static_ca
 
 }  // namespace
 
-Json json_of_jobs(std::uint64_t position, const std::vector<v1::ListedJob>& jobs) {
+Json json_of_jobs(std::uint64_t position, const std::vector<v1::ListedJob>& jobs, std::optional<std::uint64_t> next) {
   Json json;
   json.object().field("position", position).array("jobs");
   for (const v1::ListedJob& row : jobs) {
-    json.object().field("key", row.key()).field("kind", kind_of(row)).field("state", state_of(row));
+    json.object().field("key", row.key()).field("kind", kind_of(row));
+    json.field("type", row.type()).field("state", state_of(row));
     row.worker().empty() ? json.null("worker") : json.field("worker", row.worker());
     row.epoch() == 0 ? json.null("epoch") : json.field("epoch", row.epoch());
-    json.field("attempt", row.attempt()).field("since_ms", row.since_ms()).end();
+    json.field("attempt", row.attempt()).field("since_ms", row.since_ms());
+    row.error().empty() ? json.null("error") : json.field("error", row.error());
+    row.why().empty() ? json.null("why") : json.field("why", row.why());
+    json.end();
   }
-  return json.end().end();
+  json.end();
+  next ? json.field("next", *next) : json.null("next");
+  return json.end();
 }
 
 Table table_of_jobs(const std::vector<v1::ListedJob>& jobs) {
-  Table table({"KEY", "KIND", "STATE", "WORKER", "EPOCH", "ATTEMPT", "SINCE"});
+  Table table({"KEY", "KIND", "TYPE", "STATE", "WORKER", "EPOCH", "ATTEMPT", "SINCE", "WHY"});
   for (const v1::ListedJob& row : jobs) {
-    table.add({row.key(), std::string(kind_of(row)), std::string(state_of(row)), row.worker(),
+    table.add({row.key(), std::string(kind_of(row)), row.type(), std::string(state_of(row)), row.worker(),
                row.epoch() == 0 ? "" : std::to_string(row.epoch()), std::to_string(row.attempt()),
-               show_ms(row.since_ms())});
+               show_ms(row.since_ms()), row.why()});
   }
   return table;
 }

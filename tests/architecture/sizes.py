@@ -17,6 +17,8 @@ MEMBER_FUNCTIONS_MAX = 40
 EXEMPT = {
     # The rules under one mutex. The files core_*.cc are its subjects; each works on the state of the others.
     "src/checkout/core.h: CheckoutCore",
+    # Half of them read one value of the state, in one line.
+    "src/machine/machine.h: Machine",
     # It puts the parts of a node together: a third of them hand a call on, a third hear what a part reports.
     "src/node/node.h: Node",
 }

@@ -32,7 +32,7 @@ class Redis(Attack):
     def peak_of(self, port):
         """Of a client that asks this server, and hears nothing that it understands."""
         url = f"redis://127.0.0.1:{port}?timeout=1000"
-        client = self.spawn("jobs", "--engine", url)
+        client = self.spawn("dispatch", "k", "--engine", url)
         _, status, usage = os.wait4(client.pid, 0)
         client.returncode = os.waitstatus_to_exitcode(status)
         self.assertEqual(client.returncode, 8, client.stderr.read())

@@ -67,6 +67,38 @@ TEST(CheckoutStart, never_leaves_callers_with_a_silent_pool) {
   EXPECT_NE(late.error().context.find("no route"), std::string::npos);
 }
 
+// The only worker has died young, and its replacement fails at first. That is no reason to call the pool down, even if
+// its queue has no places.
+TEST(CheckoutStart, a_pool_that_restarts_its_only_worker_lets_a_caller_wait) {
+  const auto stage = Stage::ready(sized(1, 1, 0));
+  std::vector<CheckoutNewsKind> heard;
+  const auto hear = [&](const News& news) { heard.push_back(news.kind()); };
+  stage->world.failing = true;
+  stage->world.alarm(0).died("gone");
+  const auto while_it_stops = stage->pool->checkout_async(hear);
+  const auto behind = stage->pool->checkout(0ms);
+  ASSERT_FALSE(behind);
+  EXPECT_EQ(behind.error().code, Errc::overloaded);
+  stage->time->settle();
+  EXPECT_EQ(stage->state().health, CheckoutHealth::failing);
+  EXPECT_EQ(heard, (std::vector{CheckoutNewsKind::enqueued}));
+  stage->world.failing = false;
+  stage->time->advance(10s);
+  EXPECT_EQ(heard, (std::vector{CheckoutNewsKind::enqueued, CheckoutNewsKind::worker}));
+}
+
+// The same during the backoff: a caller that gives up learns why there is no worker.
+TEST(CheckoutStart, a_caller_that_waits_for_a_restart_in_vain_is_told_why) {
+  const auto stage = Stage::ready(sized(1, 1, 0));
+  stage->world.failing = true;
+  stage->world.alarm(0).died("gone");
+  stage->time->settle();
+  const auto late = stage->pool->checkout(1ms);
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, Errc::timed_out);
+  EXPECT_NE(late.error().context.find("starts fail"), std::string::npos) << late.error().message();
+}
+
 TEST(CheckoutStart, a_pool_gives_up_if_it_is_told_to) {
   CheckoutOptions options = sized(1, 1, -1);
   options.start_failures_max = 3;

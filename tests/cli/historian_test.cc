@@ -48,7 +48,7 @@ std::string shown(const std::vector<Tenure>& history) {
   return text;
 }
 
-// A resident that is handed over, crashes, fails to start, and is put into quarantine.
+// A resident that is handed over, crashes its process three times, and is put into quarantine.
 TestPool eventful() {
   TestPool pool;
   v1::Record options;
@@ -72,7 +72,7 @@ TestPool eventful() {
     pool.jump(50);
     const std::uint64_t another = pool.node(name);
     pool.jump(2);
-    pool.crash(std::exchange(holder, another));
+    pool.crash(std::exchange(holder, another), {"k"});
     pool.jump(4);
     pool.settle();
   }

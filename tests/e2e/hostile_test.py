@@ -179,7 +179,13 @@ class Usage(HostileTest):
             os.mkdir(folder)
             self.engine = b"sqlite:" + folder + b"/pool.db?sync=off"
             with self.subTest(name):
-                worker = self.work(b"w", "--exec", b"/no/such/" + name)
+                self.assertNotEqual(self.run_text("work", "--exec", b"/no/such/" + name).returncode, 0)
+                program = folder + b"/goes-away"
+                with open(program, "w") as file:
+                    file.write("#!/bin/sh\n")
+                os.chmod(program, 0o755)
+                worker = self.work(b"w", "--exec", program)
+                os.remove(program)
                 self.run_text("dispatch", "k", "--task", "--max-attempts", "1", "--wait", "done", expect=7)
                 self.run_text("doctor")
                 self.end(worker)

@@ -18,7 +18,6 @@ import unittest
 TENURE = os.path.abspath(sys.argv.pop(1))
 PATIENCE = 60
 NEIGHBOURS = 30
-FEW = 5  # where the pool tries one suspect after the other, for two seconds each
 
 # What a poison does. The first kills the guard above its keeper. The others look for guards by name: among what is above
 # them, or everywhere below their worker.
@@ -42,7 +41,6 @@ class Poison(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         self.engine = f"sqlite:{self.folder}/pool.db?sync=off"
         (self.folder / "starts").mkdir()
-        self.count = NEIGHBOURS
 
     def work(self, poison, *words):
         """A worker whose jobs write down each start. Those whose key begins with `poison` then do their deed."""
@@ -78,7 +76,7 @@ exec sleep 1000
         return next((job for job in self.tenure("jobs", "--limit", "1000")["jobs"] if job["key"] == key), None)
 
     def neighbours(self):
-        return [f"good-{i}" for i in range(self.count)]
+        return [f"good-{i}" for i in range(NEIGHBOURS)]
 
     def spread(self, worker_words, poison):
         self.work(poison, *worker_words)
@@ -118,13 +116,11 @@ exec sleep 1000
     def test_it_is_buried_with_the_reason(self):
         self.buried(ABOVE, "killed its guard", 2, "--max-attempts", "3")
 
-    def test_one_that_looks_for_the_guard_itself_is_quarantined(self):
-        self.count = FEW
-        self.buried(BY_NAME, "quarantined", 3)
+    def test_one_that_looks_for_the_guard_by_name_finds_its_shield(self):
+        self.buried(BY_NAME, "killed its guard", 2, "--max-attempts", "3")
 
-    def test_one_that_kills_all_guards_is_quarantined(self):
-        self.count = FEW
-        self.buried(ALL, "quarantined", 3)
+    def test_one_that_kills_all_guards_finds_its_shield(self):
+        self.buried(ALL, "killed its guard", 2, "--max-attempts", "3")
 
 
 if __name__ == "__main__":

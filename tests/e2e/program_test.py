@@ -77,6 +77,14 @@ class ProgramTest(unittest.TestCase):
         if os.environ.get("E2E_ENGINE") == "redis":
             self.engine = self.start_redis()
 
+    def left_of_the_pool(self):
+        if "sqlite" in self.engine:
+            return sorted(path.name for path in self.folder.iterdir() if ".db" in path.name)
+        keys = subprocess.run(["redis-cli", "-s", self.engine.removeprefix("unix:"), "KEYS", "*"],
+                              capture_output=True, text=True, check=True)
+        # But for the note that the pool was removed on purpose, which expires after an hour.
+        return [key for key in keys.stdout.split() if not key.endswith(":removed")]
+
     def start_redis(self):
         """Its URL. setpriv, so that no server outlives a test that is killed."""
         socket = self.folder / "redis.sock"
@@ -321,6 +329,57 @@ for line in sys.stdin:
         worker.wait("stopped", "k", count=2)
 
 
+class Takes(ProgramTest):
+    def why(self, key):
+        job = next(job for job in self.ask("jobs")["jobs"] if job["key"] == key)
+        return job["state"], job["type"], job["why"]
+
+    def test_workers_get_only_what_they_take(self):
+        mailer = Worker(self, "--id", "mailer", "--takes", "task:email,task:sms", "--exec", "sh", "-c",
+                        "echo $TENURE_TYPE $TENURE_KIND")
+        mailer.wait("ready")
+        done = self.ask("dispatch", "k", "--task", "--type", "sms", "--wait", "done")
+        self.assertEqual(done["result"], "sms task\n")
+        line = json.dumps({"key": "k", "task": True, "type": "email"})
+        done = self.run_tenure("dispatch", "--from", "-", "--wait", "done", "--json", text=line + "\n")
+        self.assertEqual(json.loads(done.stdout)["result"], "email task\n")
+
+        self.ask("dispatch", "r")
+        self.ask("dispatch", "f", "--task", "--type", "fax")
+        self.assertEqual(self.why("r"), ("queued", "", "no worker takes residents"))
+        self.assertEqual(self.why("f"), ("queued", "fax", "no worker takes tasks of type 'fax'"))
+        self.assertIn("no worker takes tasks of type 'fax'", self.run_tenure("jobs").stdout)
+        self.assertIn("resident, queued: no worker takes residents", self.run_tenure("explain", "r").stdout)
+        self.assertIn("task of type 'fax', queued: no worker takes", self.run_tenure("explain", "f").stdout)
+
+        keeper = Worker(self, "--id", "keeper", "--takes", "resident,any:fax", "--exec", "sleep", "1000")
+        keeper.wait("started", "r")
+        keeper.wait("granted", "f")
+        takes = {worker["id"]: worker["takes"] for worker in self.ask("workers")["workers"]}
+        self.assertEqual(takes, {"mailer": "task:email,task:sms", "keeper": "resident,task:fax"})
+
+    def test_a_worker_for_tasks_moves_no_residents(self):
+        keeper = Worker(self, "--id", "keeper", "--takes", "resident", "--exec", "sleep", "1000")
+        keeper.wait("ready")
+        for i in range(10):
+            self.ask("dispatch", f"k{i}", "--wait", "started")
+        tasks = Worker(self, "--id", "tasks", "--task", "--exec", "true")
+        tasks.wait("ready")
+        for i in range(10):
+            self.ask("dispatch", f"t{i}", "--task", "--wait", "done")
+        jobs = self.ask("jobs")["jobs"]
+        self.assertEqual({(job["key"], job["worker"], job["state"]) for job in jobs},
+                         {(f"k{i}", "keeper", "running") for i in range(10)})
+        self.assertNotIn("stopped", [event["event"] for event in keeper.events])
+
+    def test_what_is_malformed_is_refused(self):
+        for takes in ("", "tasks", "task,", "task:" + 65 * "x", ",".join(f"any:{i}" for i in range(129))):
+            self.run_tenure("work", "--takes", takes, "--exec", "true", expect=2)
+        self.run_tenure("work", "--takes", "task", "--task", "--exec", "true", expect=2)
+        self.run_tenure("work", "--takes", "resident", "--warm", "1", "--exec", "true", expect=2)
+        self.ask("dispatch", "k", "--type", 65 * "x", expect=10)
+
+
 class Pool(ProgramTest):
     def test_shutdown_ends_the_pool_for_all(self):
         worker = Worker(self, "--exec", *self.resident())
@@ -329,6 +388,56 @@ class Pool(ProgramTest):
         self.assertEqual(self.ask("shutdown")["state"], "gone")
         self.assertEqual(worker.process.wait(PATIENCE), 0)
         worker.wait("left")
+
+    def test_shutdown_with_residents_that_wait_for_a_worker(self):
+        for i in range(3):
+            self.ask("dispatch", f"k{i}")
+        self.assertEqual(self.ask("shutdown")["state"], "gone")
+        self.assertEqual(self.left_of_the_pool(), [])
+        worker = Worker(self, "--exec", *self.resident())
+        worker.wait("ready")
+        self.assertEqual(self.ask("dispatch", "new", "--wait", "started")["state"], "started")
+        self.assertEqual([e["key"] for e in worker.events if e["event"] == "granted"], ["new"])
+
+    def test_shutdown_with_drained_workers(self):
+        worker = Worker(self, "--id", "w", "--task", "--exec", "cat")
+        worker.wait("ready")
+        self.ask("drain", "w")
+        self.ask("dispatch", "k", "x", "--task")
+        self.assertEqual(self.ask("shutdown")["state"], "gone")
+        worker.wait("stopped", "k")
+        self.assertEqual(worker.process.wait(PATIENCE), 0)
+
+    def test_shutdown_where_the_only_worker_was_killed(self):
+        worker = Worker(self, "--exec", *self.resident())
+        worker.wait("ready")
+        self.ask("dispatch", "k", "--wait", "started")
+        worker.process.kill()
+        self.assertEqual(self.ask("shutdown")["state"], "gone")
+        self.assertEqual(self.left_of_the_pool(), [])
+
+    def test_shutdown_whose_caller_is_killed_at_any_moment(self):
+        for after in (0.005, 0.02, 0.05, 0.1, 0.2):
+            workers = [Worker(self, "--id", f"w{i}", "--exec", *self.resident()) for i in range(2)]
+            for worker in workers:
+                worker.wait("ready")
+            self.ask("dispatch", "k", "--wait", "started")
+            caller = subprocess.Popen([TENURE, "shutdown", "--engine", self.engine], stdout=subprocess.DEVNULL,
+                                      stderr=subprocess.DEVNULL)
+            try:
+                caller.wait(after)
+            except subprocess.TimeoutExpired:
+                caller.kill()
+                caller.wait()
+            # Where the order was not given yet, another one gives it; where it was, the workers know what to do.
+            if subprocess.run([TENURE, "dispatch", "probe", "--engine", self.engine], capture_output=True,
+                              check=False).returncode == 0:
+                self.ask("shutdown")
+            for worker in workers:
+                self.assertEqual(worker.process.wait(PATIENCE), 0, worker.errors)
+            if self.left_of_the_pool():  # made by the probe, which came when all was over
+                self.assertEqual(self.ask("shutdown")["state"], "gone")
+            self.assertEqual(self.left_of_the_pool(), [])
 
     def test_the_doctor(self):
         checks = {c["name"]: c for c in self.ask("doctor", expect=1)["checks"]}
@@ -411,13 +520,7 @@ class Shards(ProgramTest):
         self.assertEqual(self.ask("shutdown")["state"], "gone")
         for worker in self.workers:
             self.assertEqual(worker.process.wait(PATIENCE), 0)
-        if "sqlite" in self.engine:
-            left = [path.name for path in self.folder.iterdir() if ".db" in path.name and "alive" not in path.name]
-            self.assertEqual(left, [])
-        else:
-            keys = subprocess.run(["redis-cli", "-s", self.engine.removeprefix("unix:"), "KEYS", "*"],
-                                  capture_output=True, text=True, check=True)
-            self.assertEqual(keys.stdout.split(), [])
+        self.assertEqual(self.left_of_the_pool(), [])
 
 
 class Stubborn(ProgramTest):
@@ -583,6 +686,101 @@ class Checkout(ProgramTest):
         self.run_tenure("checkout", "stats", "--connect", self.address, expect=8, engine=False)
 
 
+class Silence(ProgramTest):
+    """Nothing happens in silence: what is not done, or leaves something open, is said."""
+
+    def test_a_taken_id_is_said_at_once_and_the_wait_can_be_interrupted(self):
+        worker = Worker(self, "--id", "w", "--exec", *self.resident())
+        worker.wait("ready")
+        for number in (signal.SIGTERM, signal.SIGINT):
+            second = subprocess.Popen([TENURE, "work", "--id", "w", "--engine", self.engine, "--exec", "true"],
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            self.addCleanup(second.__exit__, None, None, None)
+            self.addCleanup(second.kill)
+            line = second.stderr.readline()
+            self.assertIn("the id 'w' is taken", line)
+            self.assertIn(f"process {worker.process.pid}", line)
+            self.assertIn("lease", line)
+            second.send_signal(number)
+            self.assertEqual(second.wait(PATIENCE), 0)
+        self.assertEqual([w["pid"] for w in self.ask("workers")["workers"]], [worker.process.pid])
+
+    def test_looking_at_a_pool_that_does_not_exist_does_not_create_it(self):
+        for words in (["jobs"], ["workers"], ["explain", "k"], ["dead", "list"], ["dead", "drop", "7"], ["drain", "w"],
+                      ["stop", "k"], ["notify", "k", "x"], ["shutdown"]):
+            with self.subTest(words):
+                error = self.ask(*words, expect=9)["error"]
+                self.assertEqual(error["code"], "no_such_pool")
+                self.assertIn("--pool", error["hint"])
+                self.assertFalse((self.folder / "pool.db").exists())
+        self.ask("dispatch", "k")
+        self.assertEqual([job["key"] for job in self.ask("jobs")["jobs"]], ["k"])
+
+    def test_drain_of_nobody_and_of_the_last_worker(self):
+        worker = Worker(self, "--id", "w", "--exec", *self.resident())
+        worker.wait("ready")
+        error = self.ask("drain", "nobody", expect=4)["error"]
+        self.assertIn("tenure workers", error["hint"])
+        self.ask("dispatch", "k", "--wait", "started")
+        drained = self.run_tenure("drain", "w", "--json")
+        self.assertEqual(json.loads(drained.stdout), {"worker": "w", "moved": 1, "takers": 0})
+        self.assertIn("no other worker takes keys", drained.stderr)
+        self.assertEqual(self.ask("jobs")["jobs"][0]["state"], "queued")
+
+    def test_stop_says_how_many_tasks_it_has_dropped(self):
+        for _ in range(3):
+            self.ask("dispatch", "k", "--task")
+        self.assertEqual(self.ask("stop", "k")["dropped"], 3)
+        for _ in range(2):
+            self.ask("dispatch", "k", "--task")
+        self.assertIn("2 queued tasks dropped", self.run_tenure("stop", "k").stdout)
+        self.ask("dispatch", "k")
+        self.assertEqual(self.ask("stop", "k")["dropped"], 0)
+
+    def test_a_cut_listing_says_where_to_go_on(self):
+        keys = {f"k{i}" for i in range(10)}
+        for key in keys:
+            self.ask("dispatch", key)
+        seen, more = [], []
+        while True:
+            page = self.ask("jobs", "--limit", "4", *more)
+            self.assertLessEqual(len(page["jobs"]), 4)
+            seen += [job["key"] for job in page["jobs"]]
+            if page["next"] is None:
+                break
+            more = ["--from", str(page["next"])]
+        self.assertEqual(sorted(seen), sorted(keys))
+        self.assertIn("--from", self.run_tenure("jobs", "--limit", "4").stderr)
+
+    def test_a_cut_listing_of_dead_letters_says_where_to_go_on(self):
+        worker = Worker(self, "--exec", "sh", "-c", "exit 65")
+        worker.wait("ready")
+        for i in range(5):
+            self.ask("dispatch", f"k{i}", "--task", "--wait", "done", expect=7)
+        first = self.ask("dead", "list", "--limit", "3")
+        rest = self.ask("dead", "list", "--limit", "3", "--after", str(first["next"]))
+        self.assertEqual({d["key"] for d in first["dead"] + rest["dead"]}, {f"k{i}" for i in range(5)})
+        self.assertIsNone(rest["next"])
+        self.assertIsNone(self.ask("dead", "list", "--limit", "5")["next"])
+        self.assertIn("--after", self.run_tenure("dead", "list", "--limit", "3").stderr)
+
+    def test_a_dispatcher_that_waits_for_the_start_learns_the_worker(self):
+        worker = Worker(self, "--id", "w", "--exec", *self.resident())
+        worker.wait("ready")
+        self.assertEqual(self.ask("dispatch", "k", "--wait", "started")["worker"], "w")
+
+    def test_a_benchmark_takes_a_file_and_leaves_nothing(self):
+        file = self.folder / "bench.db"
+        (self.folder / "bench.db.mine").write_text("")
+        before = set(os.listdir(self.folder))
+        self.run_tenure("bench", "throughput", "--jobs", "100", "--keys", "5", "--engine", f"sqlite:{file}?sync=off",
+                        engine=False)
+        self.assertEqual(set(os.listdir(self.folder)), before)
+        file.write_text("a file that exists")
+        self.run_tenure("bench", "throughput", "--jobs", "100", "--engine", f"sqlite:{file}", engine=False, expect=8)
+        self.assertEqual(file.read_text(), "a file that exists")
+
+
 class BadInput(ProgramTest):
     def test_wrong_usage(self):
         for arguments in (["frobnicate"], ["dispatch"], ["jobs", "--nonsense"], ["stop"], ["work"], ["jobs", "--limit", "x"],
@@ -602,6 +800,7 @@ class BadInput(ProgramTest):
 
     def test_engines_that_do_not_open(self):
         (self.folder / "text").write_text("this is no database, but it is long enough to look at " * 20)
+        self.run_tenure("dispatch", "k", "--engine", f"sqlite:{self.folder}/no/such/folder/x.db", expect=8, engine=False)
         for url, code in ((f"sqlite:{self.folder}/no/such/folder/x.db", 8), (f"sqlite:{self.folder}/text", 8),
                           ("nonsense", 10), ("redis-ish://x", 10), ("sqlite:x?sync=perhaps", 10)):
             with self.subTest(url):
@@ -644,10 +843,19 @@ class BadInput(ProgramTest):
         self.wait_gone(self.process_of("k", worker.wait("started", "k")["epoch"]))
 
     def test_a_program_that_is_not_there(self):
-        worker = Worker(self, "--exec", "/no/such/program")
+        """Is refused when the worker starts. If it goes away later, its jobs fail with the reason."""
+        for missing in ("/no/such/program", "no-such-program", str(self.folder)):
+            with self.subTest(missing):
+                done = self.run_tenure("work", "--exec", missing, expect=2)
+                self.assertIn(missing, done.stderr)
+        program = self.folder / "program"
+        program.write_text("#!/bin/sh\nexit 0\n")
+        program.chmod(0o700)
+        worker = Worker(self, "--exec", str(program))
         worker.wait("ready")
+        program.unlink()
         self.ask("dispatch", "k", "--task", "--max-attempts", "1", "--wait", "done", expect=7)
-        self.assertIn("/no/such/program", worker.wait("failed", "k")["reason"])
+        self.assertIn(str(program), worker.wait("failed", "k")["reason"])
 
     def test_help_teaches(self):
         self.assertIn("tenure work", self.run_tenure("help", engine=False).stdout)
@@ -676,7 +884,7 @@ class BadInput(ProgramTest):
                                   umask=0, text=True)
         self.addCleanup(worker.stdout.close)
         self.addCleanup(worker.wait)
-        self.addCleanup(worker.kill)
+        self.addCleanup(worker.terminate)  # and not killed: its guard would still write the end of its session
         while '"ready"' not in worker.stdout.readline():
             self.assertIsNone(worker.poll())
         folder = self.folder / "data/tenure"

@@ -6,12 +6,14 @@ Usage: secrets_test.py PATH_OF_TENURE [unittest arguments]
 
 import os
 import pathlib
+import select
 import shutil
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 TENURE = os.path.abspath(sys.argv.pop(1))
@@ -103,6 +105,50 @@ class Errors(SecretsTest):
         for words in (["run", "x"], ["stats"]):
             self.assertNotEqual(self.run_tenure("checkout", *words, "--connect", f"tcp:127.0.0.1:{port}",
                                                 TENURE_CHECKOUT_TOKEN=SECRET), 0)
+
+
+class Programs(SecretsTest):
+    """A handler and a program of a checkout pool run code that need not be trusted with the worker's secrets."""
+
+    SECRETS = {"TENURE_REDIS_PASSWORD": SECRET, "TENURE_CHECKOUT_TOKEN": SECRET, "TENURE_ANYTHING": SECRET}
+
+    def variables(self, path):
+        """Those that a program has written down with `env -0`, once it has."""
+        deadline = time.monotonic() + PATIENCE
+        while not path.exists():
+            self.assertLess(time.monotonic(), deadline)
+            select.select([], [], [], 0.01)
+        return dict(line.split("=", 1) for line in path.read_text().split("\0") if line)
+
+    def start(self, *words, **environment):
+        process = subprocess.Popen([TENURE, *words], env=os.environ | environment, stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL)
+        self.addCleanup(process.__exit__, None, None, None)
+        self.addCleanup(process.kill)
+        self.assertIn(b"ready", process.stdout.readline())
+
+    def test_a_handler_inherits_none(self):
+        url, found = f"sqlite:{self.folder}/{SECRET}.db", self.folder / "found"
+        write = f"env -0 > {found}.part; mv {found}.part {found}; exec sleep 1000"
+        self.start("work", "--json", "--exec", "sh", "-c", write, TENURE_ENGINE=url, OTHER="kept", **self.SECRETS)
+        dispatched = subprocess.run([TENURE, "dispatch", "k", "--wait", "started"], env=os.environ | {"TENURE_ENGINE": url},
+                                    capture_output=True, timeout=PATIENCE)
+        self.assertEqual(dispatched.returncode, 0, dispatched)
+        variables = self.variables(found)
+        self.assertEqual({name for name in variables if name.startswith("TENURE_")},
+                         {"TENURE_POOL", "TENURE_KEY", "TENURE_EPOCH", "TENURE_WORKER", "TENURE_ATTEMPT", "TENURE_KIND",
+                          "TENURE_TYPE", "TENURE_DIR"})
+        self.assertEqual((variables["TENURE_KEY"], variables["OTHER"]), ("k", "kept"))
+        self.assertNotIn(SECRET, "".join(variables.values()))
+
+    def test_a_checkout_program_inherits_none(self):
+        found = self.folder / "found"
+        write = f"env -0 > {found}.part; mv {found}.part {found}; exec sleep 1000"
+        self.start("checkout", "serve", "--json", "--listen", f"unix:{self.folder}/s", "--workers", "1", "--exec", "sh",
+                   "-c", write, OTHER="kept", TENURE_ENGINE=f"redis://:{SECRET}@127.0.0.1", **self.SECRETS)
+        variables = self.variables(found)
+        self.assertEqual([name for name in variables if name.startswith("TENURE_")], [])
+        self.assertEqual(variables["OTHER"], "kept")
 
 
 @unittest.skipUnless(shutil.which("redis-server"), "redis-server is not installed")

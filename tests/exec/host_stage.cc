@@ -164,4 +164,8 @@ void HostStage::handled(const Hold& of, std::uint64_t message_number) {
   hear(of, [&](Heard& heard) { heard.handled = message_number; });
 }
 
+void HostStage::message_failed(const Hold& of, std::uint64_t message_number, Bytes /*error*/) {
+  handled(of, message_number);
+}
+
 }  // namespace tenure::exec

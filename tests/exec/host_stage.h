@@ -69,6 +69,7 @@ class HostStage final : private HoldReports {
   void released(const Hold& hold, Bytes blob) override;
   void checkpoint(const Hold& hold, Bytes data) override;
   void handled(const Hold& hold, std::uint64_t message_number) override;
+  void message_failed(const Hold& hold, std::uint64_t message_number, Bytes error) override;
 
   HostStage(std::vector<std::string> command, Protocol protocol, ProgramOptions options, std::size_t warm,
             const guard::WearLimits& limits);

@@ -6,10 +6,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <thread>
+#include <vector>
 
 #include "exec/job_folder.h"
 #include "exec/program_host.h"
@@ -38,6 +40,30 @@ TEST(WorkFolder, LeftBehindOnesAreFound) {
   const std::vector<FolderLeftBehind> found = living->take_left_behind();
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].path, left);
+}
+
+// Workers that start at the same time look at each other's new folders, which have no lock yet.
+TEST(WorkFolder, ManyStartAtOnce) {
+  conformance::TemporaryDirectory parent;
+  constexpr int kThreads = 8;
+  constexpr int kFoldersEach = 50;
+  std::vector<std::thread> threads;
+  std::array<Status, kThreads> outcomes;
+  for (Status& outcome : outcomes) {
+    threads.emplace_back([&parent, &outcome] {
+      std::vector<WorkFolder> kept;
+      for (int i = 0; i < kFoldersEach && outcome; ++i) {
+        Result<WorkFolder> work = WorkFolder::create(parent.path());
+        if (work) {
+          kept.push_back(*std::move(work));
+        } else {
+          outcome = Failure(work.error());
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const Status& outcome : outcomes) EXPECT_TRUE(outcome);
 }
 
 TEST(WorkFolder, AHostRemovesWhatWasLeftBehind) {

@@ -16,9 +16,11 @@
 // and lines of a witness, which reads the log (witness.cc):
 //
 //   log.dispatch TICKET KEY PAYLOAD       log.leased SESSION UNTIL       log.fenced POSITION SESSION
-//   log.granted POSITION SESSION KEY EPOCH TICKET FIRST                  log.ended POSITION KEY EPOCH
-//   log.settled POSITION TICKET STATE CODE                               log.buried POSITION TICKET
+//   log.granted POSITION SESSION KEY EPOCH TICKET FIRST                  log.ended POSITION KEY EPOCH DIED
+//   log.settled POSITION TICKET STATE CODE                               log.buried POSITION TICKET QUARANTINED
 //   log.expired POSITION SESSION          others have declared it dead
+//   log.restoring POSITION LOSSES KNOWN GHOST   a member puts back what it knew up to KNOWN, in the log as it was then
+//   log.restored POSITION KEY TICKET DEAD   log.restore_ended POSITION
 //   log.lost KEPT                         everything after that position is gone
 //
 // Lines of the log are in its order, and have the earliest possible times, because an engine's times are in whole
@@ -228,11 +230,19 @@ class Translation {
       add(LogLost{line.number(0)});
     } else if (line.what == "log.granted") {
       granted_[{line.word(2), line.number(3)}] = {line.number(1), line.number(4)};
-      add(LogGranted{line.number(0), line.word(2), line.number(3), line.number(4), line.word(5) == "1"});
+      add(LogGranted{line.number(0), line.word(2), line.number(3), line.number(4), line.word(5) == "1",
+                     line.number(1)});
     } else if (line.what == "log.ended") {
-      add(LogEnded{line.number(0), line.word(1), line.number(2)});
+      const bool died = line.word(3) == "1";
+      add(LogEnded{line.number(0), line.word(1), line.number(2), died ? HowEnded::lost : HowEnded::handoff, died});
+    } else if (line.what == "log.restoring") {
+      add(LogRestoring{line.number(0), line.number(1), line.number(2), line.word(3) == "1"});
+    } else if (line.what == "log.restored") {
+      add(LogRestored{line.number(0), line.word(1), line.number(2), line.word(3) == "1"});
+    } else if (line.what == "log.restore_ended") {
+      add(LogRestoreEnded{line.number(0)});
     } else if (line.what == "log.buried") {
-      add(LogBuried{line.number(0), line.number(1)});
+      add(LogBuried{line.number(0), line.number(1), line.word(2) == "1"});
     } else if (const auto step = step_of(line.word(2)); line.what == "log.settled" && step) {
       add(LogSettled{line.number(0), line.number(1), *step, static_cast<Errc>(line.number(3))});
     }
@@ -289,6 +299,10 @@ void print_lost_jobs(const std::vector<Line>& lines) {
       accepted[line.number(0)].push_back(line.number(1));
       lost.erase(line.number(1));
     }
+    if (line.what == "log.restored") {
+      accepted[line.number(0)].push_back(line.number(2));
+      lost.erase(line.number(2));
+    }
     if (line.what != "log.lost") continue;
     const auto from = accepted.upper_bound(line.number(0));
     for (auto at = from; at != accepted.end(); ++at) lost.insert(at->second.begin(), at->second.end());
@@ -306,6 +320,7 @@ int run(const char* path, const char* lease_ms, const char* recovery_ms) {
   // The clients are programs that have ended long ago.
   expected.all_answered = false;
   expected.begins_late = true;
+  expected.quarantine_after = UINT32_MAX;  // no handler here crashes its worker: nothing may be quarantined
   expected.resume_slack = kResume;
   const std::vector<Violation> found = check(history, expected);
   std::size_t shown = 0;

@@ -151,6 +151,11 @@ class JudgeTest(unittest.TestCase):
     def test_a_resident_job_that_nobody_holds_in_the_end(self):
         self.assertIn("k", verdict(SOUND.replace("50 healed", "45 log.ended 11 k 60\n50 healed")))
 
+    def test_a_job_that_was_quarantined(self):
+        buried = SOUND.replace("44 log.settled 10 101 done 1", "44 log.settled 10 101 failed 1\n44 log.buried 10 101 {}")
+        self.assertIn("x", verdict(buried.replace("{}", "1")))
+        self.assertNotIn("x", verdict(buried.replace("{}", "0")))
+
     def test_a_loss_that_was_noticed(self):
         self.assertEqual(verdict(LOSS), set())
         self.assertEqual(lost(LOSS), ["t one"])

@@ -144,8 +144,8 @@ class Pool:
         name = f"w{self.lives}"
         log = open(self.folder / f"worker-{self.lives}.log", "w")
         self.workers[self.lives] = subprocess.Popen(
-            [self.tenure, "work", "--json", "--engine", self.world.engine(name), "--pool", self.name, "--lease",
-             f"{LEASE_S}s", "--id", name, "--quarantine-after", "0", "--max-attempts", "1000", "--shards",
+            [self.tenure, "work", "--json", "--heal", "--engine", self.world.engine(name), "--pool", self.name, "--lease",
+             f"{LEASE_S}s", "--id", name, "--max-attempts", "1000", "--shards",
              str(self.shards), "--exec", self.handler,
              self.ledger, self.history], stdout=log, stderr=log)
         log.close()
@@ -167,6 +167,18 @@ class Pool:
         self.residents += 1
         jobs = [(key, f"life-{self.residents}") for key in RESIDENTS]
         self.dispatch(jobs, "resident")
+
+    def wait_residents(self):
+        """Until the pool has all residents again, though nobody has dispatched any."""
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            jobs = self.ask("jobs", "--limit", "100000")
+            found = {job["key"] for job in json.loads(jobs.stdout)["jobs"]} if jobs.returncode == 0 else set()
+            if found >= set(RESIDENTS):
+                return
+            if time.monotonic() > deadline:
+                raise AssertionError(f"the pool was not put back: without {set(RESIDENTS) - found}")
+            time.sleep(0.02)
 
     def missing(self):
         """What the pool lacks to be whole: every worker a member, every resident running, no task waiting."""

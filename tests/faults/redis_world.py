@@ -144,7 +144,14 @@ def lose_answers(pool, dice):
         wire.mend()
 
 
-def restore(pool, dice, backup):
+def lose_everything(pool, dice):
+    """The members put the pool back from memory: nobody has to dispatch the residents again."""
+    pool.wait_whole(time.monotonic())
+    replace_data(pool, dice, None)
+    pool.wait_residents()
+
+
+def replace_data(pool, dice, data):
     """The server dies, and comes back with that."""
     world = pool.world
     pool.expected_losses = True
@@ -152,21 +159,17 @@ def restore(pool, dice, backup):
     pool.witness.ask("hold")
     world.server.kill()
     world.show_aside(pool.witness, world.server.data)
-    world.server.replace_data(backup)
+    world.server.replace_data(data)
     world.server.start()
     pool.witness.ask("go")
-    pool.dispatch_residents()
 
 
 def restore_backup(pool, dice):
     world = pool.world
     backup = world.server.copy_data(world.folder / f"backup-{world.asides}")
     pause(dice, 0.1, 0.5)
-    restore(pool, dice, backup)
-
-
-def lose_everything(pool, dice):
-    restore(pool, dice, None)
+    replace_data(pool, dice, backup)
+    pool.dispatch_residents()
 
 
 RedisWorld.faults = [

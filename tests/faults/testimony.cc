@@ -29,6 +29,7 @@ void Testimony::lose_after(Position kept) {
   const auto lost = entries_.upper_bound(kept);
   if (lost == entries_.end()) return;
   say("log.lost", kept);
+  ++losses_;
   entries_.erase(lost, entries_.end());
   machine_ = std::make_unique<Machine>();
   const std::int64_t now_ns = time_ns_;
@@ -44,6 +45,7 @@ void Testimony::apply(const Entry& entry, std::int64_t engine_ns) {
   note_dispatches(entry);
   heard_.clear();
   machine_->apply({entry.position, entry.time_ms, entry.data}, *this);
+  if (!mute_) losses_at_[{machine_->origin(), entry.position}] = losses_;
   for (const std::uint64_t session : heard_) {
     if (const Session* found = machine_->sessions().find(session); found != nullptr) {
       lease(session, time_ns_ + found->lease_ms * 1'000'000LL);
@@ -104,8 +106,9 @@ void Testimony::granted(const At&, const Grant& grant) {
       grant.first ? 1 : 0);
 }
 
-void Testimony::ended(const At&, const TenureRef& tenure, TenureEnd /*why*/) {
-  say("log.ended", position_, Bytes(tenure.key), tenure.epoch);
+void Testimony::ended(const At&, const TenureRef& tenure, TenureEnd why) {
+  const bool died = why == TenureEnd::crashed || why == TenureEnd::expired;
+  say("log.ended", position_, Bytes(tenure.key), tenure.epoch, died ? 1 : 0);
 }
 
 void Testimony::settled(const At&, const Settlement& settlement) {
@@ -116,9 +119,16 @@ void Testimony::settled(const At&, const Settlement& settlement) {
       static_cast<int>(settlement.code));
 }
 
+// By the last entry that the member knew. One that was never seen here is like one in a ghost.
+void Testimony::restoring(const At&, const Restored& it) {
+  const auto known = losses_at_.find({it.log, it.position});
+  const bool seen = known != losses_at_.end();
+  say("log.restoring", position_, seen ? known->second : losses_, it.position, seen ? 0 : 1);
+}
+
 // The job's ticket was told of its failure just before.
-void Testimony::buried(const At&, BytesView /*key*/, std::uint64_t /*dead_id*/, bool /*quarantined*/) {
-  say("log.buried", position_, failed_last_);
+void Testimony::buried(const At&, BytesView /*key*/, std::uint64_t /*dead_id*/, bool quarantined) {
+  say("log.buried", position_, failed_last_, quarantined ? 1 : 0);
 }
 
 void Testimony::beat_seen(const At&, const SeenBeat& beat) { heard_.push_back(beat.session); }

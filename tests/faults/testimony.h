@@ -47,6 +47,11 @@ class Testimony final : private Effects {
   void granted(const At&, const Grant& grant) override;
   void ended(const At&, const TenureRef& tenure, TenureEnd why) override;
   void settled(const At&, const Settlement& settlement) override;
+  void restoring(const At&, const Restored& it) override;
+  void restored(const At&, const Restored&) override { say("log.restore_ended", position_); }
+  void job_restored(const At&, BytesView key, std::uint64_t ticket, bool dead) override {
+    say("log.restored", position_, Bytes(key), ticket, dead ? 1 : 0);
+  }
   void buried(const At&, BytesView key, std::uint64_t dead_id, bool quarantined) override;
   void joined(const At&, std::uint64_t session) override { heard_.push_back(session); }
   void beat_seen(const At&, const SeenBeat& beat) override;
@@ -54,6 +59,8 @@ class Testimony final : private Effects {
 
   std::unique_ptr<Machine> machine_ = std::make_unique<Machine>();
   std::map<Position, Entry> entries_;
+  std::map<std::pair<std::uint64_t, Position>, std::size_t> losses_at_;  // by an entry's log and position
+  std::size_t losses_ = 0;
   std::vector<Line> lines_;
   std::vector<std::uint64_t> heard_;  // in the entry that is being applied
   std::int64_t offset_ns_ = INT64_MAX;

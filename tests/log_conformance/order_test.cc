@@ -47,6 +47,32 @@ TEST_P(LogConformance, AnEntryComesBackAsItWasAppended) {
   EXPECT_EQ(run->front().data, data);
 }
 
+// The end is that of all handles' entries, the moment they are acknowledged, and asking for it changes nothing.
+TEST_P(LogConformance, TheEndIsWhatAnybodyWasToldLast) {
+  const auto one = open();
+  const auto other = open();
+  const auto end_of = [](Log& log) {
+    Answer<Result<Position>> answer;
+    log.find_end(answer.callback());
+    return answer.get();
+  };
+  const auto first = append(*one, "first");
+  ASSERT_TRUE(first) << first.error().message();
+  // A read that waits for entries does not hold it up.
+  Answer<Result<std::vector<Entry>>> waiting;
+  other->read(Cursor{*first, 0}, waiting.callback());
+  for (int i = 0; i < 50; ++i) {
+    const auto position = append(*one, "entry " + std::to_string(i));
+    ASSERT_TRUE(position) << position.error().message();
+    for (Log* log : {other.get(), one.get()}) {
+      const auto end = end_of(*log);
+      ASSERT_TRUE(end) << end.error().message();
+      EXPECT_EQ(*end, *position);
+    }
+  }
+  EXPECT_TRUE(waiting.get());
+}
+
 // Three handles append from threads of their own while three others read along.
 TEST_P(LogConformance, ReadersSeeOneOrderWithoutGapsOrDuplicates) {
   constexpr std::size_t kHandles = 3;

@@ -23,6 +23,21 @@ class LogShards : public LogConformance {
   }
 };
 
+// An opener that creates nothing says so, and leaves nothing behind; where there is a log, it opens like any other.
+TEST_P(LogShards, AnOpenerMayRefuseToCreate) {
+  const auto try_open = [this] { return open_log(fresh_url(), {.pool = "sharded", .create = false, .shard = {0, 0}}); };
+  for (int i = 0; i < 2; ++i) {
+    const auto refused = try_open();
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Errc::no_such_pool) << refused.error().message();
+  }
+  const auto made = open_log(fresh_url(), {.pool = "sharded", .shard = {0, 0}});
+  ASSERT_TRUE(made) << made.error().message();
+  const auto opened = try_open();
+  ASSERT_TRUE(opened) << opened.error().message();
+  EXPECT_TRUE(append(**opened, "entry"));
+}
+
 TEST_P(LogShards, EachHasEntriesOfItsOwn) {
   const auto logs = open_all(4);
   ASSERT_EQ(logs.size(), 4U);

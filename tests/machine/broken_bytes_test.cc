@@ -136,7 +136,7 @@ TEST(BrokenBytes, WhatIsRefusedChangesNothing) {
                rec::remove_worker(1, "b"),
                rec::drain("x"),
                rec::serve(2, "a", {"k"}),
-               rec::choose("r", "a"),
+               rec::choose("r", "a", 1, 1),
                rec::dispatch(1, v1::RESIDENT, "r"),
                rec::notify(2, "t", "m"),
                rec::stop(3, "nothing"),

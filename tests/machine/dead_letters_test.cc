@@ -123,13 +123,13 @@ TEST(DeadLetters, ARetriedTaskAsksForAChoice) {
   v1::Configure options;
   options.set_assignment(v1::Configure::CHOSEN);
   pool.append(rec::configure(options));
-  pool.node("a");
+  pool.chooser("a");
   pool.task("k");
-  pool.append(rec::choose("k", "a"));
+  pool.append(pool.choice("k", "a"));
   const std::uint64_t id = bury(pool, "k");
   pool.retry_dead(id);
   EXPECT_EQ(pool.seen().choices, std::vector<Bytes>{"k"});
-  pool.append(rec::choose("k", "a"));
+  pool.append(pool.choice("k", "a"));
   EXPECT_EQ(pool.holder("k"), "a");
 }
 

@@ -99,17 +99,70 @@ TEST(Dispatch, TheQueueBoundIsExactAndNothingIsTrimmed) {
   EXPECT_EQ(pool.machine().queued(), 5U);
   pool.node("a");
   EXPECT_EQ(pool.seen().grants.size(), 5U);
+  EXPECT_EQ(pool.machine().queued(), 5U) << "granted ahead of time, and begun by nobody yet";
+  EXPECT_EQ(pool.refusal(pool.task("k9")), Errc::pool_full);
+  EXPECT_EQ(pool.seen().settlements.back().text, "max_queued_jobs: 5 jobs wait for a handler to begin them");
+  pool.started("k1");
+  pool.done("k2");
+  EXPECT_EQ(pool.machine().queued(), 3U);
+}
+
+// A task that was given back, or whose holder died before anybody said that it had begun, waits for a handler still.
+TEST(Dispatch, OnlyABegunJobLeavesTheQueue) {
+  TestPool pool;
+  const std::uint64_t session = pool.node("a");
+  pool.task("k");
+  pool.released("k");
+  EXPECT_EQ(pool.machine().queued(), 1U);
+  pool.crash(session);
+  EXPECT_EQ(pool.machine().queued(), 1U);
+  pool.node("b");
+  pool.failed("k", v1::Failed::REQUEUE);
   EXPECT_EQ(pool.machine().queued(), 0U);
 }
 
-// The bound counts jobs that were never held: a stopped job makes room, and a retried one needs none.
-TEST(Dispatch, TheBoundCountsJobsThatWereNeverHeld) {
+TEST(Dispatch, DelayedJobsHaveABoundOfTheirOwn) {
+  TestPool pool;
+  v1::Configure options;
+  options.set_max_queued_jobs(1);
+  options.set_max_delayed_jobs(2);
+  pool.append(rec::configure(options));
+  pool.task("k", {.delay_ms = 1000});
+  pool.resident("r", {.delay_ms = 1000});
+  EXPECT_EQ(pool.machine().delayed(), 2U);
+  EXPECT_EQ(pool.refusal(pool.task("k", {.delay_ms = 1000})), Errc::pool_full);
+  EXPECT_EQ(pool.seen().settlements.back().text, "max_delayed_jobs: 2 jobs wait for their delay");
+  EXPECT_EQ(pool.outcome(pool.task("k")), TicketState::accepted);
+  ASSERT_TRUE(pool.machine().restore(save(pool.machine())));
+  pool.pass(1000);
+  EXPECT_EQ(pool.machine().delayed(), 0U);
+  EXPECT_EQ(pool.machine().queued(), 3U) << "what was accepted stays";
+  pool.stop("k");
+  pool.stop("r");
+  EXPECT_EQ(pool.machine().queued(), 0U);
+}
+
+// A dispatcher may come before the first member. Its options then are the pool's, and a later one's are not.
+TEST(Dispatch, ADispatchersOptionsCountOnlyInANewPool) {
+  TestPool pool;
+  v1::Configure options;
+  options.set_unless_configured(true);
+  options.set_max_queued_jobs(1);
+  pool.append({rec::configure(options), rec::dispatch(1, v1::TASK, "a"), rec::dispatch(2, v1::TASK, "b")});
+  EXPECT_EQ(pool.refusal(2), Errc::pool_full);
+  options.set_max_queued_jobs(9);
+  pool.append(rec::configure(options));
+  EXPECT_EQ(pool.machine().config().max_queued_jobs, 1U);
+}
+
+// What counts against the bound is jobs that nobody has begun yet: stopped ones make room, retried ones need none.
+TEST(Dispatch, TheBoundCountsJobsThatNobodyHasBegun) {
   TestPool pool;
   v1::Configure options;
   options.set_max_queued_jobs(2);
   pool.append(rec::configure(options));
   pool.task("k");
-  pool.task("k", {.delay_ms = 1000});
+  pool.task("k");
   EXPECT_EQ(pool.refusal(pool.task("k")), Errc::pool_full);
   pool.stop("k");
   EXPECT_EQ(pool.machine().queued(), 0U);
@@ -181,7 +234,7 @@ TEST(Dispatch, ManyDelayedTasksOfOneKeyJoinOnceEach) {
     records.push_back(rec::dispatch(due.back().second, v1::TASK, "k", {.delay_ms = delay_ms}));
   }
   v1::Configure options;
-  options.set_max_queued_jobs(kTasks);
+  options.set_max_delayed_jobs(kTasks);
   pool.append(rec::configure(options));
   pool.append(records);
   pool.pass(kTasks / 2);

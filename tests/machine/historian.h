@@ -18,7 +18,8 @@ inline TicketUse use_of(std::uint64_t ticket) { return static_cast<TicketUse>(ti
 
 class Historian {
  public:
-  explicit Historian(std::uint64_t seed) : entropy_(seed), style_(entropy_.below(4)) {}
+  explicit Historian(std::uint64_t seed)
+      : entropy_(seed), style_(entropy_.below(5)), speaks_(entropy_.below(5) == 0 ? 1 : kMachineVersion) {}
 
   std::size_t below(std::size_t bound) { return entropy_.below(bound); }
   bool chance(std::size_t percent) { return below(100) < percent; }
@@ -43,7 +44,7 @@ class Historian {
   }
 
   v1::Record record(const Machine& machine) {
-    const std::size_t dice = below(100);
+    const std::size_t dice = style_ == kBadWorkers && chance(60) ? 30 : below(100);
     if (machine.workers().by_age.size() < 2 && dice < 30) return grow(machine);
     if (dice < 35) return holders_word(machine);
     if (dice < 60) return users_word(machine);
@@ -61,6 +62,7 @@ class Historian {
  private:
   static constexpr std::size_t kKeys = 14;
   static constexpr std::size_t kNames = 6;
+  static constexpr std::size_t kBadWorkers = 4;  // a style
 
   Bytes key() { return "key" + std::to_string(below(kKeys)); }
   Bytes name() { return "worker" + std::to_string(below(kNames)); }
@@ -85,7 +87,7 @@ class Historian {
 
   v1::Record grow(const Machine& machine) {
     if (machine.sessions().all.size() < 2 || chance(30)) {
-      v1::Record join = rec::join(++sessions_);
+      v1::Record join = rec::join(++sessions_, chance(20) ? kMachineVersion : speaks_, chance(50));
       if (chance(5)) join.mutable_join()->set_epoch_floor(entropy_.next() >> (2 + below(60)));
       return join;
     }
@@ -94,7 +96,19 @@ class Historian {
     if (chance(30)) spec.window = static_cast<std::uint32_t>(1 + below(3));
     if (chance(25)) spec.replaces = worker(machine);
     if (chance(20)) spec.serves = {key(), key()};
+    if (chance(40)) spec.takes = takes();
+    spec.isolates = chance(20);
     return rec::add_worker(session(machine), name(), spec);
+  }
+
+  Bytes type() { return Bytes(1, static_cast<char>('x' + below(3))); }
+  Takes takes() {
+    Takes takes = Takes::nothing();
+    for (std::size_t i = 1 + below(2); i > 0; --i) {
+      const JobKind kind = chance(50) ? JobKind::task : JobKind::resident;
+      chance(50) ? takes.add_all(kind) : takes.add_type(kind, chance(20) ? Bytes() : type());
+    }
+    return takes;
   }
 
   v1::Record members_word(const Machine& machine) {
@@ -103,21 +117,36 @@ class Historian {
     switch (below(10)) {
       case 0: return rec::expire(who, known == nullptr || chance(30) ? below(50) : known->last_beat);
       case 1: return rec::end(who, static_cast<v1::End::Reason>(below(3)));
-      case 2: return rec::end(who, v1::End::CRASHED);
+      case 2: return rec::crash(who, culprits(machine), Bytes(below(600), 'e'));
       case 3: return rec::remove_worker(who, worker(machine));
-      case 4: return rec::drain(worker(machine));
+      case 4: return rec::drain(worker(machine), chance(30));
       case 5: return rec::serve(who, worker(machine), {key()}, {key()});
       case 6:
-      case 7: return rec::choose(key(), worker(machine));
-      default: return rec::beat(who, below(100));
+      case 7: {
+        const std::uint64_t chooser = chance(10) ? who : machine.sessions().chooser;
+        return rec::choose(key(), chance(20) ? Bytes() : worker(machine), chooser,
+                           machine.choice_round() - below(10) / 9);
+      }
+      default: return rec::beat(who, below(100), chance(20) ? kMachineVersion : speaks_);
     }
+  }
+
+  // Some of those that hold a key now, in whatever session.
+  std::vector<std::uint64_t> culprits(const Machine& machine) {
+    std::vector<std::uint64_t> epochs;
+    machine.each_job(0, [&](const JobInfo& job) {
+      if (job.session != 0 && chance(30)) epochs.push_back(job.epoch);
+      return true;
+    });
+    return epochs;
   }
 
   v1::Record users_word(const Machine&) {
     const rec::JobSpec spec{.payload = Bytes(below(20), 'p'),
                             .delay_ms = chance(20) ? 1 + below(5'000) : 0,
                             .max_attempts = static_cast<std::uint32_t>(chance(50) ? 1 + below(3) : 0),
-                            .answer_in_log = chance(20)};
+                            .answer_in_log = chance(20),
+                            .type = chance(40) ? type() : Bytes()};
     switch (below(8)) {
       case 0: return rec::stop(ticket(TicketUse::stop), key(), chance(20));
       case 1: return rec::notify(ticket(TicketUse::notify), key(), Bytes(below(9), 'm'), chance(20));
@@ -140,23 +169,33 @@ class Historian {
       Bytes key;
       std::uint64_t epoch;
       JobState state;
+      std::uint64_t session = 0;
     };
     std::vector<Held> held;
     machine.each_job(0, [&](const JobInfo& job) {
-      if (job.session != 0) held.push_back({Bytes(job.key), job.epoch, job.state});
+      if (job.session != 0) held.push_back({Bytes(job.key), job.epoch, job.state, job.session});
       return true;
     });
-    Held job = held.empty() ? Held{key(), below(1'000), JobState::idle} : held[below(held.size())];
+    Held job = held.empty() ? Held{key(), below(1'000), JobState::idle, 0} : held[below(held.size())];
     if (chance(5)) job.epoch -= below(3);
-    if (chance(60) && job.state == JobState::starting) return rec::started(job.key, job.epoch);
+    // In some pools some workers start hardly anything.
+    const bool bad = style_ == kBadWorkers && job.session % 2 == 0;
+    if (bad && chance(90) && job.state == JobState::starting) {
+      return rec::failed(job.key, job.epoch, chance(50) ? v1::Failed::DROP : v1::Failed::RETRY, "no start", 1);
+    }
+    if (chance(60) && job.state == JobState::starting) return rec::started(job.key, job.epoch, chance(30));
     if (chance(60) && (job.state == JobState::stopping || job.state == JobState::moving)) {
       return chance(50) ? rec::released_with(job.key, job.epoch, "blob") : rec::released(job.key, job.epoch);
     }
     switch (below(9)) {
-      case 0: return rec::started(job.key, job.epoch);
+      case 0: return rec::started(job.key, job.epoch, chance(30));
       case 1: return rec::released(job.key, job.epoch);
       case 2: return rec::checkpoint(job.key, job.epoch, Bytes(below(30), 'c'));
-      case 3: return rec::notified(job.key, job.epoch, message_of(machine, job.key));
+      case 3: {
+        v1::Record record = rec::notified(job.key, job.epoch, message_of(machine, job.key));
+        record.mutable_notified()->set_failed(chance(30));
+        return record;
+      }
       case 4:
       case 5:
         // A delay of nothing comes due with the next entry, which would make batches differ from single records.
@@ -185,6 +224,7 @@ class Historian {
   v1::Record options() {
     v1::Configure options;
     options.set_max_queued_jobs(static_cast<std::uint32_t>(4 + below(20)));
+    options.set_max_delayed_jobs(static_cast<std::uint32_t>(2 + below(10)));
     options.set_max_attempts(static_cast<std::uint32_t>(1 + below(4)));
     options.set_pending_job_ttl_ms(1'000 + below(4'000));
     options.set_backoff_base_ms(1 + below(2'000));
@@ -196,6 +236,7 @@ class Historian {
 
   SeededEntropy entropy_;
   std::size_t style_;
+  std::uint32_t speaks_;  // by the first nodes
   std::uint64_t position_ = 0;
   std::int64_t now_ms_ = 1'700'000'000'000;
   std::uint64_t sequence_ = 0;

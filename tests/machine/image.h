@@ -28,6 +28,11 @@ struct Image {
   const v1::WorkerState* target(const v1::KeyState& key) const {
     return key.target() == 0 ? nullptr : &workers.at(key.target() - 1);
   }
+  // It takes keys.
+  bool open(const v1::WorkerState& worker) const {
+    const bool replaced = worker.successor() != 0 && !workers.at(worker.successor() - 1).fitness().unfit();
+    return !worker.draining() && !replaced && !worker.fitness().unfit();
+  }
   const v1::WorkerState* holder(const v1::KeyState& key) const {
     return key.holder() == 0 ? nullptr : &workers.at(key.holder() - 1);
   }

@@ -87,6 +87,29 @@ TEST(Notify, AJobThatIsBeingStoppedTakesNone) {
   EXPECT_EQ(pool.refusal(pool.notify("l", "m")), Errc::no_such_key);
 }
 
+// The sender's ticket ends when the message was handled, or failed, or can no longer be handled; with a restart from a
+// snapshot in between.
+TEST(Notify, ItsSenderHearsWhatBecameOfIt) {
+  TestPool pool;
+  pool.node("a");
+  pool.running("k");
+  const std::uint64_t good = pool.notify("k", "good");
+  const std::uint64_t bad = pool.notify("k", "bad");
+  const std::uint64_t late = pool.notify("k", "late");
+  v1::Record refusal = rec::notified("k", pool.epoch("k"), pool.message_number("k", "bad"));
+  refusal.mutable_notified()->set_failed(true);
+  refusal.mutable_notified()->set_error("takes no messages");
+  ASSERT_TRUE(pool.machine().restore(save(pool.machine())));
+  pool.append(refusal);
+  EXPECT_EQ(pool.outcome(good), TicketState::done) << "those before it were handled";
+  EXPECT_EQ(pool.outcome(bad), TicketState::failed);
+  EXPECT_EQ(pool.seen().settlements.back().text, "takes no messages");
+  EXPECT_EQ(pool.outcome(late), TicketState::accepted);
+  pool.stop("k");
+  pool.released("k");
+  EXPECT_EQ(pool.outcome(late), TicketState::failed);
+}
+
 TEST(Notify, AStaleHolderHandlesNothing) {
   TestPool pool;
   pool.node("a");

@@ -115,8 +115,9 @@ TEST(Placement, StartsAreGivenInPortions) {
 TEST(Placement, MovesAreBegunInPortions) {
   TestPool pool;
   pool.node("a");
+  pool.node("b");
   run_keys(pool);
-  pool.node("b", {.weight = kWeightMax});  // gets nearly all
+  pool.append(rec::drain("a"));
   EXPECT_EQ(pool.seen().stops.size(), kMovingMax);
   const Tenure first = pool.seen().stops[0].tenure;
   pool.append(rec::released(first.key, first.epoch));
@@ -225,63 +226,6 @@ TEST(Placement, AChangeOfAssignmentMovesTheKeysToWhereTheyBelong) {
   configure(pool, v1::Configure::CHOSEN);
   pool.settle();
   EXPECT_EQ(holders(pool), before) << "what was placed stays until somebody chooses";
-}
-
-TEST(Placement, AChosenKeyWaitsForItsChoice) {
-  TestPool pool;
-  configure(pool, v1::Configure::CHOSEN);
-  pool.node("a");
-  pool.node("b");
-  pool.resident("k");
-  EXPECT_EQ(pool.seen().choices, std::vector<Bytes>{"k"});
-  EXPECT_TRUE(pool.seen().grants.empty());
-  pool.append({rec::choose("k", "nobody"), rec::choose("none", "a")});
-  EXPECT_EQ(pool.refused(), 2U);
-  pool.append(rec::choose("k", "b"));
-  EXPECT_EQ(pool.holder("k"), "b");
-  pool.started("k");
-  pool.append(rec::choose("k", "a"));
-  EXPECT_EQ(pool.seen().stops.at(0).why, StopReason::move);
-  pool.released("k");
-  EXPECT_EQ(pool.holder("k"), "a");
-}
-
-TEST(Placement, AChoiceIsDueAgainWhenTheChosenWorkerIsGone) {
-  TestPool pool;
-  configure(pool, v1::Configure::CHOSEN);
-  const std::uint64_t first = pool.node("a");
-  pool.node("b");
-  EXPECT_EQ(pool.seen().choices, std::vector<Bytes>{""});
-  pool.running("k");
-  pool.append(rec::choose("k", "a"));
-  pool.started("k");
-  pool.crash(first);
-  EXPECT_EQ(pool.seen().choices, std::vector<Bytes>{""});
-  EXPECT_EQ(pool.state("k"), JobState::queued);
-  pool.append(rec::choose("k", "a"));
-  EXPECT_EQ(pool.state("k"), JobState::queued) << "a choice made for a worker that has gone is void";
-  pool.append(rec::choose("k", "b"));
-  EXPECT_EQ(pool.holder("k"), "b");
-}
-
-TEST(Placement, AServedKeyIsItsServersWhateverIsChosen) {
-  TestPool pool;
-  configure(pool, v1::Configure::CHOSEN);
-  pool.node("a");
-  pool.node("b", {.serves = {"k"}});
-  pool.running("k");
-  pool.append(rec::choose("k", "a"));
-  EXPECT_EQ(pool.refused(), 1U);
-  EXPECT_EQ(pool.state("k"), JobState::running);
-  EXPECT_EQ(pool.holder("k"), "b");
-}
-
-TEST(Placement, AChoiceIsRefusedWhereNobodyAskedForOne) {
-  TestPool pool;
-  pool.node("a");
-  pool.running("k");
-  pool.append(rec::choose("k", "a"));
-  EXPECT_EQ(pool.refused(), 1U);
 }
 
 }  // namespace

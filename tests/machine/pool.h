@@ -40,7 +40,7 @@ class TestPool {
   using Records = std::vector<v1::Record>;
   static constexpr std::uint64_t kSender = 77;
 
-  explicit TestPool(std::size_t machines = 1) : replicas_(machines) {}
+  explicit TestPool(std::size_t machines = 1, std::uint64_t sender = kSender) : replicas_(machines), sender_(sender) {}
 
   Machine& machine(std::size_t at = 0) { return replicas_[at].machine; }
   const Machine& machine(std::size_t at = 0) const { return replicas_[at].machine; }
@@ -53,7 +53,7 @@ class TestPool {
 
   // Entries.
   std::uint64_t append(const v1::Record& record) { return append(Records{record}); }
-  std::uint64_t append(const Records& records) { return append_as(kSender, ++sequence_, records); }
+  std::uint64_t append(const Records& records) { return append_as(sender_, ++sequence_, records); }
   std::uint64_t append_as(std::uint64_t sender, std::uint64_t sequence, const Records& records) {
     return append_bytes(batch_bytes(sender, sequence, records));
   }
@@ -70,7 +70,7 @@ class TestPool {
       const std::int64_t step = std::min<std::int64_t>(ms, 1'000);
       ms -= step;
       now_ms_ += step;
-      put(batch_bytes(kSender, ++sequence_, {rec::tick()}));
+      put(batch_bytes(sender_, ++sequence_, {rec::tick()}));
     }
   }
 
@@ -83,12 +83,26 @@ class TestPool {
     append({rec::join(++sessions_), rec::add_worker(sessions_, worker, spec)});
     return sessions_;
   }
+  // The same for a node that has the users' function that chooses.
+  std::uint64_t chooser(BytesView worker, const rec::WorkerSpec& spec = {}) {
+    append({rec::join(++sessions_, kMachineVersion, true), rec::add_worker(sessions_, worker, spec)});
+    return sessions_;
+  }
+  v1::Record choice(BytesView key, BytesView worker) const {
+    return rec::choose(key, worker, machine().sessions().chooser, machine().choice_round());
+  }
   std::uint64_t session_of(BytesView worker) const {
     const WorkerIx ix = machine().workers().find(worker);
     return ix == kNone ? 0 : machine().workers()[ix].session;
   }
   bool alive(std::uint64_t session) const { return machine().sessions().find(session) != nullptr; }
   void crash(std::uint64_t session) { append(rec::end(session, v1::End::CRASHED)); }
+  // The same, with evidence against the present holders of these keys.
+  void crash(std::uint64_t session, const std::vector<Bytes>& culprits, BytesView evidence = "SIGSEGV") {
+    std::vector<std::uint64_t> epochs;
+    for (const Bytes& key : culprits) epochs.push_back(epoch(key));
+    append(rec::crash(session, epochs, evidence));
+  }
   void leave(std::uint64_t session) { append(rec::end(session)); }
 
   // Jobs. Each gives its ticket.
@@ -201,6 +215,7 @@ class TestPool {
   }
 
   std::deque<Replica> replicas_;
+  const std::uint64_t sender_;
   std::vector<LoggedEntry> log_;
   std::uint64_t position_ = 0;
   std::int64_t now_ms_ = 1'700'000'000'000;

@@ -1,8 +1,11 @@
-// A job that kills its holder repeatedly is set aside. Jobs that merely ran beside it are not.
+// A job that crashes its process time and again is set aside. What merely ran beside it is not, and is never kept
+// waiting.
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
+#include <map>
 #include <set>
 
 #include "machine/pool.h"
@@ -10,23 +13,32 @@
 namespace tenure::test {
 namespace {
 
-// Runs the pool as its workers would: granted jobs start, tasks are done after a while, and the holder of the poisonous
-// key dies `fuse_ms` after it got it, and comes back. Each of `processes` has its own workers.
+enum class Told : std::uint8_t { evidence, nothing };
+
+// Runs the pool as its workers would: whatever is granted starts, tasks are done after a while, and the process that
+// holds the poisonous key dies `fuse_ms` after it got it, and comes back. Each of `processes` has its own workers.
 class PoisonedPool {
  public:
-  PoisonedPool(std::vector<std::vector<Bytes>> processes, Bytes poison, std::int64_t fuse_ms)
-      : processes_(std::move(processes)), poison_(std::move(poison)), fuse_ms_(fuse_ms) {
+  PoisonedPool(std::vector<std::vector<Bytes>> processes, Bytes poison, std::int64_t fuse_ms,
+               Told told = Told::evidence)
+      : processes_(std::move(processes)), poison_(std::move(poison)), fuse_ms_(fuse_ms), told_(told) {
+    v1::Record roomy;
+    roomy.mutable_configure()->set_max_queued_jobs(10'000);
+    pool_.append(roomy);
     for (const auto& workers : processes_) start(workers);
   }
 
   TestPool& pool() { return pool_; }
   int deaths() const { return deaths_; }
+  // The longest that any job was queued, in looks.
+  int waited() const { return waited_; }
   const std::set<Bytes>& done() const { return done_; }
 
   void run(std::int64_t ms) {
     for (std::int64_t at = 0; at < ms; at += 100) {
       pool_.pass(100);
       step();
+      look_who_waits();
     }
   }
 
@@ -52,7 +64,8 @@ class PoisonedPool {
     });
     if (!killed.empty()) {
       ++deaths_;
-      pool_.crash(pool_.session_of(killed));
+      const std::uint64_t session = pool_.session_of(killed);
+      told_ == Told::evidence ? pool_.crash(session, {poison_}) : pool_.crash(session);
       for (const auto& workers : processes_) {
         if (std::find(workers.begin(), workers.end(), killed) != workers.end()) start(workers);
       }
@@ -61,11 +74,23 @@ class PoisonedPool {
     }
   }
 
+  void look_who_waits() {
+    pool_.machine().each_job(0, [&](const JobInfo& job) {
+      int& looks = queued_[Bytes(job.key)];
+      looks = job.state == JobState::queued ? looks + 1 : 0;
+      waited_ = std::max(waited_, looks);
+      return true;
+    });
+  }
+
   TestPool pool_;
   std::vector<std::vector<Bytes>> processes_;
   Bytes poison_;
   std::int64_t fuse_ms_;
+  Told told_;
   int deaths_ = 0;
+  int waited_ = 0;
+  std::map<Bytes, int> queued_;
   std::set<Bytes> done_;
 };
 
@@ -77,65 +102,8 @@ std::set<Bytes> quarantined(const TestPool& pool) {
   return keys;
 }
 
-void poison_task_among_tasks(const std::vector<std::vector<Bytes>>& processes) {
-  PoisonedPool run(processes, "poison", 200);
-  for (int i = 0; i < 15; ++i) run.pool().task("before" + std::to_string(i));
-  const std::uint64_t ticket = run.pool().task("poison");
-  for (int i = 0; i < 15; ++i) run.pool().task("behind" + std::to_string(i));
-  run.run(60'000);
-  EXPECT_EQ(quarantined(run.pool()), std::set<Bytes>{"poison"});
-  EXPECT_EQ(run.deaths(), 3);
-  EXPECT_EQ(run.done().size(), 30U);
-  EXPECT_EQ(run.pool().outcome(ticket), TicketState::failed);
-  EXPECT_EQ(run.pool().machine().keys(), 0U);
-}
-
-TEST(Quarantine, APoisonTaskIsFoundAmongItsNeighboursOnOneWorker) { poison_task_among_tasks({{"a"}}); }
-
-TEST(Quarantine, APoisonTaskIsFoundWhereEveryWorkerIsAProcess) { poison_task_among_tasks({{"a"}, {"b"}, {"c"}}); }
-
-// A process takes all its workers with it: the innocents of the other workers die as often as the culprit.
-TEST(Quarantine, APoisonTaskIsFoundWhereAProcessHasSeveralWorkers) {
-  poison_task_among_tasks({{"a1", "a2", "a3"}, {"b1", "b2"}});
-}
-
-void poison_resident_among_residents(const std::vector<std::vector<Bytes>>& processes, std::int64_t fuse_ms = 500,
-                                     std::int64_t run_ms = 120'000) {
-  PoisonedPool run(processes, "poison", fuse_ms);
-  for (int i = 0; i < 10; ++i) run.pool().resident("before" + std::to_string(i));
-  run.pool().resident("poison");
-  for (int i = 0; i < 10; ++i) run.pool().resident("behind" + std::to_string(i));
-  run.run(run_ms);
-  EXPECT_EQ(quarantined(run.pool()), std::set<Bytes>{"poison"});
-  EXPECT_EQ(run.deaths(), 3);
-  EXPECT_EQ(run.pool().state("poison"), JobState::quarantined);
-  for (int i = 0; i < 10; ++i) {
-    EXPECT_EQ(run.pool().state("before" + std::to_string(i)), JobState::running);
-    EXPECT_EQ(run.pool().state("behind" + std::to_string(i)), JobState::running);
-  }
-}
-
-TEST(Quarantine, APoisonResidentIsFoundAmongItsNeighbours) {
-  poison_resident_among_residents({{"a"}});
-  poison_resident_among_residents({{"a"}, {"b"}});
-}
-
-TEST(Quarantine, APoisonResidentIsFoundWhereAProcessHasSeveralWorkers) {
-  poison_resident_among_residents({{"a1", "a2"}, {"b1", "b2"}});
-}
-
-// It kills its holder later than kSoloMs after its start, and earlier than kYouthMs: alone for kSoloMs it is harmless.
-TEST(Quarantine, APoisonResidentThatTakesItsTimeIsFoundToo) {
-  for (const std::int64_t fuse_ms : {3'000, 10'000, 25'000}) {
-    SCOPED_TRACE(fuse_ms);
-    poison_resident_among_residents({{"a"}}, fuse_ms, 1'200'000);
-    PoisonedPool alone({{"a"}}, "poison", fuse_ms);
-    alone.pool().resident("poison");
-    alone.run(300'000);
-    EXPECT_EQ(alone.deaths(), 3);
-    ASSERT_EQ(alone.pool().machine().dead().size(), 1U);
-    EXPECT_NE(alone.pool().machine().dead().begin()->second.error.find("3 times"), Bytes::npos);
-  }
+Bytes reason(const TestPool& pool) {
+  return pool.machine().dead().empty() ? Bytes() : pool.machine().dead().begin()->second.error;
 }
 
 void set_limit(TestPool& pool, std::uint32_t deaths) {
@@ -144,43 +112,95 @@ void set_limit(TestPool& pool, std::uint32_t deaths) {
   pool.append(rec::configure(options));
 }
 
-TEST(Quarantine, TheLetterSaysWhyAndARetryStartsAfresh) {
-  TestPool pool;
-  set_limit(pool, 2);
-  for (int i = 0; i < 2; ++i) {
-    const std::uint64_t session = pool.node("a");
-    if (!pool.info("k")) pool.task("k");
-    pool.crash(session);
+const std::vector<std::vector<std::vector<Bytes>>> kPools{
+    {{"a"}}, {{"a"}, {"b"}, {"c"}}, {{"a1", "a2", "a3"}, {"b1", "b2"}}};
+
+TEST(Quarantine, APoisonTaskIsFoundAmongItsNeighbours) {
+  for (const auto& processes : kPools) {
+    PoisonedPool run(processes, "poison", 200);
+    for (int i = 0; i < 15; ++i) run.pool().task("before" + std::to_string(i));
+    const std::uint64_t ticket = run.pool().task("poison");
+    for (int i = 0; i < 15; ++i) run.pool().task("behind" + std::to_string(i));
+    run.run(20'000);
+    EXPECT_EQ(quarantined(run.pool()), std::set<Bytes>{"poison"});
+    EXPECT_EQ(run.deaths(), 3);
+    EXPECT_EQ(run.done().size(), 30U);
+    EXPECT_EQ(run.pool().outcome(ticket), TicketState::failed);
+    EXPECT_EQ(run.pool().machine().keys(), 0U);
   }
-  ASSERT_EQ(pool.machine().dead().size(), 1U);
-  const auto& [id, letter] = *pool.machine().dead().begin();
-  EXPECT_TRUE(letter.quarantined);
-  EXPECT_NE(letter.error.find("2 times"), Bytes::npos);
-  const std::uint64_t retried = id;
-  const std::uint64_t session = pool.node("a");
-  pool.retry_dead(retried);
-  pool.crash(session);
-  EXPECT_TRUE(pool.machine().dead().empty()) << "one death is not two";
 }
 
-TEST(Quarantine, ALeaveOrAFenceNeverBlames) {
-  for (const auto reason : {v1::End::LEFT, v1::End::FENCED}) {
+// However late it crashes its process.
+TEST(Quarantine, APoisonResidentIsFoundAmongVeryManyNeighbours) {
+  for (const auto& processes : kPools) {
+    for (const std::int64_t fuse_ms : {0, 500, 60'000}) {
+      SCOPED_TRACE(fuse_ms);
+      PoisonedPool run(processes, "poison", fuse_ms);
+      for (int i = 0; i < 1'000; ++i) run.pool().resident("good" + std::to_string(i));
+      run.pool().resident("poison");
+      run.run(4 * fuse_ms + 5'000);
+      EXPECT_EQ(quarantined(run.pool()), std::set<Bytes>{"poison"});
+      EXPECT_EQ(reason(run.pool()), "quarantined: its handler crashed its process 3 times (SIGSEGV)");
+      EXPECT_EQ(run.deaths(), 3);
+      EXPECT_EQ(run.pool().state("poison"), JobState::quarantined);
+      EXPECT_LE(run.waited(), 1'001 / static_cast<int>(kStartingMax) + 1) << "longer than portions make it wait";
+      for (int i = 0; i < 1'000; ++i) EXPECT_EQ(run.pool().state("good" + std::to_string(i)), JobState::running);
+    }
+  }
+}
+
+// Processes are killed around them, as often as you like.
+TEST(Quarantine, DeathsWithoutEvidenceBlameNobodyAndMakeNobodyWait) {
+  for (const auto& processes : kPools) {
+    PoisonedPool run(processes, "unlucky", 300, Told::nothing);
+    for (int i = 0; i < 48; ++i) run.pool().resident("good" + std::to_string(i));
+    run.pool().resident("unlucky");
+    run.run(60'000);
+    EXPECT_GT(run.deaths(), 20);
+    EXPECT_EQ(quarantined(run.pool()), std::set<Bytes>{});
+    EXPECT_EQ(run.waited(), 0);
+  }
+}
+
+TEST(Quarantine, OnlyTheCulpritsAreBlamed) {
+  TestPool pool;
+  set_limit(pool, 1);
+  const std::uint64_t session = pool.node("a");
+  for (const char* key : {"k1", "k2", "k3", "k4"}) pool.running(key);
+  pool.crash(session, {"k2", "k4"}, "SIGABRT: an exception");
+  EXPECT_EQ(quarantined(pool), (std::set<Bytes>{"k2", "k4"}));
+  EXPECT_EQ(reason(pool), "quarantined: its handler crashed its process once (SIGABRT: an exception)");
+  EXPECT_EQ(pool.state("k1"), JobState::queued);
+}
+
+// What a guard says of a tenure that another session holds, or that is over, counts for nothing.
+TEST(Quarantine, EvidenceCountsOnlyAgainstWhatTheSessionHeld) {
+  TestPool pool;
+  set_limit(pool, 1);
+  const std::uint64_t a = pool.node("a", {.serves = {"mine", "moved"}});
+  const std::uint64_t b = pool.node("b", {.serves = {"other"}});
+  for (const char* key : {"mine", "other", "moved"}) pool.running(key);
+  const std::uint64_t over = pool.epoch("moved");
+  pool.append(rec::serve(b, "b", {"moved"}, {}));
+  pool.released("moved");
+  pool.started("moved");
+  pool.append(rec::crash(a, {pool.epoch("other"), over, 12345}));
+  EXPECT_EQ(quarantined(pool), std::set<Bytes>{});
+  EXPECT_EQ(pool.holder("other"), "b");
+  EXPECT_EQ(pool.holder("moved"), "b");
+}
+
+TEST(Quarantine, NobodyIsBlamedForASessionThatEndedInAnotherWay) {
+  for (const auto how : {v1::End::LEFT, v1::End::FENCED}) {
     TestPool pool;
     set_limit(pool, 1);
-    pool.node("z", {.serves = {"other"}});
-    for (int i = 0; i < 3; ++i) {
-      const std::uint64_t session = pool.node("a", {.serves = {"k", "t"}});
-      if (!pool.info("k")) {
-        pool.running("k");
-        pool.task("t");
-      }
-      pool.append(rec::end(session, reason));
-    }
+    const std::uint64_t session = pool.node("a");
+    pool.running("k");
+    v1::Record end = rec::crash(session, {pool.epoch("k")});
+    end.mutable_end()->set_reason(how);
+    pool.append(end);
     EXPECT_TRUE(pool.history().burials.empty());
   }
-}
-
-TEST(Quarantine, ARemovedWorkerNeverBlames) {
   TestPool pool;
   set_limit(pool, 1);
   const std::uint64_t session = pool.node("a");
@@ -189,140 +209,148 @@ TEST(Quarantine, ARemovedWorkerNeverBlames) {
   EXPECT_TRUE(pool.history().burials.empty());
 }
 
-TEST(Quarantine, AResidentThatHasRunForLongIsNotToBlame) {
+TEST(Quarantine, EvidenceAgainstVeryManyIsCut) {
   TestPool pool;
   set_limit(pool, 1);
   const std::uint64_t session = pool.node("a");
-  pool.running("old");
-  pool.pass(kYouthMs);
-  pool.running("young");
-  pool.crash(session);
-  EXPECT_EQ(quarantined(pool), std::set<Bytes>{"young"});
-  EXPECT_EQ(pool.state("old"), JobState::queued);
+  std::vector<Bytes> keys;
+  for (std::size_t i = 0; i < kCulpritsMax + 10; ++i) {
+    keys.push_back("k" + std::to_string(i));
+    pool.running(keys.back());
+  }
+  pool.crash(session, keys, Bytes(4 * kEvidenceBytesMax, 'x'));
+  EXPECT_EQ(quarantined(pool).size(), kCulpritsMax);
+  EXPECT_LT(reason(pool).size(), kEvidenceBytesMax + 100);
 }
 
-// Being asked to move or to stop does not make a job young again.
-TEST(Quarantine, AResidentThatHasRunForLongIsNotToBlameWhileItMoves) {
+TEST(Quarantine, ARetryStartsAfresh) {
   TestPool pool;
-  set_limit(pool, 1);
+  set_limit(pool, 2);
+  for (int i = 0; i < 2; ++i) {
+    const std::uint64_t session = pool.node("a");
+    if (!pool.info("k")) pool.task("k");
+    pool.crash(session, {"k"});
+  }
+  ASSERT_EQ(pool.machine().dead().size(), 1U);
+  EXPECT_TRUE(pool.machine().dead().begin()->second.quarantined);
   const std::uint64_t session = pool.node("a");
-  pool.running("old");
-  pool.pass(kYouthMs);
-  pool.append(rec::drain("a"));
-  ASSERT_EQ(pool.state("old"), JobState::moving);
-  pool.crash(session);
-  EXPECT_TRUE(pool.history().burials.empty());
-  EXPECT_EQ(pool.state("old"), JobState::queued);
+  pool.retry_dead(pool.machine().dead().begin()->first);
+  pool.crash(session, {"k"});
+  EXPECT_TRUE(pool.machine().dead().empty()) << "one crash is not two";
 }
 
-TEST(Quarantine, DeathsFarApartDoNotAddUp) {
+TEST(Quarantine, CrashesFarApartDoNotAddUp) {
   TestPool pool;
   set_limit(pool, 2);
   pool.resident("k");
   for (int i = 0; i < 4; ++i) {
     const std::uint64_t session = pool.node("a");
     pool.started("k");
-    if (i % 2 == 1) pool.pass(kYouthMs + kSoloMs);
-    pool.crash(session);
+    pool.pass(kForgivenMs);
+    pool.crash(session, {"k"});
   }
   EXPECT_TRUE(pool.history().burials.empty());
+  const std::uint64_t session = pool.node("a");
+  pool.started("k");
+  pool.pass(kForgivenMs - 1'000);
+  pool.crash(session, {"k"});
+  EXPECT_EQ(quarantined(pool), std::set<Bytes>{"k"});
+}
+
+TEST(Quarantine, AJobThatIsAskedToStopIsStoppedByItsCrash) {
+  TestPool pool;
+  set_limit(pool, 1);
+  const std::uint64_t session = pool.node("a");
+  pool.running("k");
+  pool.stop("k");
+  pool.crash(session, {"k"});
+  EXPECT_TRUE(pool.history().burials.empty());
+  EXPECT_FALSE(pool.info("k"));
 }
 
 TEST(Quarantine, ZeroMeansNever) {
   TestPool pool;
   set_limit(pool, 0);
   pool.task("k");
-  for (int i = 0; i < 20; ++i) pool.crash(pool.node("a"));
+  for (int i = 0; i < 20; ++i) {
+    const std::uint64_t session = pool.node("a");
+    pool.crash(session, {"k"});
+  }
   EXPECT_TRUE(pool.history().burials.empty());
 }
 
-// A worker runs one job on its last chance at a time, and other work beside it.
-TEST(Quarantine, LastChancesRunOneAtATime) {
+// Where nothing is known about the deaths: the only job of its session, time after time, and young each time.
+TEST(Quarantine, AJobThatWasAloneInEachOfManyDeathsIsSetAside) {
   TestPool pool;
-  set_limit(pool, 2);
-  for (const char* key : {"k1", "k2", "k3"}) pool.task(key);
-  pool.crash(pool.node("a"));
-  pool.node("a");
-  EXPECT_EQ(pool.seen().granted_keys(), std::vector<Bytes>{"k1"});
-  pool.task("fresh");
-  EXPECT_EQ(pool.holder("fresh"), "a");
-  pool.done("k1");
-  EXPECT_EQ(pool.seen().granted_keys(), std::vector<Bytes>{"k2"});
-  const std::uint64_t session = pool.session_of("a");
-  pool.crash(session);
-  EXPECT_EQ(quarantined(pool), std::set<Bytes>{"k2"});
+  pool.resident("k");
+  for (int i = 0; i < 3; ++i) {
+    const std::uint64_t session = pool.node("a");
+    pool.started("k");
+    EXPECT_TRUE(quarantined(pool).empty());
+    pool.crash(session);
+  }
+  EXPECT_EQ(quarantined(pool), std::set<Bytes>{"k"});
+  EXPECT_EQ(reason(pool), "quarantined: its holder died 3 times in a row, with no other job in its process");
 }
 
-// A process that has died twice with very many young keys does not keep them away for days: they are tried together,
-// and the one that kills is found all the same, at the price of a few more deaths.
-TEST(Quarantine, VeryManySuspectsAreTriedTogether) {
-  PoisonedPool run({{"a"}, {"b"}}, "poison", 500);
-  constexpr int kNeighbours = 1'600;
-  v1::Record roomy;
-  roomy.mutable_configure()->set_max_queued_jobs(kNeighbours + 1);
-  run.pool().append(roomy);
-  for (int i = 0; i < kNeighbours / 2; ++i) run.pool().resident("before" + std::to_string(i));
-  run.pool().resident("poison");
-  for (int i = 0; i < kNeighbours / 2; ++i) run.pool().resident("behind" + std::to_string(i));
-  run.run(300'000);
-  EXPECT_EQ(quarantined(run.pool()), std::set<Bytes>{"poison"});
-  EXPECT_LE(run.deaths(), 12);
-  int running = 0;
-  run.pool().machine().each_job(0, [&](const JobInfo& job) {
-    running += job.state == JobState::running ? 1 : 0;
-    return true;
-  });
-  EXPECT_EQ(running, kNeighbours);
-}
-
-// Suspects that together are too much for a process, and harmless alone, are found harmless: ever fewer are tried.
-TEST(Quarantine, SuspectsThatKillTogetherAreTriedByFewer) {
-  TestPool pool;
-  set_limit(pool, 2);
-  constexpr std::size_t kMany = kTrialShare * 8;
-  for (std::size_t i = 0; i < kMany; ++i) pool.resident("k" + std::to_string(i));
-  pool.crash(pool.node("a"));
-  const auto held = [&] {
-    int count = 0;
-    pool.machine().each_job(0, [&](const JobInfo& job) {
-      count += job.worker.empty() ? 0 : 1;
-      return true;
-    });
-    return count;
+// Whatever comes between is in its favour.
+TEST(Quarantine, AJobThatWasAloneIsNotSetAsideIfAnythingSpeaksForIt) {
+  const auto lonely_death = [](TestPool& pool, const rec::WorkerSpec& spec = {}) {
+    const std::uint64_t session = pool.node("a", spec);
+    pool.started("k");
+    pool.crash(session);
   };
-  int deaths = 0;
-  int before = static_cast<int>(kMany);
-  for (pool.node("a"); held() > 1; pool.node("a"), ++deaths) {
-    EXPECT_LT(held(), before);
-    before = held();
-    pool.crash(pool.session_of("a"));
-  }
-  EXPECT_GE(deaths, 2);
-  EXPECT_LE(deaths, 8);
-  EXPECT_TRUE(quarantined(pool).empty());
-  for (std::size_t i = 0; i < kMany * 2; ++i) {
-    pool.pass(kSoloMs);
-    pool.settle();
-  }
-  for (std::size_t i = 0; i < kMany; ++i) EXPECT_EQ(pool.state("k" + std::to_string(i)), JobState::running);
+  const auto never = [&](const char* what, const std::function<void(TestPool&)>& between) {
+    SCOPED_TRACE(what);
+    TestPool pool;
+    pool.resident("k");
+    for (int i = 0; i < 4; ++i) {
+      lonely_death(pool);
+      lonely_death(pool);
+      between(pool);
+    }
+    EXPECT_TRUE(pool.history().burials.empty());
+  };
+  never("it has run for long", [](TestPool& pool) {
+    const std::uint64_t session = pool.node("a");
+    pool.started("k");
+    pool.pass(kYouthMs);
+    pool.crash(session);
+  });
+  never("it was in company", [](TestPool& pool) {
+    const std::uint64_t session = pool.node("a");
+    pool.started("k");
+    const std::uint64_t ticket = pool.task("beside");
+    pool.crash(session);
+    pool.stop("beside");
+    EXPECT_NE(ticket, 0U);
+  });
+  never("it was handed over", [](TestPool& pool) {
+    const std::uint64_t session = pool.node("a");
+    pool.started("k");
+    pool.append(rec::drain("a"));
+    pool.released("k");
+    pool.leave(session);
+  });
+  TestPool pool;
+  pool.resident("k");
+  for (int i = 0; i < 10; ++i) lonely_death(pool, {.isolates = true});
+  EXPECT_TRUE(pool.history().burials.empty()) << "a program cannot crash its worker";
 }
 
-// A change of the limit turns queued jobs into last chances, or back, and must not tie up the lane.
-TEST(Quarantine, TheLimitMayChangeWhileJobsWait) {
+// A process has a session for each shard, and its other sessions may have had the culprit.
+TEST(Quarantine, NobodyIsAloneInOneOfSeveralShards) {
   TestPool pool;
-  set_limit(pool, 3);
-  for (const char* key : {"k1", "k2", "k3"}) pool.resident(key);
-  pool.crash(pool.node("a"));
-  set_limit(pool, 2);
-  pool.node("a");
-  pool.settle();
-  set_limit(pool, 5);
-  pool.pass(kSoloMs * 4);
-  for (const char* key : {"k1", "k2", "k3"}) EXPECT_EQ(pool.holder(key), "a");
-  pool.settle();
-  for (const char* key : {"k1", "k2", "k3"}) EXPECT_EQ(pool.state(key), JobState::running);
-  pool.pass(kSoloMs * 2);
-  EXPECT_EQ(image_of(pool.machine()).global.keys().workers(0).on_trial(), 0U);
+  v1::Configure options;
+  options.set_shards(2);
+  pool.append(rec::configure(options));
+  pool.resident("k");
+  for (int i = 0; i < 10; ++i) {
+    const std::uint64_t session = pool.node("a");
+    pool.started("k");
+    pool.crash(session);
+  }
+  EXPECT_TRUE(pool.history().burials.empty());
 }
 
 }  // namespace

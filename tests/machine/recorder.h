@@ -22,6 +22,7 @@ class Recorder final : public Effects {
   struct Granted {
     Tenure tenure;
     JobKind kind;
+    Bytes type;
     bool first;
     bool has_checkpoint;
     std::uint32_t attempt;
@@ -102,10 +103,10 @@ class Recorder final : public Effects {
   }
 
   void granted(const At&, const Grant& g) override {
-    line("granted", show(g.tenure), int(g.kind), g.first, g.answer_in_log, g.has_checkpoint, g.attempt, g.ticket,
-         g.payload, g.checkpoint);
-    grants.push_back({keep(g.tenure), g.kind, g.first, g.has_checkpoint, g.attempt, g.ticket, Bytes(g.payload),
-                      Bytes(g.checkpoint)});
+    line("granted", show(g.tenure), int(g.kind), g.type, g.first, g.answer_in_log, g.has_checkpoint, g.attempt,
+         g.ticket, g.payload, g.checkpoint);
+    grants.push_back({keep(g.tenure), g.kind, Bytes(g.type), g.first, g.has_checkpoint, g.attempt, g.ticket,
+                      Bytes(g.payload), Bytes(g.checkpoint)});
   }
   void started(const At&, const TenureRef& t) override {
     line("started", show(t));
@@ -164,6 +165,7 @@ class Recorder final : public Effects {
     line("choices_due");
     choices.emplace_back();
   }
+  void version_switched(const At&, std::uint32_t version) override { line("version_switched", version); }
   void saved(const At&, std::uint64_t position) override { line("saved", position); }
   void shutdown_began(const At&) override { line("shutdown_began"); }
   void shutdown_drained(const At&) override {

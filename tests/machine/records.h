@@ -8,19 +8,22 @@
 
 #include "base/bytes.h"
 #include "machine/limits.h"
+#include "machine/rules.h"
+#include "machine/takes.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure::test::rec {
 
 using v1::Record;
 
-inline Record join(std::uint64_t session, std::uint32_t speaks = 1) {
+inline Record join(std::uint64_t session, std::uint32_t speaks = kMachineVersion, bool chooses = false) {
   Record record;
   v1::Join& join = *record.mutable_join();
   join.set_session(session);
   join.set_node("node");
   join.set_lease_ms(10'000);
   join.set_speaks(speaks);
+  join.set_chooses(chooses);
   return record;
 }
 
@@ -46,22 +49,45 @@ inline Record end(std::uint64_t session, v1::End::Reason reason = v1::End::LEFT)
   return record;
 }
 
+// As a guard reports it: the tenures whose handlers brought the process down.
+inline Record crash(std::uint64_t session, const std::vector<std::uint64_t>& culprits, BytesView evidence = "SIGSEGV") {
+  Record record = end(session, v1::End::CRASHED);
+  for (const std::uint64_t epoch : culprits) record.mutable_end()->add_culprits(epoch);
+  if (!culprits.empty()) record.mutable_end()->set_evidence(Bytes(evidence));
+  return record;
+}
+
 struct WorkerSpec {
   std::uint32_t weight = 0;
   std::uint32_t window = 0;
   Bytes replaces = {};
   std::vector<Bytes> serves = {};
+  Takes takes = {};
+  bool isolates = false;
 };
+
+// What a worker takes, from texts like "task" and "resident:x".
+inline Takes takes_of(const std::vector<Bytes>& texts) {
+  Takes takes = Takes::nothing();
+  for (const Bytes& text : texts) {
+    const std::size_t colon = text.find(':');
+    const JobKind kind = text.substr(0, colon) == "task" ? JobKind::task : JobKind::resident;
+    colon == Bytes::npos ? takes.add_all(kind) : takes.add_type(kind, text.substr(colon + 1));
+  }
+  return takes;
+}
 
 inline Record add_worker(std::uint64_t session, BytesView worker, const WorkerSpec& spec = {}) {
   Record record;
-  v1::AddWorker& add = *record.mutable_add_worker();
+  v1::AddWorker& add = spec.takes.everything() ? *record.mutable_add_worker() : *record.mutable_add_taker();
   add.set_session(session);
   add.set_worker(Bytes(worker));
+  add.set_isolates(spec.isolates);
   add.set_weight(spec.weight);
   add.set_window(spec.window);
   add.set_replaces(spec.replaces);
   for (const Bytes& key : spec.serves) add.add_serves(key);
+  spec.takes.save(*add.mutable_takes());
   return record;
 }
 
@@ -72,8 +98,9 @@ inline Record remove_worker(std::uint64_t session, BytesView worker) {
   return record;
 }
 
-inline Record drain(BytesView worker) {
+inline Record drain(BytesView worker, bool leaving = false) {
   Record record;
+  record.mutable_drain()->set_leaving(leaving);
   record.mutable_drain()->set_worker(Bytes(worker));
   return record;
 }
@@ -89,10 +116,13 @@ inline Record serve(std::uint64_t session, BytesView worker, const std::vector<B
   return record;
 }
 
-inline Record choose(BytesView key, BytesView worker) {
+// In the name of the session that chooses, for the workers that there are: see TestPool::choice().
+inline Record choose(BytesView key, BytesView worker, std::uint64_t session, std::uint64_t round) {
   Record record;
   record.mutable_choose()->set_key(Bytes(key));
   record.mutable_choose()->set_worker(Bytes(worker));
+  record.mutable_choose()->set_session(session);
+  record.mutable_choose()->set_round(round);
   return record;
 }
 
@@ -101,6 +131,7 @@ struct JobSpec {
   std::uint64_t delay_ms = 0;
   std::uint32_t max_attempts = 0;
   bool answer_in_log = false;
+  Bytes type = {};
 };
 
 inline Record dispatch(std::uint64_t ticket, v1::Kind kind, BytesView key, const JobSpec& spec = {}) {
@@ -113,6 +144,7 @@ inline Record dispatch(std::uint64_t ticket, v1::Kind kind, BytesView key, const
   dispatch.set_delay_ms(spec.delay_ms);
   dispatch.set_max_attempts(spec.max_attempts);
   dispatch.set_answer_in_log(spec.answer_in_log);
+  dispatch.set_type(spec.type);
   return record;
 }
 
@@ -147,8 +179,9 @@ inline Record drop_dead(std::uint64_t ticket, std::uint64_t id) {
   return record;
 }
 
-inline Record started(BytesView key, std::uint64_t epoch) {
+inline Record started(BytesView key, std::uint64_t epoch, bool tentative = false) {
   Record record;
+  record.mutable_started()->set_tentative(tentative);
   record.mutable_started()->set_key(Bytes(key));
   record.mutable_started()->set_epoch(epoch);
   return record;

@@ -16,7 +16,7 @@ void expect_fresh_choice(TestPool& pool) {
   std::vector<Place> places;
   std::vector<Bytes> ids;
   for (const v1::WorkerState& worker : image.global.keys().workers()) {
-    if (worker.draining()) continue;
+    if (!image.open(worker)) continue;
     places.push_back({worker.seed(), worker.weight()});
     ids.push_back(worker.id());
   }
@@ -174,10 +174,10 @@ TEST(Replace, UnderChosenAssignmentTheSuccessorInheritsTheChoices) {
   v1::Configure options;
   options.set_assignment(v1::Configure::CHOSEN);
   pool.append(rec::configure(options));
-  pool.node("a");
+  pool.chooser("a");
   pool.node("b");
   pool.resident("k");
-  pool.append(rec::choose("k", "a"));
+  pool.append(pool.choice("k", "a"));
   pool.started("k");
   pool.node("a2", {.replaces = "a"});
   pool.settle();

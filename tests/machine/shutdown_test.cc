@@ -64,11 +64,9 @@ TEST(Shutdown, ResidentsAreStopped) {
   pool.running("runs");
   pool.resident("starts");
   pool.append(rec::shutdown());
-  ASSERT_EQ(pool.seen().stops.size(), 1U);
-  EXPECT_EQ(pool.seen().stops[0].why, StopReason::shutdown);
+  ASSERT_EQ(pool.seen().stops.size(), 2U) << "also the one that is starting";
+  for (const auto& stop : pool.seen().stops) EXPECT_EQ(stop.why, StopReason::shutdown);
   pool.released("runs");
-  pool.started("starts");
-  EXPECT_EQ(pool.seen().stops.at(0).why, StopReason::shutdown);
   pool.released("starts");
   EXPECT_TRUE(pool.machine().drained());
 }
@@ -142,16 +140,91 @@ TEST(Shutdown, AnEmptyPoolWithoutMembersIsGoneAtOnce) {
 TEST(Shutdown, MembersMayJoinToFinishIt) {
   TestPool pool;
   pool.task("k");
-  pool.resident("r");
+  const std::uint64_t resident = pool.resident("r");
   pool.append(rec::shutdown());
+  EXPECT_EQ(pool.outcome(resident), TicketState::stopped) << "it will not be started any more";
   EXPECT_FALSE(pool.machine().gone());
   const std::uint64_t session = pool.node("a");
-  EXPECT_EQ(pool.seen().grants.size(), 2U);
+  EXPECT_EQ(pool.seen().granted_keys(), std::vector<Bytes>{"k"});
   pool.done("k");
-  pool.started("r");
-  pool.released("r");
   pool.leave(session);
   EXPECT_TRUE(pool.machine().gone());
+}
+
+// Residents without a holder are not started first, to be stopped then: with nothing else in it the pool is gone.
+TEST(Shutdown, ResidentsThatNobodyHoldsAreDropped) {
+  TestPool pool;
+  const std::uint64_t queued = pool.resident("queued");
+  const std::uint64_t delayed = pool.resident("delayed", {.delay_ms = 60'000});
+  const std::uint64_t stop = pool.stop("delayed");
+  pool.append(rec::shutdown());
+  EXPECT_EQ(pool.outcome(queued), TicketState::stopped);
+  EXPECT_EQ(pool.outcome(delayed), TicketState::stopped);
+  EXPECT_EQ(pool.outcome(stop), TicketState::stopped);
+  EXPECT_EQ(pool.machine().queued(), 0U);
+  EXPECT_TRUE(pool.machine().gone());
+}
+
+// Workers that were asked to take no more keys finish what was accepted, if no others are left; but not those that are
+// about to leave.
+TEST(Shutdown, DrainedWorkersDoTheTasksThatAreLeft) {
+  TestPool pool;
+  pool.node("a");
+  const std::uint64_t leaves = pool.node("b");
+  pool.append({rec::drain("a"), rec::drain("b", true)});
+  pool.task("k");
+  pool.task("l");
+  EXPECT_TRUE(pool.seen().grants.empty());
+  pool.append(rec::shutdown());
+  EXPECT_EQ(pool.holder("k"), "a");
+  EXPECT_EQ(pool.holder("l"), "a");
+  pool.append(rec::drain("a"));
+  pool.task("late");
+  pool.done("k");
+  pool.done("l");
+  EXPECT_TRUE(pool.machine().drained());
+  pool.leave(leaves);
+  pool.leave(pool.session_of("a"));
+  EXPECT_TRUE(pool.machine().gone());
+}
+
+TEST(Shutdown, TheLastOpenWorkersEndOpensTheDrainedOnes) {
+  TestPool pool;
+  pool.node("a");
+  const std::uint64_t open = pool.node("b");
+  pool.append(rec::drain("a"));
+  const std::uint64_t task = pool.task("k");
+  pool.append(rec::shutdown());
+  EXPECT_EQ(pool.holder("k"), "b");
+  pool.crash(open);
+  EXPECT_EQ(pool.holder("k"), "a");
+  pool.append(rec::drain("a", true));
+  EXPECT_FALSE(pool.machine().workers()[pool.machine().workers().find("a")].open());
+  pool.append(rec::drain("a", true));
+  EXPECT_EQ(pool.refused(), 1U);
+  pool.done("k");
+  EXPECT_EQ(pool.outcome(task), TicketState::done);
+}
+
+// Where there is nothing to wait for but the task itself.
+TEST(Shutdown, ATaskIsTriedAgainSoonAndNotForEver) {
+  TestPool pool;
+  v1::Configure options;
+  options.set_max_attempts(3);
+  options.set_backoff_base_ms(60'000);
+  options.set_backoff_cap_ms(60'000);
+  pool.append(rec::configure(options));
+  pool.node("a");
+  pool.task("k");
+  pool.append(rec::shutdown());
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    pool.failed("k", v1::Failed::REQUEUE, 3'600'000);
+    EXPECT_EQ(pool.state("k"), JobState::waiting);
+    pool.pass(kShutdownPauseMsMax);
+    EXPECT_EQ(pool.state("k"), JobState::running);
+  }
+  pool.failed("k", v1::Failed::REQUEUE);
+  EXPECT_TRUE(pool.machine().drained());
 }
 
 }  // namespace

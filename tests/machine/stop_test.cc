@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "machine/image.h"
 #include "machine/pool.h"
 
 namespace tenure::test {
@@ -42,27 +43,20 @@ TEST(Stop, EveryoneWhoAskedIsTold) {
   EXPECT_EQ(pool.outcomes(second), kStopped);
 }
 
-TEST(Stop, AStartingResidentIsAskedOnceItHasStarted) {
+// The holder hears of it at once, and need not have finished starting.
+TEST(Stop, AStartingResidentIsAskedAtOnce) {
   TestPool pool;
   pool.node("a");
   pool.resident("k");
+  const std::uint64_t epoch = pool.epoch("k");
   const std::uint64_t stop = pool.stop("k");
-  EXPECT_TRUE(pool.seen().stops.empty());
-  pool.started("k");
   EXPECT_EQ(pool.seen().stops.at(0).why, StopReason::stop);
   EXPECT_EQ(pool.state("k"), JobState::stopping);
-  pool.released("k");
-  EXPECT_EQ(pool.outcomes(stop), kStopped);
-}
-
-TEST(Stop, AStartThatTimesOutIsStoppedForGood) {
-  TestPool pool;
-  pool.node("a");
-  pool.resident("k");
-  const std::uint64_t stop = pool.stop("k");
+  EXPECT_EQ(image_of(pool.machine()).global.keys().workers(0).starting(), 0U);
+  pool.append(rec::started("k", epoch));
+  EXPECT_EQ(pool.refused(), 1U) << "it comes too late";
   pool.pass(20'000);
-  EXPECT_EQ(pool.seen().stops.at(0).why, StopReason::start_timeout);
-  EXPECT_EQ(pool.state("k"), JobState::stopping);
+  EXPECT_TRUE(pool.seen().stops.empty()) << "and the start times out no more";
   pool.released("k");
   EXPECT_EQ(pool.outcomes(stop), kStopped);
   EXPECT_FALSE(pool.info("k"));
@@ -145,6 +139,34 @@ TEST(Stop, AQueuedOrWaitingJobIsGoneAtOnce) {
   pool.node("a");
   pool.pass(10'000);
   EXPECT_TRUE(pool.history().grants.empty());
+}
+
+// The answer to a stop is the number of tasks that it has dropped: those behind the running one, or all that wait.
+TEST(Stop, TellsHowManyTasksItHasDropped) {
+  TestPool pool;
+  const auto text_of = [&](std::uint64_t stop) {
+    for (const Recorder::Settled& one : pool.history().settlements) {
+      if (one.ticket == stop && one.state == TicketState::stopped) return one.text;
+    }
+    return Bytes("no answer");
+  };
+  for (int i = 0; i < 3; ++i) pool.task("waits");
+  pool.task("waits", {.delay_ms = 5'000});
+  EXPECT_EQ(text_of(pool.stop("waits")), "4");
+  pool.task("delayed", {.delay_ms = 5'000});
+  EXPECT_EQ(text_of(pool.stop("delayed")), "1");
+  pool.resident("resident");
+  EXPECT_EQ(text_of(pool.stop("resident")), "");
+
+  pool.node("a");
+  for (int i = 0; i < 3; ++i) pool.task("runs");
+  pool.started("runs");
+  const std::uint64_t stop = pool.stop("runs");
+  const std::uint64_t again = pool.stop("runs");
+  ASSERT_TRUE(pool.machine().restore(save(pool.machine())));
+  pool.released("runs");
+  EXPECT_EQ(text_of(stop), "2");
+  EXPECT_EQ(text_of(again), "2");
 }
 
 TEST(Stop, AllTasksOfTheKeyGoTheRunningOneIsAsked) {

@@ -191,32 +191,6 @@ TEST(Tenure, EpochsGrowAcrossKeysAndTimeStandingStill) {
   EXPECT_EQ(pool.machine().epoch_last(), last);
 }
 
-TEST(Tenure, AStartThatTakesTooLongIsGivenToAnotherTry) {
-  TestPool pool;
-  pool.node("a");
-  pool.resident("k");
-  const std::uint64_t epoch = pool.epoch("k");
-  pool.pass(pool.machine().config().pending_job_ttl_ms - 1);
-  EXPECT_TRUE(pool.seen().stops.empty());
-  pool.pass(1);
-  ASSERT_EQ(pool.seen().stops.size(), 1U);
-  EXPECT_EQ(pool.seen().stops[0].why, StopReason::start_timeout);
-  EXPECT_TRUE(pool.seen().grants.empty()) << "only a release lets the key be granted again";
-  pool.append(rec::started("k", epoch));
-  EXPECT_EQ(pool.refused(), 1U) << "it comes too late";
-  pool.released("k");
-  EXPECT_GT(pool.epoch("k"), epoch);
-  EXPECT_EQ(pool.state("k"), JobState::starting);
-}
-
-TEST(Tenure, AStartInTimeIsNotTimedOut) {
-  TestPool pool;
-  pool.node("a");
-  pool.running("k");
-  pool.pass(pool.machine().config().pending_job_ttl_ms * 2);
-  EXPECT_TRUE(pool.seen().stops.empty());
-}
-
 TEST(Tenure, TheLastCheckpointGoesToTheNextHolder) {
   TestPool pool;
   const std::uint64_t session = pool.node("a");

@@ -9,7 +9,7 @@ namespace {
 
 TEST(Version, SwitchesOnlyWhenAllLivingSpeakIt) {
   TestPool pool;
-  pool.append({rec::join(1, 2), rec::join(2, 1)});
+  pool.append({rec::join(1, 1), rec::join(2, 1), rec::beat(1, 1, 2)});
   pool.append(rec::switch_version(2));
   EXPECT_EQ(pool.machine().version(), 1U);
   pool.append(rec::beat(2, 1, 2));
@@ -19,8 +19,8 @@ TEST(Version, SwitchesOnlyWhenAllLivingSpeakIt) {
 
 TEST(Version, TheDeadNeedNotSpeakIt) {
   TestPool pool;
-  pool.append({rec::join(1, 2), rec::join(2, 1)});
-  pool.crash(2);
+  pool.append({rec::join(1, 1), rec::join(2, 2)});
+  pool.crash(1);
   pool.append(rec::switch_version(2));
   EXPECT_EQ(pool.machine().version(), 2U);
 }
@@ -29,7 +29,7 @@ TEST(Version, NeverGoesBackAndNeverSwitchesInAnEmptyPool) {
   TestPool pool;
   pool.append(rec::switch_version(2));
   EXPECT_EQ(pool.machine().version(), 1U);
-  pool.append(rec::join(1, 3));
+  pool.append({rec::join(1, 1), rec::beat(1, 1, 3)});
   pool.append(rec::switch_version(3));
   pool.append({rec::switch_version(2), rec::switch_version(3)});
   EXPECT_EQ(pool.machine().version(), 3U);
@@ -38,7 +38,7 @@ TEST(Version, NeverGoesBackAndNeverSwitchesInAnEmptyPool) {
 
 TEST(Version, ANodeThatDoesNotSpeakItDoesNotJoin) {
   TestPool pool;
-  pool.append(rec::join(1, 2));
+  pool.append({rec::join(1, 1), rec::beat(1, 1, 2)});
   pool.append(rec::switch_version(2));
   pool.append(rec::join(2, 1));
   EXPECT_FALSE(pool.alive(2));
@@ -49,8 +49,8 @@ TEST(Version, ANodeThatDoesNotSpeakItDoesNotJoin) {
 // A beat can only add to what a session was known to speak.
 TEST(Version, ABeatTakesNothingBack) {
   TestPool pool;
-  pool.append(rec::join(1, 2));
-  pool.append(rec::beat(1, 1, 1));
+  pool.append({rec::join(1, 1), rec::beat(1, 1, 2)});
+  pool.append(rec::beat(1, 2, 1));
   pool.append(rec::switch_version(2));
   EXPECT_EQ(pool.machine().version(), 2U);
 }
@@ -73,11 +73,22 @@ std::int64_t retry_due_ms(TestPool& pool, const char* key) {
   return *pool.machine().next_due_ms() - pool.machine().log_time_ms();
 }
 
+// Nobody is there yet whose rules would be older.
+TEST(Version, ANewPoolHasTheRulesOfTheNodeThatCreatesIt) {
+  TestPool pool;
+  pool.append(rec::join(1, 2));
+  EXPECT_EQ(pool.machine().version(), 2U);
+  EXPECT_EQ(pool.seen().lines.back(), "version_switched 2");
+  TestPool older;
+  older.append(rec::join(1, 1));
+  EXPECT_EQ(older.machine().version(), 1U);
+}
+
 // A rule that differs between two versions follows the pool's version, and not what the machine could speak.
 TEST(Version, ARuleIsSwitchedOnForAllAtOnePosition) {
   const auto dues = [](bool switched) {
     TestPool pool;
-    pool.append(rec::join(1, kRehearsedVersion));
+    pool.append({rec::join(1), rec::beat(1, 1, kRehearsedVersion)});
     pool.append(rec::add_worker(1, "a"));
     pool.append(switched ? rec::switch_version(kRehearsedVersion) : rec::tick());
     EXPECT_EQ(pool.machine().version(), switched ? kRehearsedVersion : kMachineVersion);
@@ -92,7 +103,7 @@ TEST(Version, ARuleIsSwitchedOnForAllAtOnePosition) {
 // Before the switch, nodes of both versions read each other's snapshots. After it, a snapshot is for the newer ones.
 TEST(Version, SnapshotsPassBetweenVersions) {
   TestPool pool;
-  pool.append(rec::join(1, kRehearsedVersion));
+  pool.append({rec::join(1), rec::beat(1, 1, kRehearsedVersion)});
   pool.append(rec::add_worker(1, "a"));
   pool.task("k");
   pool.failed("k");

@@ -78,6 +78,7 @@ class ListeningTest : public testing::Test {
     join.set_session(session);
     join.set_lease_ms(1000);
     join.set_speaks(kMachineVersion);
+    join.set_chooses(true);
     PoolConfig config;
     config.assignment = Assignment::chosen;
     encode_config(config, *join.mutable_configure());
@@ -109,6 +110,8 @@ TEST_F(ListeningTest, HearsEverything) {
   record.Clear();
   record.mutable_choose()->set_key("k");
   record.mutable_choose()->set_worker("w");
+  record.mutable_choose()->set_session(1);
+  record.mutable_choose()->set_round(node_->machine().choice_round());
   apply(record);
   record.Clear();
   record.mutable_ask()->set_question(5);

@@ -27,13 +27,17 @@ class LivePool : public testing::TestWithParam<const char*> {
     std::filesystem::remove_all(folder_);
   }
 
-  LiveNode& add(const std::string& name, Nanos lease = 1s) {
+  // `speaks`: the machine version of its program.
+  LiveNode& add(const std::string& name, Nanos lease = 1s, const Takes& takes = {},
+                std::uint32_t speaks = kMachineVersion) {
     NodeOptions options;
     options.lease = lease;
+    options.speaks = speaks;
     options.config.backoff_base_ms = 1;
     options.config.max_attempts = 3;
     nodes_[name] = std::make_unique<LiveNode>(name, url_, journal_, options);
-    nodes_[name]->with([&](Node& node) { node.add_worker({.id = "w-" + name, .replaces = {}, .serves = {}}); });
+    nodes_[name]->with(
+        [&](Node& node) { node.add_worker({.id = "w-" + name, .replaces = {}, .serves = {}, .takes = takes}); });
     EXPECT_TRUE(journal_.wait([&](const Journal& journal) { return journal.members.contains(name); }));
     return *nodes_[name];
   }
@@ -66,6 +70,30 @@ TEST_P(LivePool, RunsTasks) {
   const std::uint64_t bad = a.dispatch("k", JobKind::task, "fail");
   EXPECT_TRUE(reached(bad, TicketState::failed));
   EXPECT_EQ(journal_.texts[bad], "it failed");
+}
+
+// A pool with members of version 1 would give any job to a worker that takes tasks only. So its node keeps the worker
+// back until they have left and the pool has switched.
+TEST_P(LivePool, AWorkerThatDoesNotTakeEveryJobWaitsForOlderMembersToLeave) {
+  Takes tasks = Takes::nothing();
+  tasks.add_all(JobKind::task);
+  LiveNode& older = add("older", 1s, {}, 1);
+  EXPECT_TRUE(reached(older.dispatch("r", JobKind::resident), TicketState::started));
+  LiveNode& newer = add("newer", 1s, tasks);
+  for (int i = 0; i < 10; ++i) {
+    const std::uint64_t task = newer.dispatch("k" + std::to_string(i), JobKind::task);
+    EXPECT_TRUE(reached(task, TicketState::done));
+    EXPECT_EQ(journal_.texts[task], "done by older");
+  }
+  older.with([](Node& node) { node.close(); });
+  EXPECT_TRUE(journal_.wait([](const Journal& journal) { return journal.closed.contains("older"); }));
+  const std::uint64_t task = newer.dispatch("k", JobKind::task);
+  EXPECT_TRUE(reached(task, TicketState::done));
+  EXPECT_EQ(journal_.texts[task], "done by newer");
+  newer.with([](Node& node) {
+    EXPECT_EQ(node.machine().version(), kMachineVersion);
+    EXPECT_EQ(node.machine().find("r")->state, JobState::queued);
+  });
 }
 
 // Keys spread over the nodes, a second dispatch of one is refused, and each is stopped where it runs.

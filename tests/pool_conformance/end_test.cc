@@ -178,6 +178,50 @@ TEST_P(PoolEnd, NothingIsLeftBehind) {
   EXPECT_EQ(code_of(open_log(url(), {.pool = "default", .read_only = true, .shard = {0, 0}})), Errc::refused);
 }
 
+// Residents that wait for a worker are not started first: there may never be one. What is left of the pool is nothing.
+TEST_P(PoolEnd, ResidentsWithoutAWorkerDoNotHoldItUp) {
+  Pool pool = open();
+  std::vector<Ticket> waiting;
+  for (int i = 0; i < 8; ++i) waiting.push_back(pool.dispatch("r" + std::to_string(i)).value());
+  for (const Ticket& ticket : waiting) ASSERT_TRUE(ticket.wait_accepted(kPatience));
+  EXPECT_EQ(problem(pool.shutdown(kPatience)), "");
+  EXPECT_EQ(leftovers(), std::vector<std::string>{});
+  Pool anew = open();
+  ASSERT_TRUE(anew.add_worker(std::make_shared<Resident>(notes_)));
+  ASSERT_TRUE(anew.dispatch_task("t").value().wait_accepted(kPatience));
+  EXPECT_TRUE(notes_.pages().empty());
+}
+
+// Workers that were told to take no more keys do the tasks that are left, if nobody else does.
+TEST_P(PoolEnd, DrainedWorkersFinishIt) {
+  Pool pool = open();
+  ASSERT_TRUE(pool.add_worker([&](Job& job) { notes_.write("did " + job.key()); }, {.id = "a"}));
+  ASSERT_TRUE(pool.drain("a"));
+  std::vector<Ticket> tasks;
+  for (int i = 0; i < 8; ++i) tasks.push_back(pool.dispatch_task("t" + std::to_string(i)).value());
+  for (const Ticket& task : tasks) ASSERT_TRUE(task.wait_accepted(kPatience));
+  EXPECT_TRUE(notes_.pages().empty());
+  EXPECT_EQ(problem(pool.shutdown(kPatience)), "");
+  EXPECT_EQ(notes_.pages().size(), 8U);
+  EXPECT_EQ(leftovers(), std::vector<std::string>{});
+}
+
+// A pool that is ended and made anew, again and again and as quickly as that goes, never gives an epoch twice.
+TEST_P(PoolEnd, EpochsGrowFromPoolToPool) {
+  std::map<std::string, std::uint64_t> last;
+  for (int round = 0; round < 5; ++round) {
+    Pool pool = open();
+    ASSERT_TRUE(pool.add_worker(std::make_shared<Resident>(notes_)));
+    for (const char* key : {"k", "l", "m"}) {
+      ASSERT_TRUE(pool.dispatch(key).value().wait_started(kPatience));
+      const std::uint64_t epoch = pool.holder(key).value().epoch;
+      EXPECT_GT(epoch, last[key]);
+      last[key] = epoch;
+    }
+    EXPECT_EQ(problem(pool.shutdown(kPatience)), "");
+  }
+}
+
 // A handler cannot close its own pool: it would wait for itself.
 TEST_P(PoolEnd, HandlerCannotCloseItsPool) {
   Pool pool = open();

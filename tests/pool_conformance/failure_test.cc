@@ -113,10 +113,12 @@ TEST_P(PoolFailure, TaskMayBeRequeued) {
   EXPECT_EQ(pool.dispatch_task("k").value().wait_done(kPatience).value(), "1");
 }
 
-// A worker without code for a kind of job says so to the dispatcher.
+// A worker that takes jobs which its handler has no code for says so to the dispatcher.
 TEST_P(PoolFailure, WorkerOfTheWrongKind) {
   Pool pool = open();
-  ASSERT_TRUE(pool.add_worker([](Job&) {}));
+  WorkerOptions options;
+  options.takes = {{.kind = JobKind::resident}};
+  ASSERT_TRUE(pool.add_worker([](Job&) {}, options));
   const Status started = pool.dispatch("k").value().wait_started(kPatience);
   ASSERT_EQ(code_of(started), Errc::job_failed);
   EXPECT_NE(started.error().context.find("tasks only"), std::string::npos);
@@ -169,15 +171,15 @@ TEST_P(PoolFailure, LogLinesArePrintable) {
   class Thrower final : public Handler {
    public:
     Outcome start(Job&) override { return {}; }
-    std::optional<std::string> stop(Job&) override { throw std::runtime_error("\x1b[2J\nforged"); }
+    void notify(Job&, std::string_view) override { throw std::runtime_error("\x1b[2J\nforged"); }
   };
   PoolOptions options = quick();
   options.logger = [this](LogLevel, std::string_view line) { notes_.write(std::string(line)); };
   Pool pool = open(options);
   ASSERT_TRUE(pool.add_worker(std::make_shared<Thrower>()));
   EXPECT_EQ(problem(pool.dispatch("k\r").value().wait_started(kPatience)), "");
-  EXPECT_EQ(problem(pool.stop("k\r").value().wait_done(kPatience)), "");
-  EXPECT_TRUE(notes_.wait_for("stop of 'k\\r' failed: \\x1b[2J\\nforged"));
+  EXPECT_EQ(code_of(pool.notify("k\r", "m").value().wait_done(kPatience)), Errc::job_failed);
+  EXPECT_TRUE(notes_.wait_for("notify of 'k\\r' failed: \\x1b[2J\\nforged"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, PoolFailure, testing::ValuesIn(pool_engines()), testing::PrintToStringParamName());

@@ -103,6 +103,8 @@ class PoolConformance : public testing::TestWithParam<TestEngine> {
  protected:
   std::string url() const { return place_->url(); }
   std::string fresh_url() const { return place_->fresh_url(); }
+  // What a pool that has ended left behind.
+  std::vector<std::string> leftovers() const { return place_->leftovers(); }
 
   // Quick to retry, and in the tests of one machine never short of a lease.
   static PoolOptions quick() {

@@ -57,6 +57,8 @@ TEST_P(PoolInput, Options) {
   EXPECT_EQ(code([](PoolOptions& options) { options.pending_job_ttl = 0ms; }), Errc::invalid);
   EXPECT_EQ(code([](PoolOptions& options) { options.concurrency = 100'000; }), Errc::invalid);
   EXPECT_EQ(code([](PoolOptions& options) { options.assignment = Assignment::chosen; }), Errc::invalid);
+  const ChooseWorker first = [](std::string_view, const std::vector<WorkerView>&) { return std::size_t{0}; };
+  EXPECT_EQ(code([&](PoolOptions& options) { options.choose = first; }), Errc::invalid) << "it would not be called";
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, PoolInput, testing::ValuesIn(pool_engines()), testing::PrintToStringParamName());

@@ -115,6 +115,61 @@ TEST_P(PoolListing, ClientDispatchesWithoutState) {
   EXPECT_EQ(code_of(caller.add_worker([](Job&) {})), Errc::refused);
 }
 
+// What somebody was told is in every listing that begins after that, in whichever process: 500 changes by one pool
+// object, each looked up by another one that follows the log, and by a client.
+TEST_P(PoolListing, IsNotOlderThanWhatAnybodyWasTold) {
+#ifdef TENURE_SANITIZED
+  constexpr int kRounds = 25;
+#else
+  constexpr int kRounds = 125;
+#endif
+  Pool changes = open();
+  Pool looks = open();
+  Pool caller = open(client());
+  ASSERT_TRUE(looks.add_worker(std::make_shared<Resident>(notes_)));
+  ASSERT_EQ(looks.workers().value().size(), 1U);
+  ASSERT_EQ(caller.workers().value().size(), 1U);
+  for (int i = 0; i < kRounds; ++i) {
+    const Pool& reader = i % 2 == 0 ? looks : caller;
+    WorkerOptions options;
+    options.id = "w" + std::to_string(i);
+    Worker worker = changes.add_worker(std::make_shared<Resident>(notes_), options).value();
+    ASSERT_EQ(reader.workers().value().size(), 2U) << i;
+    const std::string key = "k" + std::to_string(i);
+    ASSERT_EQ(problem(changes.dispatch(key).value().wait_started(kPatience)), "");
+    ASSERT_EQ(reader.key(key).value().state, JobState::running) << i;
+    ASSERT_EQ(problem(changes.stop(key).value().wait_done(kPatience)), "");
+    ASSERT_EQ(code_of(reader.key(key)), Errc::no_such_key) << i;
+    ASSERT_EQ(problem(worker.remove()), "");
+    ASSERT_EQ(reader.workers().value().size(), 1U) << i;
+  }
+}
+
+// A stop drops the tasks behind the one that runs, and tells its caller how many, with a state and without.
+TEST_P(PoolListing, StopSaysHowManyTasksItHasDropped) {
+  Pool pool = open();
+  for (const bool has_state : {true, false}) {
+    Pool caller = open(has_state ? quick() : client());
+    const std::string key = has_state ? "a" : "b";
+    for (int i = 0; i < 3; ++i) ASSERT_EQ(problem(caller.dispatch_task(key).value().wait_accepted(kPatience)), "");
+    EXPECT_EQ(caller.stop(key).value().wait_done(kPatience).value(), "3");
+    ASSERT_EQ(problem(caller.dispatch(key).value().wait_accepted(kPatience)), "");
+    EXPECT_EQ(caller.stop(key).value().wait_done(kPatience).value(), "");
+  }
+}
+
+// A dispatcher without a state learns which worker has started its job.
+TEST_P(PoolListing, ClientLearnsWhoHasStartedItsJob) {
+  Pool pool = open();
+  WorkerOptions options;
+  options.id = "w";
+  ASSERT_TRUE(pool.add_worker(std::make_shared<Resident>(notes_), options));
+  Pool caller = open(client());
+  const Ticket ticket = caller.dispatch("k").value();
+  ASSERT_EQ(problem(ticket.wait_started(kPatience)), "");
+  EXPECT_EQ(ticket.worker(), "w");
+}
+
 // Only a listing makes a client load the state.
 TEST_P(PoolListing, ClientLooksWhenAsked) {
   Pool pool = open();

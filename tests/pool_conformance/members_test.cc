@@ -2,6 +2,8 @@
 
 #include <set>
 
+#include "assign/jump.h"
+#include "base/bytes.h"
 #include "pool_conformance/fixture.h"
 
 namespace tenure::conformance {
@@ -159,7 +161,66 @@ TEST_P(PoolMembers, UsersChoice) {
   EXPECT_EQ(pool.holder("new-1").value().worker, "third");
 }
 
-// Jump hash by name.
+// Of a function that throws, or gives an index that is none, the owner hears, and the key is placed all the same. A key
+// that is served is its server's, and asked for again when that ends.
+TEST_P(PoolMembers, ChoicesThatFailAndServedKeys) {
+  PoolOptions options = quick();
+  options.assignment = Assignment::chosen;
+  options.choose = [](std::string_view key, const std::vector<WorkerView>& workers) -> std::size_t {
+    if (key.starts_with("throws")) throw std::runtime_error("no idea");
+    return key.starts_with("far") ? workers.size() : 0;
+  };
+  options.logger = [&](LogLevel level, std::string_view text) {
+    if (level == LogLevel::error) notes_.write(std::string(text));
+  };
+  Pool pool = open(options);
+  Worker first = pool.add_worker(std::make_shared<Resident>(notes_), named("first")).value();
+  Worker second = pool.add_worker(std::make_shared<Resident>(notes_), named("second")).value();
+  ASSERT_TRUE(second.serve({"served"}));
+  for (const char* key : {"throws", "far", "served", "plain"}) {
+    ASSERT_TRUE(pool.dispatch(key).value().wait_started(kPatience)) << key;
+  }
+  const auto said = [&](const std::string& key, const std::string& why) {
+    return notes_.wait([&](const Notebook::Pages& pages) {
+      return std::any_of(pages.begin(), pages.end(), [&](const std::string& page) {
+        return page.find("'" + key + "'") != std::string::npos && page.find(why) != std::string::npos;
+      });
+    });
+  };
+  EXPECT_TRUE(said("throws", "no idea"));
+  EXPECT_TRUE(said("far", "the index 2 of 2"));
+  EXPECT_EQ(pool.holder("plain").value().worker, "first");
+  EXPECT_EQ(pool.holder("served").value().worker, "second");
+  ASSERT_TRUE(second.stop_serving({"served"}));
+  EXPECT_TRUE(notes_.wait([](const Notebook::Pages& pages) {
+    return std::count(pages.begin(), pages.end(), "start served from blob of served") == 1;
+  }));
+  EXPECT_EQ(pool.holder("served").value().worker, "first");
+}
+
+// Any member that has the function chooses, also a younger one; a member without it hears that it has none.
+TEST_P(PoolMembers, AYoungerMemberThatCanChooseDoes) {
+  PoolOptions choosing = quick();
+  choosing.assignment = Assignment::chosen;
+  choosing.choose = [](std::string_view, const std::vector<WorkerView>& workers) { return workers.size() - 1; };
+  Pool founder = open(choosing);
+  ASSERT_TRUE(founder.add_worker(std::make_shared<Resident>(notes_), named("founder")));
+  PoolOptions plain = quick();
+  plain.logger = [&](LogLevel level, std::string_view text) {
+    const bool missing = text.find("no function that chooses") != std::string_view::npos;
+    if (level == LogLevel::error && missing) notes_.write("missing");
+  };
+  Pool elder = open(plain);
+  ASSERT_TRUE(elder.add_worker(std::make_shared<Resident>(notes_), named("elder")));
+  Pool younger = open(choosing);
+  ASSERT_TRUE(younger.add_worker(std::make_shared<Resident>(notes_), named("younger")));
+  ASSERT_TRUE(founder.close(kPatience));
+  EXPECT_TRUE(notes_.wait_for("missing"));
+  ASSERT_TRUE(younger.dispatch("k").value().wait_started(kPatience));
+  EXPECT_EQ(younger.holder("k").value().worker, "younger");
+}
+
+// Jump hash by name, over the workers by age.
 TEST_P(PoolMembers, JumpAssignment) {
   PoolOptions options = quick();
   options.assignment = Assignment::jump;
@@ -168,9 +229,17 @@ TEST_P(PoolMembers, JumpAssignment) {
     ASSERT_TRUE(pool.add_worker(std::make_shared<Resident>(notes_), named(id)));
   }
   dispatch_all(pool, 40);
-  std::set<std::string> workers;
-  for (const auto& [key, worker] : holders(pool)) workers.insert(worker);
-  EXPECT_EQ(workers, (std::set<std::string>{"first", "second"}));
+  const std::vector<std::string> by_age{"first", "second", "third"};
+  int moved = 0;
+  for (const auto& [key, worker] : holders(pool)) {
+    EXPECT_EQ(worker, by_age[jump_choose(hash_bytes(key), 2)]) << key;
+    moved += jump_choose(hash_bytes(key), 3) == 2 ? 1 : 0;
+  }
+  // A third one gets what jump hash gives it, and nothing else moves.
+  ASSERT_TRUE(pool.add_worker(std::make_shared<Resident>(notes_), named("third")));
+  ASSERT_TRUE(notes_.wait_lines(40 + 2 * static_cast<std::size_t>(moved)));
+  ASSERT_TRUE(pool.drain("nobody"));  // makes sure that the last start has been read
+  for (const auto& [key, worker] : holders(pool)) EXPECT_EQ(worker, by_age[jump_choose(hash_bytes(key), 3)]) << key;
 }
 
 // A worker of another process can be drained: its keys go elsewhere, and it stays empty.

@@ -14,6 +14,7 @@ class ShardedPlace final : public Place {
     }
   }
   std::string url() const override { return place_->fresh_url(); }
+  std::vector<std::string> leftovers() const override { return place_->leftovers(); }
 
  private:
   const std::unique_ptr<Place> place_;

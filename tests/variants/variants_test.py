@@ -53,7 +53,7 @@ class Variant(unittest.TestCase):
         self.assertEqual("redis://HOST:PORT" in run.stderr, VARIANT == "redis")
 
     def test_without_sqlite_an_engine_has_to_be_named(self):
-        run = self.run_tenure("jobs")
+        run = self.run_tenure("dispatch", "k")
         if VARIANT == "sqlite":
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assertTrue((pathlib.Path(self.folder) / "tenure" / "default.db").exists())
@@ -69,7 +69,7 @@ class Variant(unittest.TestCase):
         run = self.run_tenure("bench", "throughput", *options, "--engine", "memory:")
         self.assertEqual(run.returncode, 0, run.stderr)
         if VARIANT == "sqlite":
-            run = self.run_tenure("bench", "throughput", *options, "--engine", f"sqlite:{self.folder}")
+            run = self.run_tenure("bench", "throughput", *options, "--engine", f"sqlite:{self.folder}/bench.db")
             self.assertEqual(run.returncode, 0, run.stderr)
         if VARIANT == "redis":
             self.says(self.run_tenure("jobs", "--timeout", "1s", "--engine", URLS["redis"]), "127.0.0.1:1")

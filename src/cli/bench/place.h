@@ -1,8 +1,10 @@
 #pragma once
 
 // Where a benchmark runs: on the named engine, or on a new file in the current folder, where fdatasync has its real
-// cost. On a server each log is a separate pool, which is removed at the end.
+// cost. A named file must not exist yet. The spot "pool" is in it, other spots are in files whose names begin with its
+// name. On a server each log is a separate pool. Everything is removed at the end.
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,7 +41,9 @@ class BenchPlace {
   const Engine& engine_;
   std::string shown_;
   std::string options_;                     // options of a file's URL, with the question mark
-  std::string folder_;                      // the folder of a file
+  std::string folder_;                      // the folder of the files, if none was named
+  std::string file_;                        // the named file
+  std::set<std::string> others_;            // the names beside it that were there before and begin with its name
   std::string server_;                      // the URL of a server
   mutable std::vector<std::string> pools_;  // the pools created there
 };

@@ -36,8 +36,6 @@ class WorkProcess {
     std::array<int, 2> pipe{};
     if (pipe2(pipe.data(), O_CLOEXEC) != 0) return;
     std::vector<std::string> words = {"tenure", "work", "--json", "--pool", spot.pool, "--id", id, "--lease", lease};
-    // The benchmark kills holders many times, which must not quarantine the job.
-    words.insert(words.end(), {"--quarantine-after", "0"});
     if (!known_death) words.emplace_back("--no-known-death");
     if (serves) words.insert(words.end(), {"--serves", kKey});
     for (const char* word : {"--exec", "sleep", "1000000"}) words.emplace_back(word);

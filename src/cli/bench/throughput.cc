@@ -137,6 +137,8 @@ Result<Outcome> run(const Engine& engine, const BenchSpot& spot, const Plan& pla
   std::vector<Pool> pools;
   PoolOptions options;
   options.shards = static_cast<std::uint32_t>(plan.shards);
+  // All jobs may wait at once, since the bound counts until a handler has begun: with the default of 1000 a sender that
+  // keeps more under way would be refused, and the test would measure the refusals.
   options.max_queued_jobs = static_cast<std::uint32_t>(plan.jobs + 1);
   std::atomic<std::int64_t> idle_begun = 0;
   bool idle = true;

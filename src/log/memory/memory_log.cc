@@ -40,6 +40,9 @@ class Registry {
     if (options.read_only) {
       return fail(Errc::refused, "memory open", "no log has this name, and a read-only opener does not create it");
     }
+    if (!options.create) {
+      return fail(Errc::no_such_pool, "memory open", std::string(name) + ": there is no pool '" + options.pool + "'");
+    }
     store = std::make_shared<Store>(options.pool, std::max(1U, options.shard.count));
     known = store;
     return store;
@@ -106,6 +109,10 @@ class MemoryLog final : public Log, private Store::Waiter {
     entries_ready();
   }
 
+  void find_end(EndDone done) override {
+    callbacks_->post(Lane::data, [done = std::move(done), end = end()] { done(end); });
+  }
+
   void load_snapshot(std::function<void(Result<Snapshot>)> done) override {
     callbacks_->post(Lane::data, [this, done = std::move(done)] { done(load_newest()); });
   }
@@ -160,6 +167,12 @@ class MemoryLog final : public Log, private Store::Waiter {
     std::lock_guard lock(mutex_);
     if (lost_) return lost();
     return act(*store_);
+  }
+
+  Result<Position> end() {
+    std::lock_guard lock(mutex_);
+    if (lost_) return lost();
+    return store_->end();
   }
 
   static Failure lost() {
@@ -217,6 +230,7 @@ Result<std::unique_ptr<Log>> open_memory_log(std::string_view name, const LogOpt
   if (!store) return Failure(std::move(store.error()));
   LogOptions known = options;
   known.shard.count = (*store)->shards();
+  known.create = true;  // from here on a removed log is replaced
   return std::make_unique<memory::MemoryLog>(std::string(name), std::move(known), std::move(*store));
 }
 

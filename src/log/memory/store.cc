@@ -56,6 +56,12 @@ void Store::forget(Waiter& waiter) {
   std::erase(waiters_, &waiter);
 }
 
+Result<Position> Store::end() const {
+  std::lock_guard lock(mutex_);
+  if (const Status present = check_present(); !present) return Failure(present.error());
+  return first_ + entries_.size() - 1;
+}
+
 Result<Snapshot> Store::snapshot() const {
   std::lock_guard lock(mutex_);
   if (const Status present = check_present(); !present) return Failure(present.error());

@@ -33,6 +33,7 @@ class Store {
   // A bounded run of the entries after the cursor. If there is none yet, registers `waiter`.
   Result<std::vector<Entry>> read(const Cursor& after, Waiter& waiter);
   void forget(Waiter& waiter);
+  Result<Position> end() const;
 
   Result<Snapshot> snapshot() const;
   Status store_snapshot(Snapshot snapshot);

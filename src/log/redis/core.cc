@@ -1,9 +1,11 @@
 #include "log/redis/core.h"
 
+#include <algorithm>
 #include <array>
 
 #include "log/redis/command.h"
 #include "log/redis/entry_id.h"
+#include "log/redis/reply.h"
 #include "log/redis/scripts.h"
 #include "log/redis/stream_entry.h"
 
@@ -14,6 +16,8 @@ namespace {
 // than the time between beats with a lease of a minute.
 constexpr int kLoadTriesMax = 16;
 constexpr Nanos kLoadPause = std::chrono::milliseconds(120);
+// How long it is known that a pool was removed. Longer than members that were cut off trust what they find (Healer).
+constexpr std::string_view kRemovedKeptMs = "3600000";
 
 std::vector<const Script*> all_scripts() {
   const Scripts& scripts = Scripts::get();
@@ -39,7 +43,7 @@ Core::Core(const World& world, const RedisSettings& settings, const LogOptions& 
       data_connection_(
           world, settings, [this] { return greet(all_scripts()); }, [this](const Error& error) { lose(error); }),
       beat_connection_(
-          world, settings, [this] { return greet({&Scripts::get().probe, &Scripts::get().beat}); },
+          world, settings, [this] { return greet({&Scripts::get().probe, &Scripts::get().beat, &Scripts::get().end}); },
           [this](const Error& error) { lose(error); }),
       tail_connection_(
           world, settings, [this] { return greet({&Scripts::get().probe, &Scripts::get().mark}); },
@@ -68,6 +72,7 @@ void Core::open(Done done) {
     if (!overview) return done(Failure(overview.error()));
     enter(*overview);
     options_.shard.count = overview->shards;
+    options_.create = true;  // from here on a removed log is replaced
     done(Status());
   });
 }
@@ -96,10 +101,22 @@ void Core::try_load(SnapshotDone done, int tries) {
       if (!snapshot) return done(Failure(not_loaded(snapshot.error())));
       if (!*snapshot) return load_again(done, tries + 1);
       loaded(found);
-      done(**std::move(snapshot));
+      if (!(*snapshot)->chunks.empty()) return done(**std::move(snapshot));
+      ask_removed(**std::move(snapshot), done);
     };
     std::make_shared<LoadChunks>(keys_, data_connection_, *overview, take)->run();
   });
+}
+
+// A new log may stand where a pool was removed.
+void Core::ask_removed(Snapshot snapshot, const SnapshotDone& done) {
+  data_connection_.send("load snapshot", command({"GET", keys_.removed}),
+                        [done, snapshot = std::move(snapshot)](const Result<Reply>& reply) mutable {
+                          if (!reply) return done(Failure(not_loaded(reply.error())));
+                          const Value at = reply->value();
+                          snapshot.removed_ms = at.is_nil() ? 0 : static_cast<std::int64_t>(at.number());
+                          done(std::move(snapshot));
+                        });
 }
 
 // The snapshot was replaced while it was read, or a part of it was deleted or evicted. In that case a member writes a
@@ -123,6 +140,22 @@ void Core::loaded(const Overview& overview) {
   const Error anew{Errc::unavailable, "redis log", "the handle starts over"};
   beat_connection_.drop(anew);
   tail_connection_.drop(anew);
+}
+
+// On the connection of the beats, because appends of megabytes may be in front of it on the other one.
+void Core::find_end(Log::EndDone done) {
+  if (const Status known = check_history(); !known) return done(Failure(known.error()));
+  const std::array<std::string_view, 1> keys = {history_.stream};
+  beat_connection_.send("find end", call(Scripts::get().end, keys, {}),
+                        [this, done = std::move(done)](const Result<Reply>& reply) {
+                          if (!reply) return done(Failure(not_loaded(reply.error())));
+                          if (reply->value().is_nil()) {
+                            return done(fail(Errc::lost_history, "redis log", settings_.shown + ": the log is gone"));
+                          }
+                          const std::optional<Position> end = parse_id(reply->value().text());
+                          if (!end) return done(fail(Errc::corrupt, "redis log", settings_.shown + ": not an id"));
+                          done(*end);
+                        });
 }
 
 void Core::store_snapshot(std::uint64_t log, Snapshot snapshot, Done done) {
@@ -151,6 +184,9 @@ void Core::remove(Done done) {
   const std::string id = to_hex(history_.id);
   const std::array<std::string_view, 3> keys = {history_.stream, keys_.meta, keys_.head};
   const std::array<std::string_view, 1> arguments = {id};
+  // A member that is cut off now must not take the missing log for a loss when it comes back.
+  const std::string at = std::to_string(std::max<std::int64_t>(time_of(history_.seen), 1));
+  data_connection_.send("remove", command({"SET", keys_.removed, at, "PX", kRemovedKeptMs}), [](const Result<Reply>&) {});
   data_connection_.send("remove", call(Scripts::get().remove, keys, arguments),
                         [this, done = std::move(done)](const Result<Reply>& reply) {
                           if (!reply) return done(Failure(reply.error()));

@@ -35,6 +35,7 @@ class Core {
   void open(Done done);
   void append(Lane lane, Bytes data, Log::AppendDone done);
   void read(Cursor after, Log::ReadDone done) { tail_.read(after, std::move(done)); }
+  void find_end(Log::EndDone done);
   void load_snapshot(SnapshotDone done) { try_load(std::move(done), 0); }
   void watch_snapshot(Log::SnapshotSeen seen) { snapshot_seen_ = std::move(seen); }
   // `log` is the log that the snapshot belongs to.
@@ -50,6 +51,7 @@ class Core {
   void find(FindLog::Done done);
   void try_load(SnapshotDone done, int tries);
   void load_again(SnapshotDone done, int tries);
+  void ask_removed(Snapshot snapshot, const SnapshotDone& done);
   void loaded(const Overview& overview);
   void enter(const Overview& overview);
   void lose(const Error& error);

@@ -38,6 +38,7 @@ void FindLog::run() {
 
 void FindLog::take_meta(Value meta) {
   if (meta[0].is_nil()) {
+    if (!options_.create) return refuse(Errc::no_such_pool, "there is no pool '" + options_.pool + "'");
     if (!options_.read_only) return create();
     return refuse(Errc::refused, "there is no log, and a read-only opener does not create it");
   }

@@ -30,6 +30,7 @@ Keys::Keys(std::string_view pool, std::uint32_t shard) {
   prefix = "tenure:{" + tag_of(pool) + (shard == 0 ? "" : "/" + std::to_string(shard)) + "}:";
   meta = prefix + "meta";
   head = prefix + "snapshot";
+  removed = prefix + "removed";
 }
 
 std::string Keys::log(std::uint64_t id) const { return prefix + "log:" + to_hex(id); }

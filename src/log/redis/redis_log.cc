@@ -135,6 +135,14 @@ class RedisLog final : public Log {
     });
   }
 
+  void find_end(EndDone done) override {
+    reactor_->run_or_post([this, done = std::move(done)]() mutable {
+      core_->find_end([this, done = std::move(done)](Result<Position> end) {
+        reactor_->call_after([done, end = std::move(end)] { done(end); });
+      });
+    });
+  }
+
   void load_snapshot(std::function<void(Result<Snapshot>)> done) override {
     reactor_->post([this, done = std::move(done)]() mutable {
       core_->load_snapshot([this, done = std::move(done)](Result<Snapshot> snapshot) {

@@ -192,6 +192,13 @@ redis.call('HSET', KEYS[2], 'format', '3')
 return 1
 )";
 
+// A script, because a reply of the server itself would have the last entry's data, too.
+constexpr std::string_view kEnd = R"(
+if redis.call('EXISTS', KEYS[1]) == 0 then return false end
+local last = stream_info(KEYS[1])['last-entry']
+return last and last[1] or '0-0'
+)";
+
 std::string sha1_hex(std::string_view text) {
   std::array<unsigned char, 20> digest{};
   unsigned size = 0;
@@ -225,7 +232,8 @@ const Scripts& Scripts::get() {
                                                     .commit = with_meta(kCommit),
                                                     .trim = with_meta(kTrim),
                                                     .remove = in_same_log(kRemove),
-                                                    .mark = with_meta(kMark)};
+                                                    .mark = with_meta(kMark),
+                                                    .end = Script(std::string(kTools).append(kEnd))};
   return *scripts;
 }
 

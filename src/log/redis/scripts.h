@@ -67,6 +67,8 @@ struct Scripts {
   Script remove;  // log meta head | id
   Script mark;    // log meta      | id                    a write after which WAIT speaks for what was read before
 
+  Script end;  // log                                   -> the id of the last entry; nil where the stream is gone
+
   static const Scripts& get();
 };
 

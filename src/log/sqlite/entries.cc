@@ -22,7 +22,10 @@ Result<EntryReader> EntryReader::prepare(Connection& connection) {
   if (!from) return Failure(from.error());
   auto first = connection.prepare("SELECT first FROM runs ORDER BY first LIMIT 1");
   if (!first) return Failure(first.error());
+  auto last = connection.prepare("SELECT first + count - 1 FROM runs ORDER BY first DESC LIMIT 1");
+  if (!last) return Failure(last.error());
   EntryReader reader;
+  reader.last_ = std::move(*last);
   reader.from_ = std::move(*from);
   reader.first_ = std::move(*first);
   return reader;
@@ -39,6 +42,14 @@ Result<std::vector<Entry>> EntryReader::after(const Cursor& cursor) {
   Result<std::vector<Entry>> entries = read();
   from_.reset();
   return entries;
+}
+
+Result<Position> EntryReader::end() {
+  const Result<bool> row = last_.step();
+  const Position end = row && *row ? static_cast<Position>(last_.integer(0)) : 0;
+  last_.reset();
+  if (!row) return Failure(row.error());
+  return end;
 }
 
 Result<std::optional<EntryReader::Run>> EntryReader::next() {

@@ -18,6 +18,8 @@ class EntryReader {
 
   // A bounded number of entries, or none if there is nothing new. Errc::trimmed, Errc::lost_history: see log.h.
   Result<std::vector<Entry>> after(const Cursor& cursor);
+  // The position of the last entry, or zero.
+  Result<Position> end();
 
  private:
   // A decoded row. The data is valid until the next step.
@@ -35,6 +37,7 @@ class EntryReader {
 
   Statement from_;
   Statement first_;
+  Statement last_;
 };
 
 class EntryWriter {

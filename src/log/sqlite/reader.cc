@@ -57,6 +57,16 @@ void Reader::load_snapshot(SnapshotDone done) {
   work_.notify_one();
 }
 
+void Reader::find_end(Log::EndDone done) {
+  {
+    std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    end_dones_.push_back(std::move(done));
+    interrupt_wait();
+  }
+  work_.notify_one();
+}
+
 void Reader::close() {
   ASSERT(std::this_thread::get_id() != thread_.get_id());
   std::call_once(closing_, [this] {
@@ -69,6 +79,7 @@ void Reader::close() {
     thread_.join();
     read_done_ = nullptr;
     snapshot_dones_.clear();
+    end_dones_.clear();
   });
 }
 
@@ -83,8 +94,12 @@ void Reader::serve() {
   let_bus_errors_through();
   std::unique_lock lock(mutex_);
   for (;;) {
-    work_.wait(lock, [this] { return stopping_ || read_done_ || !snapshot_dones_.empty(); });
+    work_.wait(lock, [this] { return stopping_ || read_done_ || asked(); });
     if (stopping_) return;
+    // Others follow in the same turn, so that callers who ask again and again do not keep the entries from coming.
+    if (!end_dones_.empty()) serve_ends(lock);
+    if (stopping_) return;
+    if (!read_done_ && snapshot_dones_.empty()) continue;
     // A read that waits in a lost history gets its answer before the handle starts over.
     if (snapshot_dones_.empty() || (read_done_ && (!now_ || !now_->file->still_there())))
       serve_read(lock);
@@ -100,6 +115,21 @@ void Reader::serve_snapshot(std::unique_lock<std::mutex>& lock) {
   done(load_newest());
   done = nullptr;
   lock.lock();
+}
+
+void Reader::serve_ends(std::unique_lock<std::mutex>& lock) {
+  std::vector<Log::EndDone> dones = std::exchange(end_dones_, {});
+  lock.unlock();
+  const Result<Position> found = end();
+  for (const Log::EndDone& done : dones) done(found);
+  dones.clear();
+  lock.lock();
+}
+
+Result<Position> Reader::end() {
+  if (!now_) return fail(Errc::lost_history, "sqlite log", "history was lost, and no snapshot was loaded since");
+  if (const Status there = now_->file->still_there(); !there) return Failure(there.error());
+  return now_->entries.end();
 }
 
 Result<Snapshot> Reader::load_newest() {
@@ -141,8 +171,8 @@ bool Reader::keep_gap(std::unique_lock<std::mutex>& lock) {
     const Instant now = BootClock().now();
     looks_left_ = std::min(kLooksAtOnce, looks_left_ + std::chrono::duration<double>(now - looked_at_) / gap);
     looked_at_ = now;
-    if (looks_left_ < 1 && snapshot_dones_.empty()) {
-      work_.wait_for(lock, gap, [this] { return stopping_ || !snapshot_dones_.empty(); });
+    if (looks_left_ < 1 && !asked()) {
+      work_.wait_for(lock, gap, [this] { return stopping_ || asked(); });
       return false;  // the elapsed time counts for the next attempt
     }
     looks_left_ = std::max(0.0, looks_left_ - 1);
@@ -162,7 +192,7 @@ void Reader::serve_read(std::unique_lock<std::mutex>& lock) {
   if (stopping_) return;
 
   if (run && run->empty()) {
-    if (!snapshot_dones_.empty()) return;
+    if (asked()) return;
     waiting_ = true;
     lock.unlock();
     now_->file->wake().wait(seen);

@@ -1,6 +1,7 @@
 #pragma once
 
-// The reading half of one Log handle: a thread with its own connection that serves read() and load_snapshot(). Entries
+// The reading half of one Log handle: a thread with its own connection that serves read(), find_end() and
+// load_snapshot(). Entries
 // that this process has just committed come from memory (recent_commits.h), all others from the file. If a read finds
 // nothing new, the thread sleeps on the wake file until a process commits. If load_snapshot() finds that the file was
 // removed or replaced, the thread moves the handle to the new file (access.h).
@@ -10,6 +11,7 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "log/log.h"
 #include "log/sqlite/access.h"
@@ -40,16 +42,21 @@ class Reader {
 
   void read(Cursor after, Log::ReadDone done);
   void load_snapshot(SnapshotDone done);
+  void find_end(Log::EndDone done);
   // Like Log::close. Idempotent.
   void close();
 
  private:
   void serve();
   void serve_snapshot(std::unique_lock<std::mutex>& lock);
+  void serve_ends(std::unique_lock<std::mutex>& lock);
   void serve_read(std::unique_lock<std::mutex>& lock);
   Result<std::vector<Entry>> look(const Cursor& after, std::uint32_t commits);
   Result<Snapshot> load_newest();
+  Result<Position> end();
   Status follow_path();
+  // Something other than a read waits for the thread. With mutex_ held.
+  bool asked() const { return !snapshot_dones_.empty() || !end_dones_.empty(); }
   void interrupt_wait();
   bool keep_gap(std::unique_lock<std::mutex>& lock);
 
@@ -68,6 +75,7 @@ class Reader {
   Cursor read_after_;
   Log::ReadDone read_done_;  // set while a read is outstanding
   std::deque<SnapshotDone> snapshot_dones_;
+  std::vector<Log::EndDone> end_dones_;
   bool waiting_ = false;  // the thread sleeps on the wake file, or is about to
   bool stopping_ = false;
   std::thread thread_;  // last: it uses all of the above

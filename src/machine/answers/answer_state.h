@@ -7,15 +7,15 @@
 
 namespace tenure {
 
-// `started` and `done` need no answer: the holder's own records name the ticket.
+// `started` and the `done` of jobs need no answer: the holder's own records name the ticket.
 inline v1::Answer::State answer_state(TicketState state) {
   switch (state) {
     case TicketState::refused: return v1::Answer::REFUSED;
     case TicketState::failed: return v1::Answer::FAILED;
     case TicketState::stopped: return v1::Answer::STOPPED;
+    case TicketState::done: return v1::Answer::DONE;
     case TicketState::accepted:
-    case TicketState::started:
-    case TicketState::done: break;
+    case TicketState::started: break;
   }
   return v1::Answer::ACCEPTED;
 }

@@ -30,9 +30,10 @@ void Answers::settle(const Settlement& settlement, bool in_log) {
   context_.effects().answer_due(context_.at(), settlement);
 }
 
-void Answers::refuse(std::uint64_t ticket, bool in_log, Errc code) {
+void Answers::refuse(std::uint64_t ticket, bool in_log, Errc code, BytesView why) {
   context_.refuse_record();
-  settle({.ticket = ticket, .state = TicketState::refused, .code = code, .epoch = 0, .worker = {}, .text = {}}, in_log);
+  settle({.ticket = ticket, .state = TicketState::refused, .code = code, .epoch = 0, .worker = {}, .text = why},
+         in_log);
 }
 
 void Answers::forget(std::uint64_t ticket) {

@@ -47,7 +47,7 @@ class Answers {
 
   // `in_log`: the dispatcher keeps no state.
   void settle(const Settlement& settlement, bool in_log);
-  void refuse(std::uint64_t ticket, bool in_log, Errc code);
+  void refuse(std::uint64_t ticket, bool in_log, Errc code, BytesView why = {});
   // A holder's record has already reported the state.
   void forget(std::uint64_t ticket);
   // Another node became the eldest: report all answers that are still to be written.

@@ -11,6 +11,7 @@ namespace tenure {
 void DeadLetters::bury(SlotId slot, bool quarantined, BytesView error) {
   const JobId id = state_.table.slots[slot].head;
   KeptJob& job = state_.table.jobs[id];
+  slots_.set_progress(job, Progress::begun);  // what is dead does not wait for a handler
   const std::uint64_t epoch = state_.table.slots[slot].epoch;
   // A letter's id is the epoch of its last tenure, or the epoch that the next tenure of its shard would have. Epochs
   // are not repeated when the log loses its tail. So somebody who saw a letter in the lost part cannot retry or drop
@@ -95,8 +96,7 @@ void DeadLetters::on(const v1::RetryDead& record) {
     state_.table.push_back(slot, letter.job);
   }
   job.attempts = 0;
-  Suspects::acquit(job);
-  job.fuse_ms = 0;
+  Blame::acquit(job);
   slots_.tell_accepted(record.ticket(), record.answer_in_log(), slot);
   const JobState state = state_.table.slots[slot].state;
   if (state == JobState::idle || state == JobState::dead || state == JobState::quarantined) line_.next_job(slot);

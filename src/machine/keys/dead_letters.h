@@ -6,11 +6,11 @@
 #include <cstdint>
 
 #include "machine/context.h"
+#include "machine/keys/blame.h"
 #include "machine/keys/job_line.h"
 #include "machine/keys/keys_state.h"
 #include "machine/keys/placement.h"
 #include "machine/keys/slots.h"
-#include "machine/keys/suspects.h"
 
 namespace tenure {
 

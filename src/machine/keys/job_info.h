@@ -29,19 +29,24 @@ struct PastTenure {
   std::int64_t ended_ms = 0;
   TenureEnd why{};
   bool quarantined = false;
+  Bytes error{};  // the beginning of it, if the handler failed
 
-  std::size_t bytes() const { return key.size() + worker.size() + 40; }
+  std::size_t bytes() const { return key.size() + worker.size() + error.size() + 40; }
 };
 
 struct JobInfo {
   BytesView key;
   JobKind kind;
+  BytesView type;
   JobState state;
   BytesView worker;  // the holder, or empty
+  BytesView target;  // the worker that should hold it, or empty
+  bool served;       // an open worker serves the key
   std::uint64_t session;
   std::uint64_t epoch;
   std::uint32_t attempt;
   std::int64_t since_ms;    // log time
+  std::int64_t due_ms;      // log time, of the timer that it waits for; zero if there is none
   std::int64_t started_ms;  // the engine's time; zero if it has not started
   Past past;
   std::uint64_t ticket;
@@ -49,6 +54,7 @@ struct JobInfo {
   BytesView payload;
   bool has_checkpoint;
   BytesView checkpoint;
+  BytesView error;  // the last one, if it has not run well since
 };
 
 struct TicketView {

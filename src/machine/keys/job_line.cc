@@ -22,6 +22,7 @@ void JobLine::delay_over(const MachineTimer& timer) {
   const SlotId slot = job.slot;
   slots_.touch(slot);
   state_.table.take_delayed(slot, timer.id);
+  slots_.set_progress(job, Progress::queued);
   state_.table.push_back(slot, timer.id);
   if (state_.table.slots[slot].state == JobState::idle) next_job(slot);
 }
@@ -35,32 +36,38 @@ void JobLine::end_delays(SlotId slot) {
   std::sort(timers.begin(), timers.end());
   for (const MachineTimer& timer : timers) {
     context_.timers().erase(timer);
+    slots_.set_progress(state_.table.jobs[timer.id], Progress::queued);
     state_.table.push_back(slot, timer.id);
   }
 }
 
-void JobLine::drop_waiting(SlotId slot) {
+std::uint32_t JobLine::drop_waiting(SlotId slot) {
   Slot& entry = state_.table.slots[slot];
-  if (entry.kind != JobKind::task) return;
+  if (entry.kind != JobKind::task) return 0;
+  std::uint32_t dropped = 0;
   if (entry.head != kNone) {
-    drop_list(state_.table.jobs[entry.head].next);
+    dropped += drop_list(state_.table.jobs[entry.head].next);
     state_.table.jobs[entry.head].next = kNone;
     entry.tail = entry.head;
   }
   for (JobId id = entry.delayed; id != kNone; id = state_.table.jobs[id].next) {
     context_.timers().erase({state_.table.jobs[id].due_ms, state_.table.jobs[id].stamp, TimerKind::delay, id});
   }
-  drop_list(entry.delayed);
+  dropped += drop_list(entry.delayed);
   entry.delayed = kNone;
+  return dropped;
 }
 
-void JobLine::drop_list(JobId first) {
+std::uint32_t JobLine::drop_list(JobId first) {
+  std::uint32_t dropped = 0;
   for (JobId id = first; id != kNone;) {
     const JobId next = state_.table.jobs[id].next;
     slots_.tell_stopped(state_.table.jobs[id], 0);
     slots_.release_job(id);
+    ++dropped;
     id = next;
   }
+  return dropped;
 }
 
 void JobLine::finish_head(SlotId slot) {
@@ -71,13 +78,13 @@ void JobLine::finish_head(SlotId slot) {
 
 void JobLine::next_job(SlotId slot) {
   Slot& entry = state_.table.slots[slot];
-  entry.stop_wanted = false;
   if (entry.head != kNone) {
+    placement_.head_changed(slot);
     slots_.set_state(slot, JobState::queued);
     return queues_.enqueue(slot);
   }
   slots_.set_state(slot, JobState::idle);
-  if (entry.delayed != kNone) return;
+  if (entry.delayed != kNone) return placement_.head_changed(slot);
   state_.bytes -= entry.key.size();
   state_.table.remove(slot);
 }

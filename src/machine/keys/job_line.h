@@ -7,6 +7,7 @@
 
 #include "machine/context.h"
 #include "machine/keys/keys_state.h"
+#include "machine/keys/placement.h"
 #include "machine/keys/queues.h"
 #include "machine/keys/slots.h"
 
@@ -14,8 +15,8 @@ namespace tenure {
 
 class JobLine {
  public:
-  JobLine(KeysState& state, Context& context, Slots& slots, Queues& queues)
-      : state_(state), context_(context), slots_(slots), queues_(queues) {}
+  JobLine(KeysState& state, Context& context, Slots& slots, Queues& queues, Placement& placement)
+      : state_(state), context_(context), slots_(slots), queues_(queues), placement_(placement) {}
 
   // Adds a task that is due later, or now.
   void add_delayed(SlotId slot, JobId job, std::int64_t delay_ms);
@@ -23,19 +24,20 @@ class JobLine {
   // All delayed tasks join the line now, in the order of their times.
   void end_delays(SlotId slot);
   // Drops the tasks behind the head, and the delayed ones. Their dispatchers learn that they were stopped.
-  void drop_waiting(SlotId slot);
+  std::uint32_t drop_waiting(SlotId slot);
   // The head job is over and forgotten. The key continues with the next job.
   void finish_head(SlotId slot);
   // The key continues with its head. Without jobs it is removed.
   void next_job(SlotId slot);
 
  private:
-  void drop_list(JobId first);
+  std::uint32_t drop_list(JobId first);
 
   KeysState& state_;
   Context& context_;
   Slots& slots_;
   Queues& queues_;
+  Placement& placement_;
 };
 
 }  // namespace tenure

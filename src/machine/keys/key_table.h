@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "machine/effects.h"
 #include "machine/keys/key_index.h"
+#include "machine/keys/type_table.h"
 #include "machine/slab.h"
 
 namespace tenure {
@@ -35,6 +36,8 @@ using WorkerIx = std::uint32_t;
 struct Message {
   std::uint64_t number;
   Bytes text;
+  std::uint64_t ticket;
+  bool answer_in_log;
 };
 
 // Data that few jobs have, stored separately so that a million plain jobs stay small.
@@ -46,7 +49,17 @@ struct JobExtra {
   std::uint64_t last_message = 0;
   std::vector<std::uint64_t> stop_tickets;  // get an answer when it has stopped
   std::vector<std::uint64_t> stop_says;     // the same, with an answer in the log
-  std::uint32_t together_max = 0;           // on trial with this many jobs altogether; zero: with any number
+  std::uint32_t dropped = 0;                // tasks of the key that were dropped by the stops that wait for an answer
+  std::vector<std::uint64_t> failed_on;     // the ages of workers on which it failed to start since it last ran
+  Bytes error;                              // of its last failed attempt, until it has run again
+};
+
+// How far a job has come on its way to a handler.
+enum class Progress : std::uint8_t {
+  delayed,  // its delay is not over: counts against the bound of delayed jobs
+  queued,   // never held: counts against the queue bound
+  granted,  // was held, but no holder has said that its handler has begun: counts too
+  begun,
 };
 
 struct KeptJob {
@@ -58,18 +71,22 @@ struct KeptJob {
   JobId next = kNone;
   JobId before = kNone;  // in the list of delayed tasks; unused in others
   SlotId slot = kNone;
-  std::uint32_t max_attempts = 0;
-  std::uint16_t attempts = 0;  // failed attempts
-  std::uint16_t crashes = 0;   // deaths of holders
-  std::uint16_t fuse_ms = 0;   // its age, at most, when they died
-  bool answer_in_log = false;
-  bool fresh = true;  // never held, so it counts for the limit of the queue
+  TypeId type = kNoType;
+  std::uint16_t max_attempts = 0;
+  std::uint16_t attempts = 0;       // failed attempts
+  std::uint16_t crashes = 0;        // of its process, by evidence
+  std::uint16_t lonely_deaths = 0;  // of holders that held nothing else, in a row
+  Progress progress = Progress::queued;
+  bool answer_in_log : 1 = false;
+  bool ran : 1 = false;     // a resident that was started once
+  bool steady : 1 = false;  // one whose start succeeded once (see Starts)
 
   JobExtra& extras() {
     if (!extra) extra = std::make_unique<JobExtra>();
     return *extra;
   }
 };
+static_assert(sizeof(void*) != 8 || sizeof(KeptJob) <= 88, "there may be millions of them");
 
 // What the state keeps of a key's last past tenure. Without it, a key that was never held and a key whose past was
 // dropped would look the same.
@@ -89,10 +106,8 @@ struct Slot {
   JobState state = JobState::idle;
   JobKind kind = JobKind::resident;
   bool live = false;
-  bool stop_wanted = false;  // stop it as soon as it has started
-  bool solo = false;         // on its last chance, alone in its session or with few others
-  bool settled = false;      // had run for long when its stop was requested
   Past past = Past::none;
+  bool diverted = false;  // its target is not what the assignment gives: it failed to start there, or is a probe
 };
 
 // The data that a change of membership reads for every key, packed so that a million are scanned in a few milliseconds.
@@ -144,6 +159,8 @@ class KeyTable {
   }
 
   KeptJob& head(SlotId id) { return jobs[slots[id].head]; }
+  // The type of the job that the key waits with, or is held for; none if all of its tasks are delayed.
+  TypeId head_type(SlotId id) const { return slots[id].head == kNone ? kNoType : jobs[slots[id].head].type; }
 
   // For a job that was fetched itself. Fetches the start of a long payload.
   void prefetch_payload(JobId id) const {

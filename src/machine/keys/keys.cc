@@ -1,25 +1,31 @@
 #include "machine/keys/keys.h"
 
 #include "base/assert.h"
+#include "base/mutant.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure {
 
 Keys::Keys(KeysState& state, Context& context)
     : state_(state),
+      context_(context),
       slots_(state, context),
-      suspects_(state, context, slots_),
-      queues_(state, context, slots_, suspects_),
-      line_(state, context, slots_, queues_),
+      blame_(state, context),
+      fitness_(state, context),
+      queues_(state, context, slots_, fitness_),
       placement_(state, context, slots_, queues_),
+      probation_(state, context, fitness_, queues_, placement_),
+      line_(state, context, slots_, queues_, placement_),
       dead_(state, context, slots_, line_, placement_),
-      tenures_(state, context, slots_, suspects_, queues_, line_, dead_),
+      starts_(state, context, slots_, fitness_, queues_, line_, placement_, probation_, dead_),
+      tenures_(state, context, slots_, blame_, queues_, line_, dead_, starts_),
       requests_(state, context, slots_, queues_, line_, placement_, dead_),
-      workers_(state, context, slots_, suspects_, placement_, tenures_) {}
+      workers_(state, context, slots_, blame_, placement_, probation_, tenures_) {}
 
 void Keys::on(const v1::Record& record) {
   switch (record.kind_case()) {
     case v1::Record::kAddWorker: return workers_.on(record.add_worker());
+    case v1::Record::kAddTaker: return workers_.on_taker(record.add_taker());
     case v1::Record::kRemoveWorker: return workers_.on(record.remove_worker());
     case v1::Record::kDrain: return workers_.on(record.drain());
     case v1::Record::kServe: return workers_.on(record.serve());
@@ -41,17 +47,26 @@ void Keys::on(const v1::Record& record) {
 
 void Keys::fire(const MachineTimer& timer) {
   if (timer.kind == TimerKind::delay) return line_.delay_over(timer);
+  if (timer.kind == TimerKind::fitness) return starts_.fire(timer);
   const SlotId slot = timer.id;
   ASSERT(state_.table.slots[slot].stamp == timer.stamp);
   slots_.touch(slot);
   state_.table.slots[slot].due_ms = 0;
   switch (timer.kind) {
     case TimerKind::start_timeout: return tenures_.time_out_start(slot);
-    case TimerKind::retry: slots_.set_state(slot, JobState::queued); return queues_.enqueue(slot);
-    case TimerKind::solo: Suspects::acquit(state_.table.head(slot)); return queues_.end_trial(slot);
-    case TimerKind::delay: break;
+    case TimerKind::retry: return end_wait(slot);
+    case TimerKind::delay:
+    case TimerKind::fitness: break;
   }
   ASSERT(false);
+}
+
+// The delay, or the pause before the next attempt, is over.
+void Keys::end_wait(SlotId slot) {
+  KeptJob& job = state_.table.head(slot);
+  if (job.progress == Progress::delayed) slots_.set_progress(job, Progress::queued);
+  slots_.set_state(slot, JobState::queued);
+  queues_.enqueue(slot);
 }
 
 void Keys::begin_shutdown() {
@@ -59,6 +74,20 @@ void Keys::begin_shutdown() {
     if (state_.table.slots[slot].live) shut_down(slot);
   }
   dead_.forget_all();
+  workers_.open_drained();
+}
+
+void Keys::forget_types() {
+  if (state_.types.empty()) return;
+  KeyTable& table = state_.table;
+  for (SlotId slot = 0; slot < table.slots.end(); ++slot) {
+    if (!table.slots[slot].live) continue;
+    slots_.touch(slot);
+    for (const JobId first : {table.slots[slot].head, table.slots[slot].delayed}) {
+      for (JobId job = first; job != kNone; job = table.jobs[job].next) table.jobs[job].type = kNoType;
+    }
+  }
+  state_.types.clear();
 }
 
 void Keys::shut_down(SlotId slot) {
@@ -70,7 +99,7 @@ void Keys::shut_down(SlotId slot) {
     case JobState::idle:
       if (entry.head != kNone) line_.next_job(slot);
       return;
-    case JobState::waiting: slots_.set_state(slot, JobState::queued); return queues_.enqueue(slot);
+    case JobState::waiting: return resident ? drop_resident(slot) : end_wait(slot);
     case JobState::running:
       if (!resident) return;
       slots_.set_state(slot, JobState::stopping);
@@ -79,16 +108,27 @@ void Keys::shut_down(SlotId slot) {
       if (!resident) return;
       --state_.workers[state_.table.placed[slot].holder].moving;
       return slots_.set_state(slot, JobState::stopping);
-    case JobState::starting: state_.table.slots[slot].stop_wanted = true; return;
+    case JobState::starting: return queues_.stop_start(slot, StopReason::shutdown);
     case JobState::dead:
     case JobState::quarantined: return line_.finish_head(slot);
     case JobState::queued:
+      if (resident && !MUTANT(shutdown_starts_residents)) drop_resident(slot);
+      return;
     case JobState::stopping: return;
   }
 }
 
+// One that nobody holds will not be started any more.
+void Keys::drop_resident(SlotId slot) {
+  KeptJob& job = state_.table.head(slot);
+  slots_.tell_stopped(job, state_.table.slots[slot].epoch);
+  slots_.tell_stoppers(job);
+  line_.finish_head(slot);
+}
+
 void Keys::restored() {
   state_.table.rebuild();
+  Moves::count_wanted(state_);
   placement_.refresh_open();
   slots_.forget_snapshots();
 }
@@ -110,23 +150,28 @@ JobInfo Keys::info_of(SlotId id) const {
   static const KeptJob kNothing;
   const Slot& slot = state_.table.slots[id];
   const KeptJob& job = slot.head == kNone ? kNothing : state_.table.jobs[slot.head];
-  const WorkerIx holder = state_.table.placed[id].holder;
+  const auto [hash, target, holder] = state_.table.placed[id];
   const bool checkpoint = job.extra && job.extra->has_checkpoint;
   return {.key = slot.key,
           .kind = slot.kind,
+          .type = state_.types.name(job.type),
           .state = slot.state,
           .worker = holder == kNone ? BytesView() : BytesView(state_.workers[holder].id),
+          .target = target == kNone ? BytesView() : BytesView(state_.workers[target].id),
+          .served = placement_.served(id),
           .session = holder == kNone ? 0 : state_.workers[holder].session,
           .epoch = slot.epoch,
           .attempt = std::uint32_t{job.attempts} + 1,
           .since_ms = slot.since_ms,
+          .due_ms = slot.due_ms,
           .started_ms = slot.started_ms,
           .past = slot.past,
           .ticket = job.ticket,
           .answer_in_log = job.answer_in_log,
           .payload = job.payload,
           .has_checkpoint = checkpoint,
-          .checkpoint = checkpoint ? BytesView(job.extra->checkpoint) : BytesView()};
+          .checkpoint = checkpoint ? BytesView(job.extra->checkpoint) : BytesView(),
+          .error = job.extra ? BytesView(job.extra->error) : BytesView()};
 }
 
 TicketView Keys::view_of(JobId id) const {
@@ -152,6 +197,7 @@ void Keys::each_ticket(const std::function<void(const TicketView&)>& visit) cons
     if (!job.extra) continue;
     for (const std::uint64_t ticket : job.extra->stop_tickets) visit({ticket, TicketState::accepted, 0, {}, {}});
     for (const std::uint64_t ticket : job.extra->stop_says) visit({ticket, TicketState::accepted, 0, {}, {}});
+    for (const Message& message : job.extra->messages) visit({message.ticket, TicketState::accepted, 0, {}, {}});
   }
 }
 

@@ -5,11 +5,16 @@
 //   workers       workers come, drain, serve keys and go
 //   requests      requests of users: dispatch, notify, stop
 //   tenures       reports of holders, and the consequences of a holder's end
+//   starts        starts of residents, above all those that fail
 //   dead_letters  jobs that wait for a person
-//   placement     which worker should hold which key
+//   restorer      jobs that are put back from what members remember of a lost log
 //   job_line      the jobs of a key, one after another
-//   queues        each worker's queues: grants, moves, last chances
-//   suspects      which jobs may have killed their holder
+//   probation     workers whose starts keep failing
+//   placement     which worker should hold which key
+//   queues        each worker's queues: grants and moves
+//   moves         keys that are to be taken from their holders
+//   fitness       how far each worker is trusted to start residents
+//   blame         which jobs brought their holder's process down
 //   slots         the basic steps of all others
 //
 // Each uses only those below it.
@@ -19,14 +24,18 @@
 #include <optional>
 
 #include "machine/context.h"
+#include "machine/keys/blame.h"
 #include "machine/keys/dead_letters.h"
+#include "machine/keys/fitness.h"
 #include "machine/keys/job_line.h"
 #include "machine/keys/keys_state.h"
 #include "machine/keys/placement.h"
+#include "machine/keys/probation.h"
 #include "machine/keys/queues.h"
 #include "machine/keys/requests.h"
+#include "machine/keys/restorer.h"
 #include "machine/keys/slots.h"
-#include "machine/keys/suspects.h"
+#include "machine/keys/starts.h"
 #include "machine/keys/tenures.h"
 #include "machine/keys/workers.h"
 
@@ -44,13 +53,21 @@ class Keys {
 
   void on(const v1::Record& record);
   // While the session is still in the pool.
-  void session_ended(std::uint64_t session, SessionEnd how) { workers_.session_ended(session, how); }
+  void session_ended(const EndedSession& ended) { workers_.session_ended(ended); }
   void fire(const MachineTimer& timer);
   // Call it after each record and each timer.
-  void settle() { queues_.settle(); }
+  void settle() {
+    if (!state_.strays.empty()) placement_.settle_strays();
+    queues_.settle();
+  }
   void assignment_changed() { placement_.retarget_all(); }
-  // Accepts no job from now on. Tasks still run, without further delay. Residents are stopped once they have started.
+  // Another session chooses for the pool, or none does.
+  void chooser_changed() { placement_.chooser_changed(); }
+  // Accepts no job from now on. Tasks still run, without further delay. Residents are stopped; those without a holder
+  // are not started any more.
   void begin_shutdown();
+  // The pool was created by a node whose rules know no types.
+  void forget_types();
   // Nothing is left to do.
   bool idle() const { return state_.table.slots.live() == 0; }
 
@@ -59,6 +76,7 @@ class Keys {
     return state_.bytes + std::uint64_t{state_.table.slots.live()} * 64 + std::uint64_t{state_.table.jobs.live()} * 32;
   }
   Slots& slots() { return slots_; }
+  Restorer restorer() { return {state_, context_, slots_, line_, placement_}; }
   // The state was replaced.
   void restored();
 
@@ -69,17 +87,23 @@ class Keys {
   void each_ticket(const std::function<void(const TicketView&)>& visit) const;
 
  private:
+  void end_wait(SlotId slot);
   void shut_down(SlotId slot);
+  void drop_resident(SlotId slot);
   JobInfo info_of(SlotId slot) const;
   TicketView view_of(JobId job) const;
 
   KeysState& state_;
+  Context& context_;
   Slots slots_;
-  Suspects suspects_;
+  Blame blame_;
+  Fitness fitness_;
   Queues queues_;
-  JobLine line_;
   Placement placement_;
+  Probation probation_;
+  JobLine line_;
   DeadLetters dead_;
+  Starts starts_;
   Tenures tenures_;
   Requests requests_;
   Workers workers_;

@@ -14,6 +14,7 @@ namespace tenure {
 
 namespace v1 {
 class Item;
+class JobState;
 class KeysState;
 }  // namespace v1
 
@@ -22,6 +23,13 @@ using TakeItem = std::function<void(const Bytes&)>;
 void save_keys(const KeysState& keys, v1::KeysState& into);
 // Passes an encoded Item for the key, and one for each of its jobs, to `take`.
 void each_item(const KeysState& keys, SlotId slot, const TakeItem& take);
+// What a job is, without where it lies in this state.
+void save_job_content(const KeptJob& job, v1::JobState& into);
+// Whether it can be loaded.
+bool job_content_fits(const v1::JobState& from);
+void load_job_content(const v1::JobState& from, KeptJob& into);
+// What it counts for in KeysState::bytes.
+std::uint64_t content_bytes(const KeptJob& job);
 // The same for each dead task, which belongs to no slot.
 void each_dead_item(const KeysState& keys, const TakeItem& take);
 

@@ -10,6 +10,8 @@
 #include "base/bytes.h"
 #include "machine/keys/job_info.h"
 #include "machine/keys/key_table.h"
+#include "machine/keys/takers.h"
+#include "machine/keys/type_table.h"
 #include "machine/keys/worker_table.h"
 
 namespace tenure {
@@ -24,25 +26,29 @@ struct QueueItem {
 struct WorkerQueues {
   std::deque<QueueItem> residents;
   std::deque<QueueItem> tasks;
-  std::deque<QueueItem> last_chances;
-  std::deque<QueueItem> moves;
-  bool dirty = false;  // something changed in this record; never true between records
+  std::map<WorkerIx, std::deque<QueueItem>> moves;  // by where they are to go
+  std::deque<QueueItem> tentative;                  // residents whose start here has not settled
+  std::uint64_t wanted = 0;                         // in the moves of others, to here; derived
+  bool dirty = false;                               // something changed in this record; never true between records
 };
 
 struct KeysState {
   KeyTable table;
+  TypeTable types;
   WorkerTable workers;
   std::vector<WorkerQueues> queues;                             // by WorkerIx
   std::map<Bytes, std::vector<WorkerIx>, std::less<>> servers;  // by key; the last one counts
   std::map<std::uint64_t, DeadLetter> dead;                     // by id
   std::uint64_t dead_tasks = 0;                                 // of dead
   std::deque<PastTenure> past;                                  // the last ones, oldest first
-  std::uint32_t queued = 0;                                     // jobs that were never held
+  std::uint64_t choice_round = 0;                               // how often every choice became due
+  std::uint32_t queued = 0;    // accepted jobs that no handler has begun and whose delay is over
+  std::uint32_t delayed = 0;   // jobs whose delay is not over
+  std::vector<SlotId> strays;  // wait for a worker that is unfit by now; empty between records
 
   // Derived from the fields above.
-  std::vector<WorkerIx> open;      // open workers, eldest first
-  std::vector<Place> open_places;  // their places
-  std::uint64_t bytes = 0;         // of keys, payloads, checkpoints, messages and past tenures
+  Takers takers;
+  std::uint64_t bytes = 0;  // of keys, payloads, checkpoints, messages and past tenures
 };
 
 }  // namespace tenure

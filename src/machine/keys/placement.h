@@ -4,6 +4,7 @@
 // target changes, the key waits in another queue, or moves.
 
 #include <cstdint>
+#include <vector>
 
 #include "machine/context.h"
 #include "machine/keys/keys_state.h"
@@ -23,10 +24,16 @@ class Placement {
 
   void on(const v1::Choose& record);
 
-  // Creates a slot, with its target, for a key that has none.
+  // Creates a slot for a key that has none. Its target is that of a key without a job.
   SlotId add_key(BytesView key, std::uint64_t hash, JobKind kind);
-  // Under chosen assignment, a key without a target waits for the users' function.
+  // Under chosen assignment, a key without a target waits for the users' function, if some member has it.
   void ask_for_choice(SlotId slot);
+  void chooser_changed();
+  bool served(SlotId slot) const { return server_of(slot) != kNone; }
+  // The head job of the key is another one, and nobody holds it: another worker may have to.
+  void head_changed(SlotId slot) {
+    if (!state_.takers.uniform(state_.table.slots[slot].kind)) retarget_head(slot);
+  }
   void retarget_all();
   // The key is about to lose its holder `from`. If the new target is the same worker, it changes without a move.
   void retarget_orphan(SlotId slot, WorkerIx from);
@@ -37,14 +44,34 @@ class Placement {
   void worker_opened(WorkerIx worker, WorkerIx replaced, bool inherits);
   // The worker accepts no more keys.
   void worker_closed(WorkerIx worker);
-  // Call it when the set of open workers has changed, before the two functions above.
-  void refresh_open();
+  // The worker is unfit: what does not run there goes to others.
+  void worker_unfit(WorkerIx worker);
+  // Another worker for a key that failed to start on `from`, and on those of the ages `failed_on`; none if there is
+  // none. `only_proven`: one that has started something itself.
+  WorkerIx other_for(SlotId slot, WorkerIx from, const std::vector<std::uint64_t>& failed_on, bool only_proven);
+  // The key goes to that worker, whatever the assignment says.
+  void divert(SlotId slot, WorkerIx to);
+  // The key goes where the assignment says.
+  void rechoose(SlotId slot) { retarget(slot, choose(slot)); }
+  // Between records: finds workers for the strays.
+  void settle_strays();
+  // Call it when the set of open workers has changed, before worker_opened() and worker_closed().
+  void refresh_open() { state_.takers.refresh(state_.workers); }
+  // Whether the worker takes the key's job.
+  bool takes(WorkerIx worker, SlotId slot) const;
 
  private:
-  WorkerIx choose(SlotId slot) const;
+  WorkerIx choose(SlotId slot);
+  WorkerIx rendezvous(SlotId slot);
+  bool is_chosen() const { return context_.config().assignment == Assignment::chosen; }
+  void choices_due();
   WorkerIx server_of(SlotId slot) const;
+  const Crowd& takers_of(SlotId slot);
+  void retarget_head(SlotId slot);
   void remove_server(WorkerIx worker, BytesView key);
   void retarget(SlotId slot, WorkerIx target);
+  void aim(SlotId slot, WorkerIx target);
+  bool stays(SlotId slot) const;
 
   KeysState& state_;
   Context& context_;

@@ -8,41 +8,48 @@
 #include <vector>
 
 #include "machine/context.h"
+#include "machine/keys/fitness.h"
 #include "machine/keys/keys_state.h"
+#include "machine/keys/moves.h"
 #include "machine/keys/slots.h"
-#include "machine/keys/suspects.h"
 
 namespace tenure {
 
 class Queues {
  public:
-  Queues(KeysState& state, Context& context, Slots& slots, Suspects& suspects)
-      : state_(state), context_(context), slots_(slots), suspects_(suspects) {}
+  Queues(KeysState& state, Context& context, Slots& slots, Fitness& fitness)
+      : state_(state), context_(context), slots_(slots), fitness_(fitness), moves_(state, fitness) {}
 
-  // The head job of this key needs a holder. Without an open worker it waits, and the next worker to open finds it.
+  // The head job of this key needs a holder. Without an open worker it waits, and the next worker to open finds it. If
+  // its target is unfit, it becomes a stray, and Placement looks for another worker.
   void enqueue(SlotId slot);
   // The key's holder is not its target.
   void enqueue_move(SlotId slot);
   // The worker may have room for more keys.
   void mark(WorkerIx worker);
+  // A start under way is to be cut short: its holder is asked at once, and need not have finished starting.
+  void stop_start(SlotId slot, StopReason reason);
   // Between records: grants what can be granted.
   void settle();
-  // The job is no longer on its last chance, because it passed or its tenure is over.
-  void end_trial(SlotId slot);
+  // The worker is gone.
+  void forget(WorkerIx worker);
+  // One that was unfit leaves. Keys that nobody could take may have waited for it to recover.
+  void unfit_leaves();
 
  private:
   void pump(WorkerIx ix);
-  void pump_last_chances(WorkerIx ix);
   template <class HasRoom>
   void grant_from(std::deque<QueueItem>& queue, WorkerIx ix, HasRoom has_room);
-  void grant(SlotId slot, WorkerIx ix, bool trial);
+  void grant(SlotId slot, WorkerIx ix);
   void start_moves(WorkerIx ix);
+  void wake_holders(WorkerIx ix);
   bool valid(const QueueItem& item, JobState state) const;
 
   KeysState& state_;
   Context& context_;
   Slots& slots_;
-  Suspects& suspects_;
+  Fitness& fitness_;
+  Moves moves_;
   std::vector<WorkerIx> dirty_;  // empty between records
 };
 

@@ -19,11 +19,15 @@ void Requests::on(const v1::Dispatch& record) {
   if (MUTANT(queue_trims_oldest) && state_.queued >= context_.config().max_queued_jobs) trim_oldest();
   const std::uint64_t hash = hash_bytes(record.key());
   SlotId slot = state_.table.find(record.key(), hash);
-  const Errc verdict = judge(record, slot);
+  const bool delayed = record.delay_ms() > 0 && !context_.shutting_down();
+  const Errc verdict = judge(record, slot, delayed);
   if (MUTANT(key_exists_unchecked) && verdict == Errc::key_exists) {
     return slots_.tell_accepted(record.ticket(), record.answer_in_log(), slot);
   }
-  if (verdict != kAccepted) return context_.answers().refuse(record.ticket(), record.answer_in_log(), verdict);
+  if (verdict != kAccepted) {
+    const Bytes why = verdict == Errc::pool_full ? bound_reached(delayed) : Bytes();
+    return context_.answers().refuse(record.ticket(), record.answer_in_log(), verdict, why);
+  }
 
   const bool added = slot == kNone;
   if (added) {
@@ -31,20 +35,21 @@ void Requests::on(const v1::Dispatch& record) {
   } else {
     slots_.touch(slot);
   }
-  const JobId id = add_job(record, slot);
+  const JobId id = add_job(record, slot, delayed ? Progress::delayed : Progress::queued);
   context_.note(hash);
   slots_.tell_accepted(record.ticket(), record.answer_in_log(), slot);
 
-  const auto delay_ms = context_.shutting_down() ? 0 : static_cast<std::int64_t>(record.delay_ms());
+  const auto delay_ms = static_cast<std::int64_t>(record.delay_ms());
   if (state_.table.slots[slot].kind == JobKind::resident) {
     state_.table.push_back(slot, id);
-    if (delay_ms > 0) {
+    if (delayed) {
+      placement_.head_changed(slot);
       slots_.set_state(slot, JobState::waiting);
       slots_.set_timer(slot, TimerKind::retry, context_.log_time_ms() + delay_ms);
     } else {
       line_.next_job(slot);
     }
-  } else if (delay_ms > 0) {
+  } else if (delayed) {
     line_.add_delayed(slot, id, delay_ms);
   } else {
     state_.table.push_back(slot, id);
@@ -53,7 +58,7 @@ void Requests::on(const v1::Dispatch& record) {
   if (added) placement_.ask_for_choice(slot);
 }
 
-Errc Requests::judge(const v1::Dispatch& record, SlotId slot) const {
+Errc Requests::judge(const v1::Dispatch& record, SlotId slot, bool delayed) const {
   if (record.key().empty() || record.key().size() > kKeyBytesMax) return Errc::invalid;
   if (record.payload().size() > kPayloadBytesMax || record.delay_ms() > kDelayMsMax) return Errc::invalid;
   if (record.kind() != v1::RESIDENT && record.kind() != v1::TASK) return Errc::invalid;
@@ -63,21 +68,47 @@ Errc Requests::judge(const v1::Dispatch& record, SlotId slot) const {
     const bool shares = record.kind() == v1::TASK && state_.table.slots[slot].kind == JobKind::task;
     if (!shares) return Errc::key_exists;
   }
-  const std::uint32_t bound = context_.config().max_queued_jobs + (MUTANT(queue_bound_off_by_one) ? 1 : 0);
-  if (state_.queued >= bound) return Errc::pool_full;
-  return kAccepted;
+  const PoolConfig& config = context_.config();
+  const std::uint32_t off_by = MUTANT(queue_bound_off_by_one) ? 1 : 0;
+  const bool full = delayed ? state_.delayed >= config.max_delayed_jobs && !MUTANT(delayed_not_counted)
+                            : state_.queued >= config.max_queued_jobs + off_by;
+  if (full) return Errc::pool_full;
+  if (!context_.rule(Rule::takes) || record.type().empty()) return kAccepted;
+  if (record.type().size() > kTypeBytesMax) return Errc::invalid;
+  return state_.types.has_room_for(record.type()) ? kAccepted : Errc::pool_full;
 }
 
-JobId Requests::add_job(const v1::Dispatch& record, SlotId slot) {
+// Version 1 knows no types. A pool that nobody has created yet keeps them for the node that will.
+BytesView Requests::type_of(const v1::Dispatch& record) const {
+  if (context_.rule(Rule::takes)) return record.type();
+  const bool kept = context_.may_come(Rule::takes) && record.type().size() <= kTypeBytesMax &&
+                    state_.types.has_room_for(record.type());
+  return kept ? BytesView(record.type()) : BytesView();
+}
+
+Bytes Requests::bound_reached(bool delayed) const {
+  const PoolConfig& config = context_.config();
+  if (delayed && state_.delayed >= config.max_delayed_jobs) {
+    return "max_delayed_jobs: " + std::to_string(config.max_delayed_jobs) + " jobs wait for their delay";
+  }
+  if (!delayed && state_.queued >= config.max_queued_jobs) {
+    return "max_queued_jobs: " + std::to_string(config.max_queued_jobs) + " jobs wait for a handler to begin them";
+  }
+  return "the jobs of the pool have too many different types";
+}
+
+JobId Requests::add_job(const v1::Dispatch& record, SlotId slot, Progress progress) {
   const JobId id = state_.table.jobs.add();
   KeptJob& job = state_.table.jobs[id];
   job.payload = record.payload();
   job.ticket = record.ticket();
   job.answer_in_log = record.answer_in_log();
   job.slot = slot;
-  job.max_attempts = std::min<std::uint32_t>(record.max_attempts(), UINT16_MAX);
+  if (!record.type().empty()) job.type = state_.types.add(type_of(record));
+  job.max_attempts = static_cast<std::uint16_t>(std::min<std::uint32_t>(record.max_attempts(), UINT16_MAX));
   state_.bytes += job.payload.size();
-  ++state_.queued;
+  job.progress = Progress::begun;  // counted by none yet
+  slots_.set_progress(job, progress);
   return id;
 }
 
@@ -86,7 +117,7 @@ void Requests::trim_oldest() {
   const KeyTable& table = state_.table;
   for (SlotId slot = 0; slot < table.slots.end(); ++slot) {
     const Slot& entry = table.slots[slot];
-    if (!entry.live || entry.state != JobState::queued || !table.jobs[entry.head].fresh) continue;
+    if (!entry.live || entry.state != JobState::queued || table.jobs[entry.head].progress != Progress::queued) continue;
     slots_.touch(slot);
     return line_.finish_head(slot);
   }
@@ -111,7 +142,7 @@ void Requests::on(const v1::Notify& record) {
   const std::uint64_t number = std::max(extra.last_message + 1, context_.engine_us());
   extra.last_message = number;
   state_.bytes += record.message().size();
-  extra.messages.push_back({number, record.message()});
+  extra.messages.push_back({number, record.message(), record.ticket(), record.answer_in_log()});
   slots_.tell_accepted(record.ticket(), record.answer_in_log(), slot);
   // A starting holder gets it once the job runs. If the holder is about to release the key, the next holder gets it.
   if (state_.table.slots[slot].state == JobState::running) {
@@ -139,16 +170,17 @@ void Requests::on(const v1::Stop& record) {
 
 // Ends everything under the key: a running job is asked to stop, waiting jobs are dropped.
 void Requests::stop_job(SlotId slot, std::uint64_t ticket, bool in_log) {
-  line_.drop_waiting(slot);
+  const std::uint32_t dropped = line_.drop_waiting(slot);
   if (state_.table.slots[slot].head == kNone) {
-    context_.answers().settle({ticket, TicketState::stopped, Errc{}, 0, {}, {}}, in_log);
+    slots_.tell_stopper(ticket, in_log, dropped);
     return line_.next_job(slot);
   }
   KeptJob& job = state_.table.head(slot);
+  job.extras().dropped += dropped;
   (in_log ? job.extras().stop_says : job.extras().stop_tickets).push_back(ticket);
   const WorkerIx holder = state_.table.placed[slot].holder;
   switch (state_.table.slots[slot].state) {
-    case JobState::starting: state_.table.slots[slot].stop_wanted = true; return;
+    case JobState::starting: return queues_.stop_start(slot, StopReason::stop);
     case JobState::running:
       slots_.set_state(slot, JobState::stopping);
       slots_.ask_stop(slot, StopReason::stop);
@@ -156,6 +188,7 @@ void Requests::stop_job(SlotId slot, std::uint64_t ticket, bool in_log) {
     case JobState::moving:  // it is already stopping, and will not be started again
       --state_.workers[holder].moving;
       queues_.mark(holder);
+      if (state_.table.placed[slot].target != kNone) queues_.mark(state_.table.placed[slot].target);
       slots_.set_state(slot, JobState::stopping);
       return;
     case JobState::stopping: return;
@@ -163,7 +196,9 @@ void Requests::stop_job(SlotId slot, std::uint64_t ticket, bool in_log) {
     case JobState::quarantined: dead_.erase_letter_of(slot); break;
     case JobState::idle:
     case JobState::queued:
-    case JobState::waiting: break;
+    case JobState::waiting:
+      if (state_.table.slots[slot].kind == JobKind::task) ++job.extras().dropped;
+      break;
   }
   slots_.tell_stopped(job, 0);
   slots_.tell_stoppers(job);

@@ -37,8 +37,10 @@ class Requests {
   void on(const v1::Stop& record);
 
  private:
-  Errc judge(const v1::Dispatch& record, SlotId slot) const;
-  JobId add_job(const v1::Dispatch& record, SlotId slot);
+  Errc judge(const v1::Dispatch& record, SlotId slot, bool delayed) const;
+  Bytes bound_reached(bool delayed) const;
+  BytesView type_of(const v1::Dispatch& record) const;
+  JobId add_job(const v1::Dispatch& record, SlotId slot, Progress progress);
   void stop_job(SlotId slot, std::uint64_t ticket, bool in_log);
   void trim_oldest();
 

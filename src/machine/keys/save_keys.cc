@@ -14,6 +14,21 @@ void save_queue(const std::deque<QueueItem>& queue, v1::QueueState& into) {
   }
 }
 
+void save_fitness(const WorkerFitness& fitness, const WorkerQueues& queues, v1::FitnessState& into) {
+  into.set_window(fitness.window);
+  into.set_proven(fitness.proven);
+  into.set_unfit(fitness.unfit);
+  for (const std::uint64_t key : fitness.failed) into.add_failed(key);
+  into.set_error(fitness.error);
+  into.set_pause_ms(fitness.pause_ms);
+  into.set_probe_at_ms(fitness.probe_at_ms);
+  into.set_stamp(fitness.stamp);
+  into.set_due_ms(fitness.due_ms);
+  into.set_probe(to_stored(fitness.probe));
+  into.set_look_from(fitness.look_from);
+  save_queue(queues.tentative, *into.mutable_tentative());
+}
+
 void save_workers(const KeysState& keys, v1::KeysState& into) {
   for (const WorkerIx ix : keys.workers.by_age) {
     const PoolWorker& worker = keys.workers[ix];
@@ -28,16 +43,24 @@ void save_workers(const KeysState& keys, v1::KeysState& into) {
     state.set_weight(worker.place.weight);
     state.set_window(worker.window);
     state.set_draining(worker.draining);
+    state.set_leaving(worker.leaving);
     for (const Bytes& key : worker.serves) state.add_serves(key);
+    worker.takes.save(*state.mutable_takes());
     save_queue(queues.residents, *state.mutable_residents());
     save_queue(queues.tasks, *state.mutable_tasks());
-    save_queue(queues.last_chances, *state.mutable_last_chances());
-    save_queue(queues.moves, *state.mutable_moves());
+    for (const auto& [target, waiting] : queues.moves) {
+      v1::MovesState& moves = *state.add_moves();
+      moves.set_target(to_stored(target));
+      save_queue(waiting, *moves.mutable_keys());
+    }
     state.set_starting(worker.starting);
     state.set_tasks_held(worker.tasks_held);
     state.set_moving(worker.moving);
     state.set_keys_held(worker.keys_held);
-    state.set_on_trial(worker.on_trial);
+    state.set_isolates(worker.isolates);
+    state.set_arriving(worker.arriving);
+    state.set_successor(to_stored(worker.successor));
+    save_fitness(worker.fitness, queues, *state.mutable_fitness());
   }
   into.set_worker_ages(keys.workers.ages);
   for (const KeptPlace& place : keys.workers.kept_places) {
@@ -53,18 +76,34 @@ void encode_job(const KeysState& keys, JobId id, v1::Item& scratch, Bytes& into)
   v1::JobState& state = *scratch.mutable_job();
   state.Clear();
   state.set_job(to_stored(id));
-  state.set_payload(job.payload);
-  state.set_ticket(job.ticket);
   state.set_stamp(job.stamp);
   state.set_due_ms(job.due_ms);
   state.set_next(to_stored(job.next));
   state.set_slot(to_stored(job.slot));
+  state.set_type(job.type);
+  if (job.extra) {
+    for (const std::uint64_t ticket : job.extra->stop_tickets) state.add_stop_tickets(ticket);
+    for (const std::uint64_t ticket : job.extra->stop_says) state.add_stop_says(ticket);
+    state.set_dropped(job.extra->dropped);
+    for (const std::uint64_t age : job.extra->failed_on) state.add_failed_on(age);
+  }
+  save_job_content(job, state);
+  scratch.SerializeToString(&into);
+}
+
+}  // namespace
+
+void save_job_content(const KeptJob& job, v1::JobState& state) {
+  state.set_payload(job.payload);
+  state.set_ticket(job.ticket);
   state.set_max_attempts(job.max_attempts);
   state.set_attempts(job.attempts);
   state.set_crashes(job.crashes);
-  state.set_fuse_ms(job.fuse_ms);
+  state.set_lonely_deaths(job.lonely_deaths);
   state.set_answer_in_log(job.answer_in_log);
-  state.set_fresh(job.fresh);
+  state.set_progress(static_cast<std::uint32_t>(job.progress));
+  state.set_ran(job.ran);
+  state.set_steady(job.steady);
   if (job.extra) {
     state.set_has_checkpoint(job.extra->has_checkpoint);
     state.set_checkpoint(job.extra->checkpoint);
@@ -72,23 +111,27 @@ void encode_job(const KeysState& keys, JobId id, v1::Item& scratch, Bytes& into)
     for (const Message& message : job.extra->messages) {
       state.add_message_numbers(message.number);
       state.add_messages(message.text);
+      state.add_message_tickets(message.ticket);
+      state.add_message_says(message.answer_in_log);
     }
-    for (const std::uint64_t ticket : job.extra->stop_tickets) state.add_stop_tickets(ticket);
-    for (const std::uint64_t ticket : job.extra->stop_says) state.add_stop_says(ticket);
-    state.set_together_max(job.extra->together_max);
+    state.set_error(job.extra->error);
   }
-  scratch.SerializeToString(&into);
 }
-
-}  // namespace
 
 void save_keys(const KeysState& keys, v1::KeysState& into) {
   into.set_queued(keys.queued);
+  into.set_choice_round(keys.choice_round);
+  into.set_delayed(keys.delayed);
   save_workers(keys, into);
   into.set_slots_end(keys.table.slots.end());
   for (const SlotId id : keys.table.slots.free_list()) into.add_slots_free(id);
   into.set_jobs_end(keys.table.jobs.end());
   for (const JobId id : keys.table.jobs.free_list()) into.add_jobs_free(id);
+  for (const auto& [name, number] : keys.types.numbers()) {
+    v1::TypeState& state = *into.add_types();
+    state.set_number(number);
+    state.set_name(name);
+  }
   for (const auto& [key, workers] : keys.servers) {
     v1::ServedState& state = *into.add_served();
     state.set_key(key);
@@ -114,6 +157,7 @@ void save_keys(const KeysState& keys, v1::KeysState& into) {
     state.set_ended_ms(tenure.ended_ms);
     state.set_why(static_cast<std::uint32_t>(tenure.why));
     state.set_quarantined(tenure.quarantined);
+    state.set_error(tenure.error);
   }
 }
 
@@ -133,11 +177,9 @@ void each_item(const KeysState& keys, SlotId id, const TakeItem& take) {
   key.set_delayed(to_stored(slot.delayed));
   key.set_state(static_cast<std::uint32_t>(slot.state));
   key.set_kind(static_cast<std::uint32_t>(slot.kind));
-  key.set_stop_wanted(slot.stop_wanted);
-  key.set_solo(slot.solo);
-  key.set_settled(slot.settled);
   key.set_started_ms(slot.started_ms);
   key.set_past(static_cast<std::uint32_t>(slot.past));
+  key.set_diverted(slot.diverted);
   key.set_target(to_stored(placed.target));
   key.set_holder(to_stored(placed.holder));
   Bytes encoded = item.SerializeAsString();

@@ -13,15 +13,24 @@ void Slots::set_state(SlotId slot, JobState state) {
   Slot& entry = state_.table.slots[slot];
   if (entry.due_ms != 0) context_.timers().erase({entry.due_ms, entry.stamp, TimerKind::retry, slot});
   entry.due_ms = 0;
-  // A request to stop does not make a job young again.
-  if (state == JobState::moving || state == JobState::stopping) {
-    entry.settled = entry.settled || is_settled(slot);
-  } else {
-    entry.settled = false;
-  }
+  if (entry.state == JobState::moving) count_arriving(slot, -1);
   entry.state = state;
+  if (entry.state == JobState::moving) count_arriving(slot, +1);
   entry.stamp = context_.next_stamp();
   entry.since_ms = context_.log_time_ms();
+}
+
+void Slots::set_target(SlotId slot, WorkerIx target) {
+  const bool moving = state_.table.slots[slot].state == JobState::moving;
+  if (moving) count_arriving(slot, -1);
+  state_.table.placed[slot].target = target;
+  if (moving) count_arriving(slot, +1);
+}
+
+void Slots::count_arriving(SlotId slot, int change) {
+  const WorkerIx target = state_.table.placed[slot].target;
+  if (target == kNone) return;
+  state_.workers[target].arriving += static_cast<std::uint32_t>(change);
 }
 
 void Slots::set_timer(SlotId slot, TimerKind kind, std::int64_t due_ms) {
@@ -37,10 +46,22 @@ void Slots::ask_stop(SlotId slot, StopReason reason) {
 
 void Slots::release_job(JobId id) {
   KeptJob& job = state_.table.jobs[id];
-  if (job.fresh) --state_.queued;
+  set_progress(job, Progress::begun);
+  if (state_.types.remove(job.type)) state_.takers.forget(job.type);
+  if (job.extra) tell_unhandled(job);
   state_.bytes -= job.payload.size();
-  if (job.extra) state_.bytes -= job.extra->checkpoint.size() + job.extra->message_bytes;
+  if (job.extra) state_.bytes -= job.extra->checkpoint.size() + job.extra->message_bytes + job.extra->error.size();
   state_.table.jobs.remove(id);
+}
+
+void Slots::set_progress(KeptJob& job, Progress progress) {
+  const auto count = [this](Progress of, std::uint32_t by) {
+    if (of == Progress::delayed) state_.delayed += by;
+    if (of == Progress::queued || of == Progress::granted) state_.queued += by;
+  };
+  count(job.progress, UINT32_MAX);  // one less
+  count(progress, 1);
+  job.progress = progress;
 }
 
 TenureRef Slots::tenure(SlotId slot) const {
@@ -50,15 +71,7 @@ TenureRef Slots::tenure(SlotId slot) const {
   return {state_.workers[holder].session, state_.workers[holder].id, entry.key, entry.epoch};
 }
 
-bool Slots::is_stopping(SlotId slot) const {
-  return state_.table.slots[slot].state == JobState::stopping || state_.table.slots[slot].stop_wanted;
-}
-
-bool Slots::is_settled(SlotId slot) const {
-  const Slot& entry = state_.table.slots[slot];
-  return entry.kind == JobKind::resident && entry.state == JobState::running &&
-         context_.log_time_ms() - entry.since_ms >= kYouthMs;
-}
+bool Slots::is_stopping(SlotId slot) const { return state_.table.slots[slot].state == JobState::stopping; }
 
 void Slots::tell_accepted(std::uint64_t ticket, bool in_log, SlotId slot) {
   const WorkerIx holder = state_.table.placed[slot].holder;
@@ -92,11 +105,26 @@ void Slots::tell_failed(const KeptJob& job, std::uint64_t epoch, BytesView error
 
 void Slots::tell_stoppers(KeptJob& job) {
   if (!job.extra) return;
-  const auto tell = [&](std::uint64_t ticket, bool in_log) {
-    context_.answers().settle({ticket, TicketState::stopped, Errc{}, 0, {}, {}}, in_log);
-  };
-  for (const std::uint64_t ticket : std::exchange(job.extra->stop_tickets, {})) tell(ticket, false);
-  for (const std::uint64_t ticket : std::exchange(job.extra->stop_says, {})) tell(ticket, true);
+  const std::uint32_t dropped = std::exchange(job.extra->dropped, 0);
+  for (const std::uint64_t ticket : std::exchange(job.extra->stop_tickets, {})) tell_stopper(ticket, false, dropped);
+  for (const std::uint64_t ticket : std::exchange(job.extra->stop_says, {})) tell_stopper(ticket, true, dropped);
+}
+
+void Slots::tell_stopper(std::uint64_t ticket, bool in_log, std::uint32_t dropped) {
+  const Bytes text = dropped == 0 ? Bytes() : std::to_string(dropped);
+  context_.answers().settle({ticket, TicketState::stopped, Errc{}, 0, {}, text}, in_log);
+}
+
+void Slots::tell_unhandled(KeptJob& job) {
+  for (const Message& message : job.extra->messages) {
+    context_.answers().settle({message.ticket,
+                               TicketState::failed,
+                               Errc::job_failed,
+                               0,
+                               {},
+                               "the job ended before its handler had handled the message"},
+                              message.answer_in_log);
+  }
 }
 
 void Slots::begin_snapshot(std::function<void(SlotId)> save) {

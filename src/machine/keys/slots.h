@@ -17,15 +17,17 @@ class Slots {
 
   // A new stamp makes all references to the old state void, and removes its timer.
   void set_state(SlotId slot, JobState state);
+  // Who should hold the key. What follows from it is the caller's to do.
+  void set_target(SlotId slot, WorkerIx target);
   void set_timer(SlotId slot, TimerKind kind, std::int64_t due_ms);
   void ask_stop(SlotId slot, StopReason reason);
   void release_job(JobId job);
+  // The bounds count a job by its progress.
+  void set_progress(KeptJob& job, Progress progress);
 
   TenureRef tenure(SlotId slot) const;
-  // True if its holder was asked to stop it for good, or will be once it has started.
+  // Its holder was asked to stop it for good.
   bool is_stopping(SlotId slot) const;
-  // A resident that has run for long has shown that it does not kill its holder.
-  bool is_settled(SlotId slot) const;
 
   // Reports the job's new state to its dispatcher.
   void tell_accepted(std::uint64_t ticket, bool in_log, SlotId slot);
@@ -34,6 +36,10 @@ class Slots {
   void tell_failed(const KeptJob& job, std::uint64_t epoch, BytesView error);
   // Reports the stop to all callers that requested it.
   void tell_stoppers(KeptJob& job);
+  // The answer to a stop, with the number of tasks that it has dropped as its text, or none.
+  void tell_stopper(std::uint64_t ticket, bool in_log, std::uint32_t dropped);
+  // The job is over: the senders of messages that were not handled hear of it.
+  void tell_unhandled(KeptJob& job);
 
   // Call it before a slot, its place or its jobs change. A snapshot in progress saves the slot first.
   void touch(SlotId slot) {
@@ -49,6 +55,8 @@ class Slots {
   void forget_snapshots() { snapshot_ = 0; }
 
  private:
+  void count_arriving(SlotId slot, int change);
+
   KeysState& state_;
   Context& context_;
   std::function<void(SlotId)> save_;  // set while a snapshot is in progress

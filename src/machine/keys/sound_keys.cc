@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/mutant.h"
 #include "machine/keys/keys_snapshot.h"
 #include "machine/limits.h"
 #include "machine/load.h"
@@ -19,7 +20,8 @@ bool is_held(JobState state) {
 // Every job is in exactly one list of one key, or is a dead task.
 bool lists_fit(const KeysState& keys, const FrameState& frame) {
   std::vector<bool> seen(keys.table.jobs.end());
-  std::uint64_t fresh = 0;
+  std::uint64_t queued = 0;
+  std::uint64_t delayed = 0;
   for (const JobId id : keys.table.jobs.free_list()) {
     if (keys.table.jobs[id].ticket != 0) return false;
     seen[id] = true;
@@ -29,12 +31,13 @@ bool lists_fit(const KeysState& keys, const FrameState& frame) {
     const KeptJob& job = keys.table.jobs[id];
     if (job.slot != slot || job.ticket == 0 || job.stamp > frame.stamps) return false;
     seen[id] = true;
-    fresh += job.fresh ? 1 : 0;
+    delayed += job.progress == Progress::delayed ? 1 : 0;
+    queued += job.progress == Progress::queued || job.progress == Progress::granted ? 1 : 0;
     return true;
   };
-  const auto walk = [&](JobId first, SlotId slot, JobId* last) {
+  const auto walk = [&](JobId first, SlotId slot, bool waits, JobId* last) {
     for (JobId id = first; id != kNone; id = keys.table.jobs[id].next) {
-      if (!take(id, slot)) return false;
+      if (!take(id, slot) || (keys.table.jobs[id].progress == Progress::delayed) != waits) return false;
       *last = id;
     }
     return true;
@@ -47,32 +50,53 @@ bool lists_fit(const KeysState& keys, const FrameState& frame) {
     if (!slot.live) continue;
     JobId last = kNone;
     JobId delayed_last = kNone;
-    if (!walk(slot.head, id, &last) || last != slot.tail || !walk(slot.delayed, id, &delayed_last)) return false;
+    const bool waits = slot.kind == JobKind::resident && slot.state == JobState::waiting && slot.head != kNone &&
+                       slot.head < keys.table.jobs.end() && keys.table.jobs[slot.head].progress == Progress::delayed;
+    if (!walk(slot.head, id, waits, &last) || last != slot.tail) return false;
+    if (!walk(slot.delayed, id, true, &delayed_last)) return false;
     if (slot.head == kNone && slot.delayed == kNone) return false;
     // A resident job is a list of one.
     if (slot.kind == JobKind::resident && (slot.head != slot.tail || slot.delayed != kNone)) return false;
   }
   for (const auto& [id, letter] : keys.dead) {
-    if (letter.kind == JobKind::task && (!take(letter.job, kNone) || keys.table.jobs[letter.job].fresh)) return false;
+    if (letter.kind == JobKind::task && !take(letter.job, kNone)) return false;
+    if (keys.table.jobs[letter.job].progress != Progress::begun) return false;
   }
-  return fresh == keys.queued && std::all_of(seen.begin(), seen.end(), [](bool is) { return is; });
+  return queued == keys.queued && delayed == keys.delayed &&
+         std::all_of(seen.begin(), seen.end(), [](bool is) { return is; });
 }
 
 bool workers_fit(const KeysState& keys, const SessionTable& sessions) {
-  if (keys.workers.ages >= kCountMax) return false;
+  if (keys.workers.ages >= kCountMax || keys.choice_round >= kCountMax) return false;
   std::vector<BytesView> ids;
   std::uint64_t last = 0;
   for (const WorkerIx ix : keys.workers.by_age) {
     const PoolWorker& worker = keys.workers[ix];
     const bool sound = !worker.id.empty() && worker.place.weight != 0 && worker.place.weight <= kWeightMax &&
                        worker.window != 0 && worker.window <= kWindowMax && worker.age > last &&
-                       worker.age <= keys.workers.ages && sessions.find(worker.session) != nullptr;
+                       worker.age <= keys.workers.ages && (worker.draining || !worker.leaving) &&
+                       sessions.find(worker.session) != nullptr;
     if (!sound) return false;
     last = worker.age;
     ids.push_back(worker.id);
   }
   std::sort(ids.begin(), ids.end());
   return std::adjacent_find(ids.begin(), ids.end()) == ids.end();
+}
+
+bool fitness_fits(const KeysState& keys, const FrameState& frame) {
+  return std::all_of(keys.workers.by_age.begin(), keys.workers.by_age.end(), [&](WorkerIx ix) {
+    const PoolWorker& worker = keys.workers[ix];
+    const WorkerFitness& fitness = worker.fitness;
+    const bool timed = (fitness.unfit && !worker.draining) || !keys.queues[ix].tentative.empty();
+    const bool paused = fitness.pause_ms >= kProbeMsMin && fitness.pause_ms <= kProbeMsMax;
+    const bool windowed = fitness.window >= kStartsFirst && fitness.window <= kStartingMax;
+    return windowed && fitness.failed.size() <= kUnfitAfter && fitness.stamp <= frame.stamps &&
+           is_time(fitness.probe_at_ms) && (fitness.due_ms != 0) == timed &&
+           (fitness.unfit ? paused : fitness.pause_ms == 0) &&
+           (fitness.probe == kNone || (fitness.unfit && fitness.probe < keys.table.slots.end())) &&
+           (worker.successor == kNone || !worker.draining);
+  });
 }
 
 // Served keys are stored twice: by worker and by key.
@@ -91,6 +115,12 @@ bool servers_fit(const KeysState& keys) {
   return pairs == 0;
 }
 
+// No worker holds, or is to hold, what it does not take.
+bool takes_fit(const KeysState& keys, SlotId slot, WorkerIx ix) {
+  if (ix == kNone || MUTANT(placement_ignores_takes)) return true;
+  return keys.workers[ix].takes.has(keys.table.slots[slot].kind, keys.types.name(keys.table.head_type(slot)));
+}
+
 bool holders_fit(const KeysState& keys, const FrameState& frame) {
   const auto worker_ok = [&](WorkerIx ix) { return ix == kNone || (ix < keys.workers.end() && keys.workers[ix].live); };
   std::vector<PoolWorker> counted(keys.workers.end());
@@ -102,21 +132,21 @@ bool holders_fit(const KeysState& keys, const FrameState& frame) {
     const Placed& placed = keys.table.placed[id];
     const bool held = placed.holder != kNone;
     if (!worker_ok(placed.target) || !worker_ok(placed.holder) || held != is_held(slot.state)) return false;
-    if ((slot.state == JobState::idle) != (slot.head == kNone) || (slot.stop_wanted && !held)) return false;
+    if ((slot.state == JobState::idle) != (slot.head == kNone)) return false;
     const bool of_residents = slot.state == JobState::starting || slot.state == JobState::dead ||
                               slot.state == JobState::quarantined || slot.state == JobState::moving;
     if (slot.kind == JobKind::task && of_residents) return false;
     if (slot.epoch > frame.epoch || slot.stamp > frame.stamps || slot.since_ms < 0 || slot.since_ms > frame.log_time_ms)
       return false;
-    if (slot.solo && !held) return false;
+    if (slot.state == JobState::moving && placed.target != kNone) ++counted[placed.target].arriving;
+    if (!takes_fit(keys, id, placed.target) || !takes_fit(keys, id, placed.holder)) return false;
     if (!held) continue;
-    if (keys.table.jobs[slot.head].fresh) return false;
+    if (keys.table.jobs[slot.head].progress < Progress::granted) return false;
     PoolWorker& worker = counted[placed.holder];
     ++worker.keys_held;
     worker.tasks_held += slot.kind == JobKind::task ? 1 : 0;
     worker.starting += slot.state == JobState::starting ? 1 : 0;
     worker.moving += slot.state == JobState::moving ? 1 : 0;
-    worker.on_trial += slot.solo ? 1 : 0;
   }
   std::sort(names.begin(), names.end());
   if (std::adjacent_find(names.begin(), names.end()) != names.end()) return false;
@@ -124,7 +154,7 @@ bool holders_fit(const KeysState& keys, const FrameState& frame) {
     const PoolWorker& worker = keys.workers[ix];
     return worker.keys_held == counted[ix].keys_held && worker.tasks_held == counted[ix].tasks_held &&
            worker.starting == counted[ix].starting && worker.moving == counted[ix].moving &&
-           worker.on_trial == counted[ix].on_trial;
+           worker.arriving == counted[ix].arriving;
   });
 }
 
@@ -135,13 +165,10 @@ bool timers_fit(const KeysState& keys, const FrameState& frame) {
   for (SlotId id = 0; id < keys.table.slots.end(); ++id) {
     const Slot& slot = keys.table.slots[id];
     if (!slot.live) continue;
-    const bool solo = slot.state == JobState::running && slot.kind == JobKind::resident && slot.solo;
-    const bool timed = slot.state == JobState::starting || slot.state == JobState::waiting || solo;
+    const bool timed = slot.state == JobState::starting || slot.state == JobState::waiting;
     if (timed != (slot.due_ms != 0)) return false;
     if (timed) {
-      const TimerKind kind = slot.state == JobState::starting  ? TimerKind::start_timeout
-                             : slot.state == JobState::waiting ? TimerKind::retry
-                                                               : TimerKind::solo;
+      const TimerKind kind = slot.state == JobState::starting ? TimerKind::start_timeout : TimerKind::retry;
       expected.insert({slot.due_ms, slot.stamp, kind, id});
       ++count;
     }
@@ -149,6 +176,12 @@ bool timers_fit(const KeysState& keys, const FrameState& frame) {
       expected.insert({keys.table.jobs[job].due_ms, keys.table.jobs[job].stamp, TimerKind::delay, job});
       ++count;
     }
+  }
+  for (const WorkerIx ix : keys.workers.by_age) {
+    const WorkerFitness& fitness = keys.workers[ix].fitness;
+    if (fitness.due_ms == 0) continue;
+    expected.insert({fitness.due_ms, fitness.stamp, TimerKind::fitness, ix});
+    ++count;
   }
   return expected.size() == count && std::equal(expected.begin(), expected.end(), frame.timers.begin(),
                                                 frame.timers.end(), [](const MachineTimer& a, const MachineTimer& b) {
@@ -188,8 +221,8 @@ bool dead_fit(const KeysState& keys) {
 }  // namespace
 
 bool keys_are_sound(const KeysState& keys, const FrameState& frame, const SessionTable& sessions) {
-  return lists_fit(keys, frame) && workers_fit(keys, sessions) && servers_fit(keys) && holders_fit(keys, frame) &&
-         timers_fit(keys, frame) && dead_fit(keys);
+  return lists_fit(keys, frame) && workers_fit(keys, sessions) && fitness_fits(keys, frame) && servers_fit(keys) &&
+         holders_fit(keys, frame) && timers_fit(keys, frame) && dead_fit(keys) && keys.types.is_sound();
 }
 
 }  // namespace tenure

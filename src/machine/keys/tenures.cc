@@ -8,6 +8,14 @@
 #include "tenure/v1/keys.pb.h"
 
 namespace tenure {
+namespace {
+
+Bytes timeout_text(std::int64_t ttl_ms) {
+  const bool whole = ttl_ms % 1000 == 0;
+  return "start timed out after " + std::to_string(whole ? ttl_ms / 1000 : ttl_ms) + (whole ? " s" : " ms");
+}
+
+}  // namespace
 
 // The slot of a current tenure. A record of any other tenure (from a holder that was fenced, or that woke up long after
 // its session ended) finds nothing and changes nothing.
@@ -29,7 +37,8 @@ void Tenures::on(const v1::Started& record) {
   const bool task = entry.kind == JobKind::task;
   if (entry.state != (task ? JobState::running : JobState::starting)) return context_.refuse_record();
   slots_.touch(slot);
-  entry.started_ms = context_.engine_ms();
+  entry.started_ms = std::max<std::int64_t>(context_.engine_ms(), 1);
+  slots_.set_progress(state_.table.head(slot), Progress::begun);
   if (task) {
     context_.effects().started(context_.at(), slots_.tenure(slot));
     return slots_.tell_started(slot);
@@ -39,13 +48,13 @@ void Tenures::on(const v1::Started& record) {
   queues_.mark(holder);
   slots_.set_state(slot, JobState::running);
   KeptJob& job = state_.table.head(slot);
-  if (entry.solo) slots_.set_timer(slot, TimerKind::solo, context_.log_time_ms() + Suspects::trial_ms(job));
   context_.effects().started(context_.at(), slots_.tenure(slot));
   slots_.tell_started(slot);
+  starts_.began(slot, holder, record.tentative());
 
-  if (entry.stop_wanted || context_.shutting_down()) {
+  if (context_.shutting_down()) {
     slots_.set_state(slot, JobState::stopping);
-    return slots_.ask_stop(slot, context_.shutting_down() ? StopReason::shutdown : StopReason::stop);
+    return slots_.ask_stop(slot, StopReason::shutdown);
   }
   if (job.extra) {
     for (const Message& message : job.extra->messages) {
@@ -61,11 +70,18 @@ void Tenures::on(const v1::Released& record) {
   slots_.touch(slot);
   KeptJob& job = state_.table.head(slot);
   if (record.has_blob()) set_checkpoint(slot, record.blob());
+  job.lonely_deaths = 0;
   if (slots_.is_stopping(slot)) {
     end_tenure(slot, TenureEnd::stopped);
     slots_.tell_stopped(job, state_.table.slots[slot].epoch);
     slots_.tell_stoppers(job);
     return line_.finish_head(slot);
+  }
+  if (starts_.timed_out(slot) && !MUTANT(start_timeout_uncounted)) {
+    const Bytes error = timeout_text(context_.config().pending_job_ttl_ms);
+    const WorkerIx holder = state_.table.placed[slot].holder;
+    end_tenure(slot, TenureEnd::failed, error);
+    return starts_.failed(slot, holder, v1::Failed::RETRY, error);
   }
   end_tenure(slot, TenureEnd::handoff);
   slots_.set_state(slot, JobState::queued);
@@ -96,7 +112,10 @@ void Tenures::on(const v1::Failed& record) {
   slots_.touch(slot);
   const BytesView error = BytesView(record.error()).substr(0, kErrorBytesMax);
   const bool stopping = slots_.is_stopping(slot);
-  end_tenure(slot, TenureEnd::failed);
+  const bool starting = starts_.was_starting(slot);
+  const WorkerIx holder = state_.table.placed[slot].holder;
+  if (holder != kNone) context_.effects().tenure_failed(context_.at(), slots_.tenure(slot), error);
+  end_tenure(slot, TenureEnd::failed, error);
   if (stopping) {
     KeptJob& job = state_.table.head(slot);
     slots_.tell_failed(job, record.epoch(), error);
@@ -104,39 +123,26 @@ void Tenures::on(const v1::Failed& record) {
     return line_.finish_head(slot);
   }
   const auto delay_ms = static_cast<std::int64_t>(std::min(record.delay_ms(), kDelayMsMax));
-  fail_job(slot, record.next(), error, delay_ms);
+  const int next = Starts::at_least_kept(state_.table.head(slot), record.next());
+  if (starting && holder != kNone && next != v1::Failed::REQUEUE) return starts_.failed(slot, holder, next, error);
+  fail_job(slot, next, error, delay_ms);
 }
 
 void Tenures::fail_job(SlotId slot, int next, BytesView error, std::int64_t delay_ms) {
   KeptJob& job = state_.table.head(slot);
+  slots_.set_progress(job, Progress::begun);
+  job.lonely_deaths = 0;
   if (next == v1::Failed::DROP) {
     slots_.tell_failed(job, state_.table.slots[slot].epoch, error);
     return line_.finish_head(slot);
   }
   if (next == v1::Failed::BURY) return dead_.bury(slot, false, error);
-  if (next != v1::Failed::REQUEUE) {
-    ++job.attempts;
-    const std::uint32_t limit = job.max_attempts != 0 ? job.max_attempts : context_.config().max_attempts;
-    if (job.attempts >= limit) return dead_.bury(slot, false, error);
-    if (MUTANT(retry_lost)) return line_.finish_head(slot);
-    delay_ms = backoff_ms(state_.table.slots[slot], job);
-  }
+  starts_.keep_error(slot, error);
+  // A task that puts itself off again and again must not keep a pool that is to end.
+  const bool ending = context_.shutting_down() && !MUTANT(shutdown_waits_forever);
+  if (next != v1::Failed::REQUEUE || ending) return starts_.count_attempt(slot, error);
   slots_.set_state(slot, JobState::waiting);
   slots_.set_timer(slot, TimerKind::retry, context_.log_time_ms() + std::max<std::int64_t>(delay_ms, 0));
-}
-
-// Doubles with every attempt, up to the limit. The jitter, up to a half, comes from the epoch, so that all nodes agree.
-std::int64_t Tenures::backoff_ms(const Slot& slot, const KeptJob& job) const {
-  const PoolConfig& config = context_.config();
-  std::int64_t span = config.backoff_base_ms;
-  for (int i = 1; i < job.attempts && span < config.backoff_cap_ms; ++i) span *= 2;
-  span = std::min(span, config.backoff_cap_ms);
-  const auto half = static_cast<std::uint64_t>(span / 2);
-  const bool rehearsed = context_.rule(Rule::rehearsed_jitter);
-  const std::uint64_t mixed = rehearsed ? hash_mix(slot.stamp, slot.epoch) : hash_mix(slot.epoch, slot.stamp);
-  std::uint64_t jitter = half == 0 ? 0 : mixed % (half + 1);
-  if (MUTANT(local_time_in_machine)) jitter = context_.stats.entries % (half + 1);
-  return static_cast<std::int64_t>(span - static_cast<std::int64_t>(half) + static_cast<std::int64_t>(jitter));
 }
 
 void Tenures::on(const v1::Checkpoint& record) {
@@ -159,14 +165,29 @@ void Tenures::on(const v1::Notified& record) {
   slots_.touch(slot);
   KeptJob& job = state_.table.head(slot);
   while (job.extra && !job.extra->messages.empty() && job.extra->messages.front().number <= record.number()) {
-    state_.bytes -= job.extra->messages.front().text.size();
-    job.extra->message_bytes -= job.extra->messages.front().text.size();
+    const Message& message = job.extra->messages.front();
+    // Those before the one that is named were handled well.
+    const bool failed = record.failed() && message.number == record.number() && !MUTANT(message_refusal_swallowed);
+    tell_handled(slot, message, failed, BytesView(record.error()).substr(0, kErrorBytesMax));
+    state_.bytes -= message.text.size();
+    job.extra->message_bytes -= message.text.size();
     job.extra->messages.pop_front();
   }
 }
 
+void Tenures::tell_handled(SlotId slot, const Message& message, bool failed, BytesView error) {
+  const TenureRef tenure = slots_.tenure(slot);
+  context_.answers().settle({.ticket = message.ticket,
+                             .state = failed ? TicketState::failed : TicketState::done,
+                             .code = failed ? Errc::job_failed : Errc{},
+                             .epoch = tenure.epoch,
+                             .worker = tenure.worker,
+                             .text = failed ? error : BytesView()},
+                            message.answer_in_log);
+}
+
 // The key has no holder any more. The caller decides what happens to the job.
-void Tenures::end_tenure(SlotId slot, TenureEnd why) {
+void Tenures::end_tenure(SlotId slot, TenureEnd why, BytesView error) {
   const WorkerIx ix = state_.table.placed[slot].holder;
   if (ix == kNone) return;
   Slot& entry = state_.table.slots[slot];
@@ -188,12 +209,17 @@ void Tenures::end_tenure(SlotId slot, TenureEnd why) {
                 .started_ms = entry.started_ms,
                 .ended_ms = context_.engine_ms(),
                 .why = why,
-                .quarantined = false});
+                .quarantined = false,
+                .error = Bytes(error.substr(0, kPastErrorBytesMax))});
     }
     if (entry.state == JobState::starting) --worker.starting;
   }
-  if (entry.state == JobState::moving) --worker.moving;
-  queues_.end_trial(slot);
+  if (entry.state == JobState::moving) {
+    --worker.moving;
+    if (state_.table.placed[slot].target != kNone) queues_.mark(state_.table.placed[slot].target);
+  } else if (entry.state == JobState::running && entry.kind == JobKind::resident) {
+    starts_.ran_for(slot);
+  }
   --worker.keys_held;
   state_.table.placed[slot].holder = kNone;
   queues_.mark(ix);
@@ -207,11 +233,10 @@ void Tenures::remember(PastTenure tenure) {
   state_.past.pop_front();
 }
 
-void Tenures::orphan(SlotId slot, TenureEnd why, std::uint32_t on_trial) {
+void Tenures::orphan(SlotId slot, TenureEnd why, const Death* death) {
   slots_.touch(slot);
   const bool stopping = slots_.is_stopping(slot);
-  const bool blamed = why == TenureEnd::crashed || why == TenureEnd::expired;
-  const bool quarantine = blamed && suspects_.blame(slot, on_trial);
+  const std::optional<Bytes> quarantine = death == nullptr ? std::nullopt : blame_.judge(slot, *death);
   end_tenure(slot, why);
   KeptJob& job = state_.table.head(slot);
   if (stopping) {
@@ -219,25 +244,19 @@ void Tenures::orphan(SlotId slot, TenureEnd why, std::uint32_t on_trial) {
     slots_.tell_stoppers(job);
     return line_.finish_head(slot);
   }
-  if (quarantine) {
-    return dead_.bury(slot, true, "quarantined: its holder died " + std::to_string(job.crashes) + " times");
-  }
+  if (quarantine) return dead_.bury(slot, true, *quarantine);
   if (MUTANT(orphan_lost) && state_.table.slots[slot].state == JobState::running) return line_.finish_head(slot);
   slots_.set_state(slot, JobState::queued);
   queues_.enqueue(slot);
 }
 
-// Tries again, unless the job was to be stopped anyway.
+// It counts as an attempt once the holder has given the key back: a start that is under way is never joined by another.
 void Tenures::time_out_start(SlotId slot) {
   const WorkerIx holder = state_.table.placed[slot].holder;
   --state_.workers[holder].starting;
   queues_.mark(holder);
-  if (state_.table.slots[slot].stop_wanted) {
-    slots_.set_state(slot, JobState::stopping);
-  } else {
-    ++state_.workers[holder].moving;
-    slots_.set_state(slot, JobState::moving);
-  }
+  ++state_.workers[holder].moving;
+  slots_.set_state(slot, JobState::moving);
   slots_.ask_stop(slot, StopReason::start_timeout);
 }
 

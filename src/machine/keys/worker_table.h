@@ -9,10 +9,27 @@
 
 #include "assign/rendezvous.h"
 #include "base/bytes.h"
+#include "base/mutant.h"
 #include "machine/keys/key_table.h"
 #include "machine/limits.h"
+#include "machine/takes.h"
 
 namespace tenure {
+
+// How far a worker is trusted to start residents. Fitness and Probation have the rules.
+struct WorkerFitness {
+  std::uint32_t window = kStartsFirst;  // residents that may be on their way to it and starting there
+  bool proven = false;                  // a start has succeeded there
+  bool unfit = false;                   // it gets no more keys, but for one now and then as a probe
+  std::vector<std::uint64_t> failed;    // hashes of the keys that count against it since the last success
+  Bytes error;                          // of the last start that failed there, until one succeeds
+  std::int64_t pause_ms = 0;            // between two probes
+  std::int64_t probe_at_ms = 0;         // when the next one is due
+  std::uint64_t stamp = 0;              // of its timer
+  std::int64_t due_ms = 0;              // zero: it has none
+  SlotId probe = kNone;                 // the key that is tried there
+  SlotId look_from = 0;                 // where to look for the next one
+};
 
 struct PoolWorker {
   Bytes id;
@@ -23,15 +40,22 @@ struct PoolWorker {
   std::uint32_t window = 0;
   bool live = false;
   bool draining = false;
+  bool leaving = false;       // draining for good: its node removes it
+  bool isolates = false;      // its jobs run in processes of their own
   std::vector<Bytes> serves;  // sorted
+  Takes takes;                // never changes
 
   std::uint32_t starting = 0;  // residents granted but not started
   std::uint32_t tasks_held = 0;
   std::uint32_t moving = 0;
   std::uint64_t keys_held = 0;
-  std::uint32_t on_trial = 0;  // jobs on their last chance that it runs now
 
-  bool open() const { return live && !draining; }
+  WorkerFitness fitness;
+  std::uint32_t arriving = 0;  // residents that others are stopping so that they can move here
+  WorkerIx successor = kNone;  // the worker that has replaced it
+  bool replaced = false;       // and that is fit; otherwise this one goes on in its place
+
+  bool open() const { return live && !draining && !replaced && (!fitness.unfit || MUTANT(unfit_gets_keys)); }
 };
 
 // The place of a worker that is gone, if it does not follow from its name because the worker had replaced another. A
@@ -68,6 +92,30 @@ class WorkerTable {
     const auto kept = std::find_if(kept_places.begin(), kept_places.end(),
                                    [id](const KeptPlace& place) { return place.worker == id; });
     return kept != kept_places.end() ? kept->seed : hash_bytes(id);
+  }
+
+  // No two open workers stand at one place.
+  void settle_place(WorkerIx ix) {
+    const auto taken = [&](WorkerIx other) {
+      return other != ix && workers_[other].open() && workers_[other].place.seed == workers_[ix].place.seed;
+    };
+    while (std::any_of(by_age.begin(), by_age.end(), taken)) {
+      workers_[ix].place.seed = hash_mix(workers_[ix].place.seed, workers_[ix].age);
+    }
+  }
+
+  // The worker that `ix` has replaced, if it could still go on in its place.
+  WorkerIx predecessor(WorkerIx ix) const {
+    const auto found = std::find_if(by_age.begin(), by_age.end(), [&](WorkerIx other) {
+      return workers_[other].successor == ix && !workers_[other].draining;
+    });
+    return found != by_age.end() ? *found : kNone;
+  }
+
+  WorkerIx find_age(std::uint64_t age) const {
+    const auto found =
+        std::find_if(by_age.begin(), by_age.end(), [&](WorkerIx other) { return workers_[other].age == age; });
+    return found != by_age.end() ? *found : kNone;
   }
 
   WorkerIx add() {

@@ -1,8 +1,10 @@
 #include "machine/keys/workers.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
+#include "base/mutant.h"
 #include "machine/limits.h"
 #include "tenure/v1/keys.pb.h"
 
@@ -21,6 +23,11 @@ TenureEnd end_of_tenures(SessionEnd how) {
 
 }  // namespace
 
+void Workers::on_taker(const v1::AddWorker& record) {
+  if (context_.rule(Rule::takes)) return on(record);
+  ++context_.stats.records_unknown;
+}
+
 void Workers::on(const v1::AddWorker& record) {
   if (context_.sessions().find(record.session()) == nullptr) return context_.refuse_record();
   if (const Errc why = judge(record); why != Errc{}) {
@@ -28,21 +35,18 @@ void Workers::on(const v1::AddWorker& record) {
     return context_.effects().worker_refused(context_.at(), record.session(), record.worker(), why);
   }
 
-  const WorkerIx replaced = record.replaces().empty() ? kNone : state_.workers.find(record.replaces());
+  WorkerIx replaced = record.replaces().empty() ? kNone : state_.workers.find(record.replaces());
   const WorkerIx ix = add(record);
   PoolWorker& worker = state_.workers[ix];
-  bool inherits = false;  // true if it gets the keys of an open worker; those of a draining one have gone to others
-  if (replaced != kNone) {
-    const PoolWorker& old = state_.workers[replaced];
-    inherits = old.open() && old.place.weight == worker.place.weight;
-    state_.workers[replaced].draining = true;
-  }
-  settle_place(ix);
+  const WorkerIx named = replaced;
+  const bool inherits = replaced != kNone && probation_.replace(replaced, ix);
+  state_.workers.settle_place(ix);
   context_.note(worker.place.seed);
   context_.effects().worker_added(context_.at(), worker.session, worker.id);
   placement_.refresh_open();
   for (const Bytes& key : record.serves()) placement_.set_serves(ix, key, true);
   placement_.worker_opened(ix, replaced, inherits);
+  if (named != replaced) placement_.worker_closed(named);
 }
 
 Errc Workers::judge(const v1::AddWorker& record) const {
@@ -53,6 +57,7 @@ Errc Workers::judge(const v1::AddWorker& record) const {
                      std::all_of(record.serves().begin(), record.serves().end(),
                                  [](const Bytes& key) { return !key.empty() && key.size() <= kKeyBytesMax; });
   if (!sound) return Errc::invalid;
+  if (context_.rule(Rule::takes) && !Takes().load(record.takes())) return Errc::invalid;
   if (state_.workers.find(record.worker()) != kNone) return Errc::key_exists;
   if (state_.workers.by_age.size() >= kWorkersMax) return Errc::pool_full;
   return Errc{};
@@ -69,36 +74,45 @@ WorkerIx Workers::add(const v1::AddWorker& record) {
   worker.id = record.worker();
   worker.session = record.session();
   worker.joined_ms = context_.log_time_ms();
+  worker.isolates = record.isolates();
   worker.window = record.window() == 0 ? kWindowDefault : record.window();
   worker.place.weight = record.weight() == 0 ? kWeightDefault : record.weight();
   worker.place.seed = seed;
+  if (context_.rule(Rule::takes)) worker.takes.load(record.takes());
   return ix;
-}
-
-// No two open workers have the same place.
-void Workers::settle_place(WorkerIx ix) {
-  PoolWorker& worker = state_.workers[ix];
-  const auto taken = [&](WorkerIx other) {
-    return other != ix && state_.workers[other].open() && state_.workers[other].place.seed == worker.place.seed;
-  };
-  while (std::any_of(state_.workers.by_age.begin(), state_.workers.by_age.end(), taken)) {
-    worker.place.seed = hash_mix(worker.place.seed, worker.age);
-  }
 }
 
 void Workers::on(const v1::RemoveWorker& record) {
   const WorkerIx ix = state_.workers.find(record.worker());
   if (ix == kNone || state_.workers[ix].session != record.session()) return context_.refuse_record();
-  remove(ix, TenureEnd::left, 0);
+  remove(ix, TenureEnd::left, nullptr);
 }
 
 void Workers::on(const v1::Drain& record) {
   const WorkerIx ix = state_.workers.find(record.worker());
-  if (ix == kNone || state_.workers[ix].draining) return context_.refuse_record();
-  state_.workers[ix].draining = true;
-  context_.note(state_.workers[ix].age);
+  if (ix == kNone) return context_.refuse_record();
+  PoolWorker& worker = state_.workers[ix];
+  const bool leaves = record.leaving() && !std::exchange(worker.leaving, worker.leaving || record.leaving());
+  if (worker.draining && !leaves) return context_.refuse_record();
+  context_.note(worker.age);
+  if (std::exchange(worker.draining, true)) return;
+  probation_.worker_drains(ix);
   placement_.refresh_open();
   placement_.worker_closed(ix);
+  open_drained();
+}
+
+void Workers::open_drained() {
+  if (!context_.shutting_down() || MUTANT(shutdown_leaves_drained)) return;
+  const std::vector<WorkerIx>& all = state_.workers.by_age;
+  if (std::any_of(all.begin(), all.end(), [this](WorkerIx ix) { return state_.workers[ix].open(); })) return;
+  std::vector<WorkerIx> drained;
+  for (const WorkerIx ix : state_.workers.by_age) {
+    if (!state_.workers[ix].leaving && state_.workers[ix].live) drained.push_back(ix);
+  }
+  for (const WorkerIx ix : drained) state_.workers[ix].draining = false;
+  placement_.refresh_open();
+  for (const WorkerIx ix : drained) placement_.worker_opened(ix, kNone, false);
 }
 
 void Workers::on(const v1::Serve& record) {
@@ -113,17 +127,25 @@ void Workers::on(const v1::Serve& record) {
   set(record.add(), true);
 }
 
-void Workers::session_ended(std::uint64_t session, SessionEnd how) {
-  const std::uint32_t on_trial = suspects_.on_trial(session);
+void Workers::session_ended(const EndedSession& ended) {
+  const bool died = ended.how == SessionEnd::crashed || ended.how == SessionEnd::expired;
+  const Death death = died ? blame_.death_of(ended) : Death{};
   const std::vector<WorkerIx> workers = state_.workers.by_age;
   for (const WorkerIx ix : workers) {
-    if (state_.workers[ix].session == session) remove(ix, end_of_tenures(how), on_trial);
+    if (state_.workers[ix].session == ended.id) remove(ix, end_of_tenures(ended.how), died ? &death : nullptr);
+  }
+  if (!MUTANT(foreign_culprit)) return;
+  for (const SlotId slot : state_.table.select([](const Placed& placed) { return placed.holder != kNone; })) {
+    const std::uint64_t epoch = state_.table.slots[slot].epoch;
+    const bool named = std::binary_search(death.culprits.begin(), death.culprits.end(), epoch);
+    if (named) tenures_.orphan(slot, TenureEnd::crashed, &death);
   }
 }
 
 // Its keys wait for their next holder at once. One pass, because there may be half a million.
-void Workers::remove(WorkerIx ix, TenureEnd why, std::uint32_t on_trial) {
+void Workers::remove(WorkerIx ix, TenureEnd why, const Death* death) {
   state_.workers[ix].draining = true;
+  state_.workers[ix].leaving = true;
   placement_.refresh_open();
   placement_.stop_serving(ix);
 
@@ -131,15 +153,14 @@ void Workers::remove(WorkerIx ix, TenureEnd why, std::uint32_t on_trial) {
   state_.table.visit_each(held, KeyTable::Ahead::slots_and_heads, [&](SlotId slot) {
     slots_.touch(slot);
     placement_.retarget_orphan(slot, ix);
-    tenures_.orphan(slot, why, on_trial);
+    tenures_.orphan(slot, why, death);
   });
   placement_.worker_closed(ix);
   context_.effects().worker_removed(context_.at(), state_.workers[ix].session, state_.workers[ix].id);
+  probation_.worker_gone(ix);
   state_.workers.remove(ix);
-  const bool dirty = state_.queues[ix].dirty;
-  state_.queues[ix] = {};
-  state_.queues[ix].dirty = dirty;  // Queues still has it in its list
   placement_.refresh_open();
+  open_drained();
 }
 
 }  // namespace tenure

@@ -5,10 +5,11 @@
 #include <cstdint>
 
 #include "machine/context.h"
+#include "machine/keys/blame.h"
 #include "machine/keys/keys_state.h"
 #include "machine/keys/placement.h"
+#include "machine/keys/probation.h"
 #include "machine/keys/slots.h"
-#include "machine/keys/suspects.h"
 #include "machine/keys/tenures.h"
 
 namespace tenure {
@@ -22,32 +23,38 @@ class Serve;
 
 class Workers {
  public:
-  Workers(KeysState& state, Context& context, Slots& slots, Suspects& suspects, Placement& placement, Tenures& tenures)
+  Workers(KeysState& state, Context& context, Slots& slots, Blame& blame, Placement& placement, Probation& probation,
+          Tenures& tenures)
       : state_(state),
         context_(context),
         slots_(slots),
-        suspects_(suspects),
+        blame_(blame),
         placement_(placement),
+        probation_(probation),
         tenures_(tenures) {}
 
   void on(const v1::AddWorker& record);
+  // The record of a worker that takes only some jobs. Members of version 1 would skip it: their pool cannot have one.
+  void on_taker(const v1::AddWorker& record);
   void on(const v1::RemoveWorker& record);
   void on(const v1::Drain& record);
   void on(const v1::Serve& record);
   // The session has ended, and all its workers with it.
-  void session_ended(std::uint64_t session, SessionEnd how);
+  void session_ended(const EndedSession& ended);
+  // In a shutdown: where no open worker is left, those that were asked to take no more keys finish what was accepted.
+  void open_drained();
 
  private:
   Errc judge(const v1::AddWorker& record) const;
   WorkerIx add(const v1::AddWorker& record);
-  void settle_place(WorkerIx worker);
-  void remove(WorkerIx worker, TenureEnd why, std::uint32_t on_trial);
+  void remove(WorkerIx worker, TenureEnd why, const Death* death);
 
   KeysState& state_;
   Context& context_;
   Slots& slots_;
-  Suspects& suspects_;
+  Blame& blame_;
   Placement& placement_;
+  Probation& probation_;
   Tenures& tenures_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <vector>
 
 #include "base/bytes.h"
 
@@ -20,11 +21,19 @@ struct Session {
   std::uint64_t last_beat = 0;  // the position of its last beat, or of its join
   std::uint64_t beat_number = 0;
   std::int64_t joined_ms = 0;  // log time
+  bool chooses = false;        // it has the users' function that chooses workers
+  // Of a log of the pool that was lost: the last entry that the node had applied, by its position and time.
+  std::uint64_t remembers = 0;
+  std::int64_t remembers_ms = 0;
+  bool restores = false;              // and it will put that state back
+  std::vector<std::uint64_t> former;  // its sessions in that log: nothing of them runs any more
+  bool newcomer = true;               // it remembers no log, and did not mean to join another one
 };
 
 struct SessionTable {
   std::map<std::uint64_t, Session> all;  // by id
   std::uint64_t ages = 0;                // the last age
+  std::uint64_t chooser = 0;             // derived: the eldest session that chooses; zero if none does
 
   Session* find(std::uint64_t id) {
     const auto found = all.find(id);
@@ -39,6 +48,14 @@ struct SessionTable {
       if (best == nullptr || session.age < best->age) best = &session;
     }
     return best;
+  }
+
+  std::uint64_t find_chooser() const {
+    const Session* best = nullptr;
+    for (const auto& [id, session] : all) {
+      if (session.chooses && (best == nullptr || session.age < best->age)) best = &session;
+    }
+    return best == nullptr ? 0 : best->id;
   }
 
   // How many sessions are older than this one. They speak first.

@@ -13,7 +13,8 @@ namespace tenure {
 bool Sessions::on(const v1::Join& record, bool gone, std::uint32_t version) {
   const bool sound = record.session() != 0 && record.node().size() <= kIdBytesMax &&
                      record.host().size() <= kIdBytesMax && record.lease_ms() >= kLeaseMsMin &&
-                     record.lease_ms() <= kLeaseMsMax && record.epoch_floor() <= kEpochFloorMax;
+                     record.lease_ms() <= kLeaseMsMax && record.epoch_floor() <= kEpochFloorMax &&
+                     is_time(record.remembers_ms()) && record.former_size() <= kFormerMax;
   if (!sound || gone || record.speaks() < version || table_.find(record.session()) != nullptr ||
       table_.all.size() >= kSessionsMax) {
     context_.refuse_record();
@@ -32,6 +33,13 @@ bool Sessions::on(const v1::Join& record, bool gone, std::uint32_t version) {
   session.age = ++table_.ages;
   session.last_beat = context_.position();
   session.joined_ms = context_.log_time_ms();
+  session.chooses = record.chooses();
+  table_.chooser = table_.find_chooser();
+  session.remembers = record.remembers();
+  session.remembers_ms = record.remembers_ms();
+  session.restores = record.restores();
+  session.former.assign(record.former().begin(), record.former().end());
+  session.newcomer = record.remembers() == 0 && (record.log() == 0 || record.log() == context_.origin());
   context_.note(session.id);
   context_.effects().joined(context_.at(), session.id);
   return true;
@@ -67,13 +75,14 @@ std::optional<EndedSession> Sessions::on(const v1::End& record) {
   }
   switch (record.reason()) {
     case v1::End::FENCED: return EndedSession{record.session(), SessionEnd::fenced};
-    case v1::End::CRASHED: return EndedSession{record.session(), SessionEnd::crashed};
+    case v1::End::CRASHED: return EndedSession{record.session(), SessionEnd::crashed, &record};
     default: return EndedSession{record.session(), SessionEnd::left};
   }
 }
 
 void Sessions::end(const EndedSession& ended) {
   table_.all.erase(ended.id);
+  if (table_.chooser == ended.id) table_.chooser = table_.find_chooser();
   context_.effects().session_ended(context_.at(), ended.id, ended.how);
 }
 
@@ -95,6 +104,12 @@ void save_sessions(const SessionTable& table, v1::SessionsState& into) {
     state.set_last_beat(session.last_beat);
     state.set_beat_number(session.beat_number);
     state.set_joined_ms(session.joined_ms);
+    state.set_chooses(session.chooses);
+    state.set_remembers(session.remembers);
+    state.set_remembers_ms(session.remembers_ms);
+    state.set_restores(session.restores);
+    for (const std::uint64_t former : session.former) state.add_former(former);
+    state.set_newcomer(session.newcomer);
   }
   into.set_ages(table.ages);
 }
@@ -110,10 +125,17 @@ bool load_sessions(const v1::SessionsState& from, SessionTable& into) {
                     .age = state.age(),
                     .last_beat = state.last_beat(),
                     .beat_number = state.beat_number(),
-                    .joined_ms = state.joined_ms()};
+                    .joined_ms = state.joined_ms(),
+                    .chooses = state.chooses(),
+                    .remembers = state.remembers(),
+                    .remembers_ms = state.remembers_ms(),
+                    .restores = state.restores(),
+                    .former = {state.former().begin(), state.former().end()},
+                    .newcomer = state.newcomer()};
     if (!into.all.emplace(state.id(), std::move(session)).second) return false;
   }
   into.ages = from.ages();
+  into.chooser = into.find_chooser();
   return true;
 }
 
@@ -121,7 +143,9 @@ bool sessions_are_sound(const SessionTable& table, std::uint64_t position) {
   if (table.all.size() > kSessionsMax || table.ages >= kCountMax) return false;
   std::vector<std::uint64_t> ages;
   for (const auto& [id, session] : table.all) {
-    if (id == 0 || session.last_beat > position || session.age > table.ages) return false;
+    if (id == 0 || session.last_beat > position || session.age > table.ages || !is_time(session.remembers_ms)) {
+      return false;
+    }
     ages.push_back(session.age);
   }
   std::sort(ages.begin(), ages.end());

@@ -24,6 +24,7 @@ class Context;
 struct EndedSession {
   std::uint64_t id;
   SessionEnd how;
+  const v1::End* said = nullptr;  // of a crash: the record, which may carry evidence
 };
 
 class Sessions {

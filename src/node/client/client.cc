@@ -1,9 +1,11 @@
 #include "node/client/client.h"
 
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "machine/limits.h"
+#include "node/records.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure {
@@ -16,6 +18,7 @@ TicketState ticket_state(v1::Answer::State state) {
     case v1::Answer::REFUSED: return TicketState::refused;
     case v1::Answer::FAILED: return TicketState::failed;
     case v1::Answer::STOPPED: return TicketState::stopped;
+    case v1::Answer::DONE: return TicketState::done;
     default: return TicketState::accepted;
   }
 }
@@ -66,6 +69,7 @@ Status Client::send(SealedRequests& requests) {
 }
 
 void Client::take_in(const SealedRequest& request, std::shared_ptr<OpenTicket> ticket) {
+  if (const auto options = std::exchange(options_, std::nullopt)) appender_.offer(options_record(*options));
   tickets_.add(request.ticket, request.single, loop_.now(), std::move(ticket));
   const auto appended = [this, number = request.ticket](Position at) { request_appended(number, at); };
   appender_.offer_request(request.record, {.sent = nullptr, .appended = appended});
@@ -145,7 +149,12 @@ void Client::look(const v1::Batch& batch) {
             0);
         break;
       case v1::Record::kStarted:
-        hear({record.started().ticket(), TicketState::started, Errc{}, record.started().epoch(), {}, {}},
+        hear({record.started().ticket(),
+              TicketState::started,
+              Errc{},
+              record.started().epoch(),
+              record.started().worker(),
+              {}},
              record.started().session());
         break;
       case v1::Record::kDone:

@@ -47,8 +47,11 @@ class Client final : private ReplicaEvents, private AppenderEvents {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
-  // Returns a ticket; ClientEvents::settled reports its outcome. Fails at once if a bound is exceeded (Errc::invalid),
-  // or if too much is waiting to be sent (Errc::busy).
+  // Its first request brings these along, for a pool that has no options yet.
+  void set_options(const PoolConfig& options) { options_ = options; }
+
+  // Gives a ticket, whose fate ClientEvents::settled tells. Refused at once: what is over a bound (Errc::invalid), and
+  // what finds the way to the log full (Errc::busy).
   Result<std::uint64_t> ask(const Request& request);
   // The same for an encoded request that wants its outcome in the log. The outcome is also reported to `ticket`.
   Status send(const SealedRequest& request, std::shared_ptr<OpenTicket> ticket);
@@ -95,7 +98,8 @@ class Client final : private ReplicaEvents, private AppenderEvents {
   Entropy& entropy_;
   ClientEvents& events_;
   Nanos patience_;
-  std::uint32_t speaks_;  // the newest machine version that it supports
+  std::optional<PoolConfig> options_;  // still to be said
+  std::uint32_t speaks_;               // the newest machine version that it applies
   Appender appender_;
   Decoder decoder_;
   Tickets tickets_;

@@ -24,6 +24,7 @@ struct HeldJob {
   std::uint64_t session = 0;
   Bytes worker;
   JobKind kind = JobKind::resident;
+  Bytes type{};
   std::uint32_t attempt = 1;
   Bytes payload;
   bool has_checkpoint = false;
@@ -49,15 +50,20 @@ class HoldReports {
  public:
   virtual ~HoldReports() = default;
 
-  enum class Next : std::uint8_t { retry, requeue, bury, drop };
+  // As v1::Failed::Next has them.
+  enum class Next : std::uint8_t { retry, requeue, bury, drop, refuse };
 
   virtual void started(const Hold& hold) = 0;
+  // The same of a resident that may end at once, because the host knows no more than that it was begun.
+  virtual void begun(const Hold& hold) { started(hold); }
   virtual void finished(const Hold& hold, Bytes result) = 0;
   virtual void failed(const Hold& hold, Next next, Bytes error, Nanos delay) = 0;
   virtual void released(const Hold& hold) = 0;
   virtual void released(const Hold& hold, Bytes blob) = 0;
   virtual void checkpoint(const Hold& hold, Bytes data) = 0;
   virtual void handled(const Hold& hold, std::uint64_t message_number) = 0;
+  // Instead: the handler takes no messages, or failed with this one. Its sender hears the error.
+  virtual void message_failed(const Hold& hold, std::uint64_t message_number, Bytes error) = 0;
 
   // Reports made within the call go to the node together, and so usually into one batch. Must be short, because others'
   // reports wait meanwhile.

@@ -11,11 +11,13 @@ KeysPart::KeysPart(Loop& loop, Host& host, Appender& appender, const ReplicaOf<M
       workers_(loop, appender, events, options.retry_worker_after),
       runtime_(
           loop, host, appender, [this] { return stop_patience(); }, options.look_every),
-      close_deadline_(loop) {}
+      close_deadline_(loop),
+      leave_deadline_(loop) {}
 
 void KeysPart::listen_to(EffectsTee& tee) {
   tee.add_keys(runtime_);
   tee.add_keys(workers_);
+  tee.add_pool(workers_);
 }
 
 Nanos KeysPart::stop_patience() const {
@@ -25,7 +27,7 @@ Nanos KeysPart::stop_patience() const {
 void KeysPart::begin(std::uint64_t session, std::function<std::int64_t()> lease_until) {
   session_ = session;
   runtime_.begin(session, std::move(lease_until));
-  workers_.begin(session);
+  workers_.begin(session, replica_.machine().version());
 }
 
 void KeysPart::fence(std::function<void()> stopped) {
@@ -42,6 +44,24 @@ void KeysPart::end() {
   session_ = 0;
   workers_.end();
   close_deadline_.cancel();
+}
+
+void KeysPart::remove(BytesView worker) {
+  workers_.remove(worker);
+  leaving_.emplace_back(loop_.now() + stop_patience(), worker);
+  if (!leave_deadline_.armed()) leave_deadline_.arm(leaving_.front().first, [this] { stop_jobs_of_leaving(); });
+}
+
+void KeysPart::stop_jobs_of_leaving() {
+  while (!leaving_.empty() && leaving_.front().first <= loop_.now()) {
+    const Bytes worker = std::move(leaving_.front().second);
+    leaving_.pop_front();
+    runtime_.stop_all(loop_.now(), [&](const Hold& hold) {
+      const std::optional<JobInfo> job = replica_.machine().find(hold.key);
+      return job && job->epoch == hold.epoch && job->worker == worker;
+    });
+  }
+  if (!leaving_.empty()) leave_deadline_.arm(leaving_.front().first, [this] { stop_jobs_of_leaving(); });
 }
 
 void KeysPart::close() {

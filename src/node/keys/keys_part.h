@@ -3,7 +3,9 @@
 // The part of a member that runs workers and holds keys. The node's membership says when a session begins and ends.
 // This part says when everything has been handed over.
 
+#include <deque>
 #include <functional>
+#include <utility>
 
 #include "machine/effects_tee.h"
 #include "machine/machine.h"
@@ -26,6 +28,8 @@ class KeysPart {
 
   void listen_to(EffectsTee& tee);
   OwnWorkers& workers() { return workers_; }
+  // The worker hands over what it holds, and leaves. Jobs that run on for the pool's worker_shutdown_ttl are stopped.
+  void remove(BytesView worker);
   HoldReports& reports() { return runtime_; }
 
   // This node is a member under the session. The lease is valid until `lease_until`, in nanoseconds since boot.
@@ -47,6 +51,7 @@ class KeysPart {
  private:
   Nanos stop_patience() const;
   void begin_closing();
+  void stop_jobs_of_leaving();
 
   Loop& loop_;
   const ReplicaOf<Machine>& replica_;
@@ -56,6 +61,8 @@ class KeysPart {
   bool closing_ = false;
   bool drained_ = false;  // the workers were asked to drain
   Timer close_deadline_;
+  std::deque<std::pair<Instant, Bytes>> leaving_;  // workers, and when the patience with them ends
+  Timer leave_deadline_;
 };
 
 }  // namespace tenure

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "node/keys/why.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure {
@@ -17,7 +18,7 @@ std::int64_t since(const Machine& machine, std::int64_t then_ms) {
   return std::max<std::int64_t>(machine.log_time_ms() - then_ms, 0);
 }
 
-void add(const Machine& machine, const JobInfo& job, v1::Told& told) {
+void add(const Machine& machine, const JobInfo& job, WhyWaiting& why, v1::Told& told) {
   v1::ListedJob& listed = *told.add_jobs();
   listed.set_key(Bytes(job.key));
   listed.set_kind(static_cast<std::uint32_t>(job.kind));
@@ -26,13 +27,17 @@ void add(const Machine& machine, const JobInfo& job, v1::Told& told) {
   listed.set_epoch(job.epoch);
   listed.set_attempt(job.attempt);
   listed.set_since_ms(since(machine, job.since_ms));
+  listed.set_error(Bytes(job.error));
+  listed.set_type(Bytes(job.type));
+  listed.set_why(why.of(job));
 }
 
 void list_jobs(const Machine& machine, const v1::ListJobs& query, std::size_t most, std::size_t bytes_most,
                v1::Told& told) {
+  WhyWaiting why(machine);
   if (!query.key().empty()) {
     if (const std::optional<JobInfo> job = machine.find(query.key()); job && wanted(query, *job)) {
-      add(machine, *job, told);
+      add(machine, *job, why, told);
     }
     return;
   }
@@ -41,8 +46,8 @@ void list_jobs(const Machine& machine, const v1::ListJobs& query, std::size_t mo
   std::size_t bytes = 0;
   const SlotId next = machine.each_job(query.from(), [&](const JobInfo& job) {
     if (wanted(query, job)) {
-      add(machine, job, told);
-      bytes += job.key.size() + job.worker.size();
+      add(machine, job, why, told);
+      bytes += told.jobs(told.jobs_size() - 1).ByteSizeLong();
     }
     return static_cast<std::size_t>(told.jobs_size()) < limit && bytes < bytes_most && ++looked_at < kLookedAtMax;
   });
@@ -60,12 +65,15 @@ void list_workers(const Machine& machine, const Observer& observer, v1::Told& to
     listed.set_host(session->host);
     listed.set_pid(session->pid);
     listed.set_weight(worker.place.weight);
-    listed.set_draining(worker.draining);
+    listed.set_draining(worker.draining || worker.replaced);
+    listed.set_unfit(worker.fitness.unfit);
+    listed.set_error(worker.fitness.error);
     listed.set_keys(worker.keys_held);
     listed.set_tasks(worker.tasks_held);
     listed.set_lease_ms(session->lease_ms);
     listed.set_lease_left_ms(std::max<std::int64_t>(session->lease_ms - to_ms(observer.silence(session->id)), 0));
     listed.set_age_ms(since(machine, worker.joined_ms));
+    for (const Bytes& taken : worker.takes.texts()) listed.add_takes(taken);
   }
 }
 
@@ -87,6 +95,7 @@ void list_dead(const Machine& machine, const v1::ListDead& query, std::size_t mo
     listed.set_error(letter.error);
     if (query.payloads()) listed.set_payload(Bytes(machine.dead_payload(letter)));
     listed.set_age_ms(since(machine, letter.since_ms));
+    listed.set_type(Bytes(machine.dead_type(letter)));
     bytes += listed.ByteSizeLong();
   }
 }
@@ -106,13 +115,15 @@ void list_history(const Machine& machine, const v1::ListHistory& query, std::siz
     listed.set_ended_ms(past.ended_ms);
     listed.set_why_plus_one(static_cast<std::uint32_t>(past.why) + 1);
     listed.set_quarantined(past.quarantined);
+    listed.set_error(past.error);
     bytes += listed.ByteSizeLong();
   }
   if (!job) return;
   // If any kept tenure is left, the last one is.
   const bool kept = job->past == Past::kept && told.history_size() != 0;
   told.set_history_known((kept || job->past == Past::none) && room());
-  add(machine, *job, told);
+  WhyWaiting why(machine);
+  add(machine, *job, why, told);
   if (job->worker.empty()) return;
   v1::ListedTenure& listed = *told.add_history();
   listed.set_epoch(job->epoch);

@@ -29,7 +29,8 @@ void OwnWorkers::serve(BytesView id, std::vector<Bytes> add, std::vector<Bytes> 
   std::vector<Bytes>& serves = found->second.options.serves;
   for (const Bytes& key : remove) std::erase(serves, key);
   serves.insert(serves.end(), add.begin(), add.end());
-  if (!found->second.added) return;
+  // Also while the worker itself is still on its way into the log: this record lies behind it.
+  if (session_ == 0) return;
   v1::Record record;
   record.mutable_serve()->set_session(session_);
   record.mutable_serve()->set_worker(Bytes(id));
@@ -42,8 +43,9 @@ bool OwnWorkers::removing() const {
   return std::any_of(workers_.begin(), workers_.end(), [](const auto& entry) { return entry.second.removing; });
 }
 
-void OwnWorkers::begin(std::uint64_t session) {
+void OwnWorkers::begin(std::uint64_t session, std::uint32_t version) {
   session_ = session;
+  version_ = version;
   if (closing_) return;
   for (auto& [id, worker] : workers_) worker.refused = false;
   offer_all();
@@ -65,19 +67,26 @@ void OwnWorkers::offer_all() {
   }
 }
 
+// A pool of older members knows nothing of what workers take, and would give the worker any job: the worker is held
+// back until they have left. The record of such a worker has a number of its own, which older members skip. So it can
+// do no harm even in a pool whose switch to the newer version was lost with the end of the log.
 void OwnWorkers::offer(const NodeWorker& worker) {
+  const bool choosy = !worker.takes.everything();
+  if (choosy && version_ < version_of(Rule::takes)) return events_.worker_refused(worker.id, Errc::version);
   v1::Record record;
-  v1::AddWorker& add = *record.mutable_add_worker();
+  v1::AddWorker& add = choosy ? *record.mutable_add_taker() : *record.mutable_add_worker();
   add.set_session(session_);
   add.set_worker(worker.id);
   add.set_weight(worker.weight);
   add.set_window(worker.window);
   add.set_replaces(worker.replaces);
+  add.set_isolates(worker.isolates);
   for (const Bytes& key : worker.serves) add.add_serves(key);
+  worker.takes.save(*add.mutable_takes());
   appender_.offer(record);
 }
 
-void OwnWorkers::drain(BytesView id) { appender_.offer(drain_record(id)); }
+void OwnWorkers::drain(BytesView id) { appender_.offer(drain_record(id, true)); }
 
 void OwnWorkers::drain_all() {
   for (const auto& [id, worker] : workers_) drain(id);
@@ -130,6 +139,16 @@ void OwnWorkers::worker_removed(const At& /*at*/, std::uint64_t session, BytesVi
     if (own->second.removing) workers_.erase(own);
   } else if (session_ != 0 && !closing_ && !own->second.added) {
     offer(own->second.options);
+  }
+}
+
+// Workers that were held back can be offered now.
+void OwnWorkers::version_switched(const At& /*at*/, std::uint32_t version) {
+  const bool held_back = version_ < version_of(Rule::takes);
+  version_ = version;
+  if (session_ == 0 || closing_ || !held_back) return;
+  for (const auto& [id, worker] : workers_) {
+    if (!worker.added && !worker.refused && !worker.options.takes.everything()) offer(worker.options);
   }
 }
 

@@ -19,10 +19,12 @@ struct NodeWorker {
   std::uint32_t window = kWindowDefault;
   Bytes replaces{};
   std::vector<Bytes> serves{};
+  Takes takes{};
+  bool isolates = false;  // its jobs run in processes of their own
 };
 
 // Belongs to the node's loop.
-class OwnWorkers final : public KeyEffects {
+class OwnWorkers final : public KeyEffects, public PoolEffects {
  public:
   // `retry_after`: when to offer a worker again if another living worker has its id.
   OwnWorkers(Loop& loop, Appender& appender, NodeEvents& events, Nanos retry_after);
@@ -34,8 +36,8 @@ class OwnWorkers final : public KeyEffects {
   bool empty() const { return workers_.empty(); }
   bool removing() const;
 
-  // The node is a member under this session from now on.
-  void begin(std::uint64_t session);
+  // The node is a member under this session from now on. The pool has this machine version.
+  void begin(std::uint64_t session, std::uint32_t version);
   // The session is over, or is being fenced.
   void end();
   // Nothing of the last session runs any more. Workers that were being removed are gone.
@@ -50,6 +52,13 @@ class OwnWorkers final : public KeyEffects {
   void worker_added(const At& at, std::uint64_t session, BytesView worker) override;
   void worker_refused(const At& at, std::uint64_t session, BytesView worker, Errc why) override;
   void worker_removed(const At& at, std::uint64_t session, BytesView worker) override;
+  void worker_unfit(const At& /*at*/, std::uint64_t session, BytesView worker, BytesView error) override {
+    if (present(session)) events_.worker_unfit(worker, error);
+  }
+  void worker_fit(const At& /*at*/, std::uint64_t session, BytesView worker) override {
+    if (present(session)) events_.worker_fit(worker);
+  }
+  void version_switched(const At& at, std::uint32_t version) override;
 
  private:
   struct OwnWorker {
@@ -70,6 +79,7 @@ class OwnWorkers final : public KeyEffects {
   NodeEvents& events_;
   const Nanos retry_after_;
   std::uint64_t session_ = 0;  // zero: the node is not a member
+  std::uint32_t version_ = 0;  // of the pool's machine
   bool closing_ = false;
   std::map<Bytes, OwnWorker, std::less<>> workers_;
   Timer retry_;

@@ -13,7 +13,7 @@ namespace {
 
 // Reuses the record for another tenure, with all fields of the last one cleared.
 template <class Said>
-Said& begun(Said& said, std::uint64_t epoch, const Bytes& key) {
+Said& fresh(Said& said, std::uint64_t epoch, const Bytes& key) {
   said.Clear();
   said.set_key(key);
   said.set_epoch(epoch);
@@ -58,10 +58,12 @@ void Runtime::granted(const At& /*at*/, const Grant& grant) {
   held.key = grant.tenure.key;
   held.session = session_;
   held.ticket = grant.answer_in_log ? grant.ticket : 0;
+  if (held.ticket != 0) held.worker = std::make_unique<Bytes>(grant.tenure.worker);
   host_.start({.hold = {.key = held.key, .epoch = grant.tenure.epoch},
                .session = session_,
                .worker = Bytes(grant.tenure.worker),
                .kind = grant.kind,
+               .type = Bytes(grant.type),
                .attempt = grant.attempt,
                .payload = Bytes(grant.payload),
                .has_checkpoint = grant.has_checkpoint,
@@ -113,16 +115,22 @@ std::size_t Runtime::running() const {
 }
 
 // In the order of the grants.
-void Runtime::stop_all(Instant deadline) {
+void Runtime::stop_all(Instant deadline, const std::function<bool(const Hold&)>& wanted) {
   std::vector<Hold> holds;
   holds_.each([&](std::uint64_t epoch, Held& held) {
-    if (!held.concluded && !std::exchange(held.stopping, true)) holds.push_back({held.key, epoch});
+    if (held.concluded || held.stopping || !wanted({held.key, epoch})) return;
+    held.stopping = true;
+    holds.push_back({held.key, epoch});
   });
   std::sort(holds.begin(), holds.end(), [](const Hold& a, const Hold& b) { return a.epoch < b.epoch; });
   for (const Hold& hold : holds) host_.stop(hold, StopReason::move, deadline);
 }
 
 void Runtime::started(const Hold& hold) { report({.kind = Report::Kind::started, .epoch = hold.epoch}); }
+
+void Runtime::begun(const Hold& hold) {
+  report({.kind = Report::Kind::started, .epoch = hold.epoch, .tentative = true});
+}
 
 void Runtime::finished(const Hold& hold, Bytes result) {
   if (result.size() > kResultBytesMax) result.resize(kResultBytesMax);
@@ -148,6 +156,14 @@ void Runtime::checkpoint(const Hold& hold, Bytes data) {
 
 void Runtime::handled(const Hold& hold, std::uint64_t message_number) {
   report({.kind = Report::Kind::handled, .epoch = hold.epoch, .message_number = message_number});
+}
+
+void Runtime::message_failed(const Hold& hold, std::uint64_t message_number, Bytes error) {
+  error.resize(cut_at_character(error, kErrorBytesMax).size());
+  report({.kind = Report::Kind::message_failed,
+          .epoch = hold.epoch,
+          .text = std::move(error),
+          .message_number = message_number});
 }
 
 void Runtime::report(Report report) {
@@ -224,7 +240,7 @@ void Runtime::take(Report& report) {
 // of them follows. Otherwise a handler that makes them faster than the log takes them, or while the log is away, would
 // fill the memory.
 void Runtime::save(std::uint64_t epoch, Held& held, Bytes checkpoint) {
-  v1::Checkpoint& said = begun(*record_->mutable_checkpoint(), epoch, held.key);
+  v1::Checkpoint& said = fresh(*record_->mutable_checkpoint(), epoch, held.key);
   said.set_data(std::move(checkpoint));
   held.saving = true;
   appender_.offer(*record_, {nullptr, token_.guard([this, epoch](Position) { saved(epoch); })});
@@ -245,29 +261,34 @@ void Runtime::check_stopped() {
 
 void Runtime::append(const Report& report, const Held& held) {
   switch (report.kind) {
-    case Report::Kind::started: append_started(report.epoch, held); break;
+    case Report::Kind::started: append_started(report, held); break;
     case Report::Kind::finished: append_finished(report, held); break;
     case Report::Kind::failed: append_failed(report, held); break;
     case Report::Kind::released: append_released(report, held); break;
     case Report::Kind::checkpoint: break;  // done by save()
-    case Report::Kind::handled: {
-      v1::Notified& notified = begun(*record_->mutable_notified(), report.epoch, held.key);
+    case Report::Kind::handled:
+    case Report::Kind::message_failed: {
+      v1::Notified& notified = fresh(*record_->mutable_notified(), report.epoch, held.key);
       notified.set_number(report.message_number);
+      notified.set_failed(report.kind == Report::Kind::message_failed);
+      notified.set_error(report.text);
       break;
     }
   }
   appender_.offer(*record_);
 }
 
-void Runtime::append_started(std::uint64_t epoch, const Held& held) {
-  v1::Started& started = begun(*record_->mutable_started(), epoch, held.key);
+void Runtime::append_started(const Report& report, const Held& held) {
+  v1::Started& started = fresh(*record_->mutable_started(), report.epoch, held.key);
+  started.set_tentative(report.tentative);
   if (held.ticket == 0) return;
   started.set_ticket(held.ticket);
   started.set_session(held.session);
+  if (held.worker) started.set_worker(*held.worker);
 }
 
 void Runtime::append_finished(const Report& report, const Held& held) {
-  v1::Done& done = begun(*record_->mutable_done(), report.epoch, held.key);
+  v1::Done& done = fresh(*record_->mutable_done(), report.epoch, held.key);
   done.set_result(report.text);
   if (held.ticket == 0) return;
   done.set_ticket(held.ticket);
@@ -275,14 +296,14 @@ void Runtime::append_finished(const Report& report, const Held& held) {
 }
 
 void Runtime::append_failed(const Report& report, const Held& held) {
-  v1::Failed& failed = begun(*record_->mutable_failed(), report.epoch, held.key);
+  v1::Failed& failed = fresh(*record_->mutable_failed(), report.epoch, held.key);
   failed.set_next(static_cast<v1::Failed::Next>(report.next));
   failed.set_error(report.text);
   failed.set_delay_ms(static_cast<std::uint64_t>(std::max<std::int64_t>(to_ms(report.delay), 0)));
 }
 
 void Runtime::append_released(const Report& report, const Held& held) {
-  v1::Released& released = begun(*record_->mutable_released(), report.epoch, held.key);
+  v1::Released& released = fresh(*record_->mutable_released(), report.epoch, held.key);
   released.set_has_blob(report.has_blob);
   released.set_blob(report.text);
 }

@@ -49,23 +49,30 @@ class Runtime final : public HoldReports, public KeyEffects {
   void ended(const At& at, const TenureRef& tenure, TenureEnd why) override;
 
   // The node is closing: everything that has not ended by then is stopped.
-  void stop_all(Instant deadline);
+  void stop_all(Instant deadline) {
+    stop_all(deadline, [](const Hold&) { return true; });
+  }
+  // The same of those that `wanted` names.
+  void stop_all(Instant deadline, const std::function<bool(const Hold&)>& wanted);
   void give_back_waiting(std::uint64_t session) { host_.give_back_waiting(session); }
 
   void started(const Hold& hold) override;
+  void begun(const Hold& hold) override;
   void finished(const Hold& hold, Bytes result) override;
   void failed(const Hold& hold, Next next, Bytes error, Nanos delay) override;
   void released(const Hold& hold) override;
   void released(const Hold& hold, Bytes blob) override;
   void checkpoint(const Hold& hold, Bytes data) override;
   void handled(const Hold& hold, std::uint64_t message_number) override;
+  void message_failed(const Hold& hold, std::uint64_t message_number, Bytes error) override;
   void together(const std::function<void()>& reports) override;
 
  private:
   struct Held {
     Bytes key;
     std::uint64_t session = 0;
-    std::uint64_t ticket = 0;  // for records, if the dispatcher needs it in the log
+    std::uint64_t ticket = 0;         // for records, if the dispatcher needs it in the log
+    std::unique_ptr<Bytes> worker{};  // the same
     std::uint64_t last_message = 0;
     bool stopping = false;
     bool over = false;                 // the machine has ended the tenure; the host has not finished it
@@ -75,12 +82,13 @@ class Runtime final : public HoldReports, public KeyEffects {
   };
 
   struct Report {
-    enum class Kind : std::uint8_t { started, finished, failed, released, checkpoint, handled };
+    enum class Kind : std::uint8_t { started, finished, failed, released, checkpoint, handled, message_failed };
 
     Kind kind;
     std::uint64_t epoch;
     Bytes text{};  // the result, the error, the blob or the checkpoint
     bool has_blob = false;
+    bool tentative = false;
     Next next = Next::retry;
     Nanos delay{};
     std::uint64_t message_number = 0;
@@ -97,7 +105,7 @@ class Runtime final : public HoldReports, public KeyEffects {
   void append(const Report& report, const Held& held);
   void save(std::uint64_t epoch, Held& held, Bytes checkpoint);
   void saved(std::uint64_t epoch);
-  void append_started(std::uint64_t epoch, const Held& held);
+  void append_started(const Report& report, const Held& held);
   void append_finished(const Report& report, const Held& held);
   void append_failed(const Report& report, const Held& held);
   void append_released(const Report& report, const Held& held);

@@ -14,6 +14,7 @@ constexpr std::size_t kQuestionsMax = 16;  // of one entry; the loop waits while
 
 // A question beyond the limit gets no answer. Its client loads the state itself, as without any member.
 void ListingDuty::asked(const At& /*at*/, const v1::Ask& ask) {
+  if (ask.has_remembered()) return;  // the healer's
   if (questions_.size() < kQuestionsMax) questions_.push_back(ask.SerializeAsString());
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 
-// Lets log time pass if nothing else is appended: appends a tick when the machine's next timer is due. The eldest
-// member does so at once, each younger one a little later, in case the older ones did not.
+// Lets log time pass if nothing else is appended: appends a tick when the machine's next timer is due, and until then
+// often enough for each step of log time to count in full (kLogTimeStepMsMax). The eldest member does so at once, each
+// younger one a little later, in case the older ones did not.
 
 #include <cstddef>
 

@@ -1,7 +1,8 @@
 #pragma once
 
-// The tasks that the eldest member does for the whole pool: five duties, one class each. If the eldest does something
-// twice, or two members do it at once, the machine accepts it once.
+// The tasks that the eldest member does for the whole pool: five duties, one class each. (The eldest member that has
+// the user's function makes the choices.) If the eldest does something twice, or two members do it at once, the machine
+// accepts it once.
 
 #include <array>
 #include <optional>
@@ -19,14 +20,14 @@ namespace tenure {
 // Belongs to the node's loop.
 class Steward {
  public:
-  Steward(Loop& loop, Appender& appender, const Observer& observer, ChooseWorker choose);
+  Steward(Loop& loop, Appender& appender, const Observer& observer, ChooseWorker choose, NodeEvents& events);
   Steward(const Steward&) = delete;
   Steward& operator=(const Steward&) = delete;
 
   void listen_to(EffectsTee& tee);
   // Call it after each entry. `rank`: how many members are older than this node's session; nothing if this node is not
   // a member.
-  void look(const Machine& machine, std::optional<std::size_t> rank, Instant applied_at);
+  void look(const Machine& machine, std::uint64_t session, std::optional<std::size_t> rank, Instant applied_at);
   // Another state, or another session: what was written before may be lost.
   void reset();
 
@@ -38,7 +39,7 @@ class Steward {
   ListingDuty listings_;
   ChoiceDuty choices_;
   VersionDuty version_;
-  const std::array<EldestDuty*, 4> eldest_duties_;
+  const std::array<EldestDuty*, 3> eldest_duties_;
 };
 
 }  // namespace tenure

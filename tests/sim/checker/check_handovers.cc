@@ -51,9 +51,9 @@ void follow(Course& course, const Delivered& delivered, const Place& place, Time
 void check_messages(const History& history, const PastHolds& holds, const Expectations& expected, Verdict& verdict) {
   const AskedBy asked = asked_by_ticket(history);
   Verdict ignored;
-  const Expectations unlimited{.queue_bound = UINT32_MAX};
-  LogReplay replay(asked, unlimited, ignored);
+  const Expectations unlimited{.queue_bound = UINT32_MAX, .delayed_bound = UINT32_MAX};
   const auto lines = log_lines(history);
+  LogReplay replay(asked, unlimited, ignored, lines.back().remembered);
   for (const Event* event : lines.back().events) replay.apply(*event);
 
   std::map<std::uint64_t, Place> places;
@@ -84,10 +84,10 @@ void check_messages(const History& history, const PastHolds& holds, const Expect
 void check_handovers(const History& history, const PastHolds& holds, Verdict& verdict) {
   const AskedBy asked = asked_by_ticket(history);
   Verdict ignored;
-  const Expectations unlimited{.queue_bound = UINT32_MAX};
+  const Expectations unlimited{.queue_bound = UINT32_MAX, .delayed_bound = UINT32_MAX};
   std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> given;
   for (const LogLine& line : log_lines(history)) {
-    LogReplay replay(asked, unlimited, ignored);
+    LogReplay replay(asked, unlimited, ignored, line.remembered);
     for (const Event* event : line.events) replay.apply(*event);
     given.insert(replay.given.begin(), replay.given.end());
   }

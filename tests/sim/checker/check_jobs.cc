@@ -9,15 +9,23 @@ namespace tenure::sim {
 
 namespace {
 
-// Everything accepted has an end, or, for a resident job, a holder (see check_recovery).
-void check_all_settled(const LogReplay& replay, Verdict& verdict) {
+// Everything accepted has an end, or, for a resident job, a holder (see check_recovery), unless the pool was ended.
+void check_all_settled(const LogReplay& replay, bool ended, Verdict& verdict) {
   for (const auto& [ticket, job] : replay.jobs) {
-    if (!job.live || job.asked == nullptr || job.asked->ask != Ask::task) continue;
+    if (!job.live || job.asked == nullptr || (job.asked->ask != Ask::task && !ended)) continue;
     verdict.broken('f', job.accepted_at,
-                   "accepted and never settled: task of " + job.asked->key + ", ticket " + std::to_string(ticket));
+                   "accepted and never settled: job of " + job.asked->key + ", ticket " + std::to_string(ticket));
   }
   for (const auto& [ticket, at] : replay.stops) {
     verdict.broken('f', at, "a stop was accepted and never done: ticket " + std::to_string(ticket));
+  }
+  for (const auto& [ticket, job] : replay.jobs) {
+    if (job.live || job.buried) continue;
+    for (const ReplayedMessage& message : job.messages) {
+      if (!replay.messages.contains(message.ticket)) continue;
+      verdict.broken('M', message.accepted_at,
+                     "the job is over, and nobody heard of its message: ticket " + std::to_string(message.ticket));
+    }
   }
 }
 
@@ -70,6 +78,23 @@ void check_told(const History& history, Verdict& verdict) {
   }
 }
 
+// Of a message that every handler refused nobody may hear that it was handled.
+void check_refusals(const History& history, Verdict& verdict) {
+  std::map<std::uint64_t, bool> taken;  // by the message's ticket
+  for (const Event& event : history) {
+    if (const auto* delivered = std::get_if<Delivered>(&event.what)) {
+      bool& by_any = taken.try_emplace(delivered->ticket, false).first->second;
+      by_any = by_any || !delivered->refused;
+    }
+    const auto* settled = std::get_if<LogSettled>(&event.what);
+    if (settled == nullptr || settled->step != Step::done) continue;
+    const auto found = taken.find(settled->ticket);
+    if (found == taken.end() || found->second) continue;
+    verdict.broken('M', event.at,
+                   "said to be handled, but its handler refused it: message " + std::to_string(settled->ticket));
+  }
+}
+
 bool final_step(Step step) { return step == Step::done || step == Step::failed || step == Step::stopped; }
 
 }  // namespace
@@ -118,11 +143,12 @@ void check_answers(const History& history, Verdict& verdict) {
 void check_jobs(const History& history, const Expectations& expected, Verdict& verdict) {
   const AskedBy asked = asked_by_ticket(history);
   for (const LogLine& line : log_lines(history)) {
-    LogReplay replay(asked, expected, verdict);
+    LogReplay replay(asked, expected, verdict, line.remembered);
     for (const Event* event : line.events) replay.apply(*event);
-    if (line.final && expected.all_settled) check_all_settled(replay, verdict);
+    if (line.ended || (line.final && expected.all_settled)) check_all_settled(replay, line.ended, verdict);
   }
   check_told(history, verdict);
+  check_refusals(history, verdict);
 }
 
 }  // namespace tenure::sim

@@ -97,8 +97,8 @@ void check_held(const History& history, const PastHolds& holds, Time healed, Tim
                 Verdict& verdict) {
   const AskedBy asked = asked_by_ticket(history);
   Verdict ignored;  // the replay's own findings are check_jobs' to report
-  LogReplay replay(asked, expected, ignored);
   const auto lines = log_lines(history);
+  LogReplay replay(asked, expected, ignored, lines.back().remembered);
   for (const Event* event : lines.back().events) replay.apply(*event);
   const Time due = healed + expected.recovery;
   for (const auto& [ticket, job] : replay.jobs) {

@@ -11,7 +11,8 @@
 //   f  an accepted job ends as done, failed, buried or stopped, or is held at the end, and is settled once
 //   g  tasks of a key run one at a time, in the order of their acceptance
 //   h  a key never has two live jobs if one is resident; refusals for that reason are true
-//   i  the queue bound is exact: never exceeded, and `pool_full` only when it is reached
+//   i  the bounds are exact: nothing is accepted beyond them, and `pool_full` comes only when one is reached. One
+//      counts jobs that no handler has begun, the other jobs whose delay is not over
 //   j  all nodes that applied the same entry have the same digest
 //   k  once all faults are over, every resident job is held again in time
 //   l  log and snapshot are bounded
@@ -21,12 +22,26 @@
 //   p  no node gives up for good, because every fault here is temporary
 //   q  every request of a living process gets its outcome
 //   r  without faults, the end of a hold is soon in the log
+//   t  a worker gets only jobs that it takes
+//   s  a log that lost everything is put back by a member that lived within its lease, with all that it knew, once, and
+//      not after the pool was removed
+//   x  a job is quarantined only if it crashed its processes, or was alone in them whenever they died
+//   y  a job that the log names as having crashed its process too often is not granted again
+//   u  a resident that has run ends by a stop, by itself or as a dead letter, and never because a start failed
+//   v  a worker whose starts keep failing gets no keys but for a try now and then
+//   w  a key is held by a worker that serves it, or by the one that the users' function chose
+//   z  a pool that is shut down starts no resident any more, does all its tasks, and is gone soon, its log with it: at
+//      the latest when its last member leaves
+//   D  without faults, a delayed task is granted when its delay is over
+//   T  a start that takes too long counts as an attempt, so it is not tried for ever
+//   M  a message that its handler refused is never reported as handled, and each is settled when its job is over
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/shard.h"
+#include "sim/checker/choice.h"
 #include "sim/checker/history.h"
 
 namespace tenure::sim {
@@ -41,14 +56,19 @@ struct Expectations {
   Time resume_slack = 5 * kMilli;    // and how late after a resume, where its process was paused at the deadline
   Time recovery = 30 * kSecond;      // after Healed
   std::uint32_t queue_bound = 1000;
-  Shard shard{};  // of whose epochs the remainder tells the shard
+  std::uint32_t delayed_bound = 100'000;
+  std::uint32_t quarantine_after = 0;  // crashes; zero: never
+  Shard shard{};                       // of whose epochs the remainder tells the shard
   std::uint64_t bytes_since_snapshot_max = UINT64_MAX;
   std::uint64_t log_entries_max = UINT64_MAX;
-  bool all_answered = true;  // the run was long enough for every answer
-  bool calm = false;         // nothing went wrong in the run
-  Time telling = INT64_MAX;  // from the end of a hold until it is in the log, in such a run
-  bool all_settled = true;   // the run was long enough for every task to end
-  bool begins_late = false;  // between the last look at the lease and a hold's beginning the process may stand still
+  bool all_answered = true;     // the run was long enough for every answer
+  bool calm = false;            // nothing went wrong in the run
+  Time telling = INT64_MAX;     // from the end of a hold until it is in the log, in such a run
+  Time ending = 60 * kSecond;   // from a shutdown, or from Healed, until the log is removed
+  Time placing = 60 * kSecond;  // until every key is held where it belongs
+  Choice choice{};              // the users' function, if there is one
+  bool all_settled = true;      // the run was long enough for every task to end
+  bool begins_late = false;     // between the last look at the lease and a hold's beginning the process may stand still
 };
 
 struct Violation {

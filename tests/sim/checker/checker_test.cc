@@ -362,9 +362,46 @@ TEST(Checker, I_QueueBoundIsExact) {
   EXPECT_EQ(fill(4).verdict(three), "i");
   EXPECT_EQ(fill(3).log(99, Step::refused, Errc::pool_full).verdict(three), "");
   EXPECT_EQ(fill(2).log(99, Step::refused, Errc::pool_full).verdict(three), "i");
-  EXPECT_EQ(fill(3).grant("t1", 1, 1).log(99, Step::accepted).verdict(three), "") << "one has left the queue";
+  EXPECT_EQ(fill(3).grant("t1", 1, 1).log(99, Step::accepted).verdict(three), "i") << "nobody has begun it";
+  EXPECT_EQ(fill(3).grant("t1", 1, 1).log(1, Step::started).log(99, Step::accepted).verdict(three), "");
+  EXPECT_EQ(fill(3).grant("t1", 1, 1).ungrant("t1", 1, HowEnded::failed).log(99, Step::accepted).verdict(three), "");
+  EXPECT_EQ(fill(3).grant("t1", 1, 1).ungrant("t1", 1, HowEnded::lost).log(99, Step::accepted).verdict(three), "i");
   EXPECT_EQ(fill(3).grant("t1", 1, 1, false).verdict(three), "i");
   EXPECT_EQ(fill(3).log(2, Step::stopped).log(99, Step::accepted).verdict(three), "");
+}
+
+TEST(Checker, I_DelayedJobsHaveABoundOfTheirOwn) {
+  const auto fill = [](int jobs) {
+    Story story;
+    for (int i = 1; i <= jobs; ++i) {
+      const auto ticket = static_cast<std::uint64_t>(i);
+      story.asks(ticket, Ask::task, "t", true, 0, 5).log(ticket, Step::accepted);
+    }
+    return story.asks(98, Ask::task, "t", true, 0, 5).asks(99, Ask::task, "u");
+  };
+  const Expectations two{.queue_bound = 1, .delayed_bound = 2, .all_settled = false};
+  EXPECT_EQ(fill(2).log(99, Step::accepted).verdict(two), "") << "delayed jobs are not queued";
+  EXPECT_EQ(fill(3).verdict(two), "i");
+  EXPECT_EQ(fill(2).log(98, Step::refused, Errc::pool_full).verdict(two), "");
+  EXPECT_EQ(fill(1).log(98, Step::refused, Errc::pool_full).verdict(two), "i");
+  EXPECT_EQ(fill(2).at(6).log(98, Step::accepted).verdict(two), "") << "the delays may be over";
+  EXPECT_EQ(fill(2).at(6).log(99, Step::refused, Errc::pool_full).verdict(two), "") << "and those jobs queued";
+}
+
+TEST(Checker, T_AStartThatTimesOutIsAnAttempt) {
+  const auto late = [] { return Story().resident("k", 50, 5).time_out("k", 5); };
+  EXPECT_EQ(late().ungrant("k", 5).verdict(), "T");
+  EXPECT_EQ(late().ungrant("k", 5, HowEnded::failed).verdict(), "");
+  EXPECT_EQ(late().ungrant("k", 5, HowEnded::lost).verdict(), "");
+}
+
+TEST(Checker, M_ARefusedMessageIsNotSaidToBeHandled) {
+  const auto told = [](bool refused, Step step) {
+    return held().asks(52, Ask::notify, "k").log(52, Step::accepted).deliver(1, "k", 5, 52, refused).log(52, step);
+  };
+  EXPECT_EQ(told(false, Step::done).verdict({.all_settled = false}), "");
+  EXPECT_EQ(told(true, Step::failed).verdict({.all_settled = false}), "");
+  EXPECT_EQ(told(true, Step::done).verdict({.all_settled = false}), "M");
 }
 
 TEST(Checker, J_DigestsAgree) {
@@ -469,6 +506,96 @@ TEST(Checker, O_NobodyDiesForNothing) {
   EXPECT_EQ(fenced().verdict({.calm = true}), "o");
   EXPECT_EQ(Story().add(ProcessCrashed{3}).verdict({.calm = true}), "o");
   EXPECT_EQ(held().at(9).close().verdict({.calm = true}), "");
+}
+
+// A worker is given only jobs that it takes; jobs from before the pool knew types may count as jobs without one.
+TEST(Checker, T_WorkersGetWhatTheyTake) {
+  const auto pool = [](std::vector<std::string> taken) {
+    return Story().lease(1, 20).takes(1, "w", std::move(taken)).asks_typed(50, Ask::task, "k", "x");
+  };
+  const auto granted = [](Story story) {
+    return story.log(50, Step::accepted).grant_to(1, "w", "k", 5, 50).verdict({.all_settled = false});
+  };
+  EXPECT_EQ(granted(pool({})), "");
+  EXPECT_EQ(granted(pool({"task"})), "");
+  EXPECT_EQ(granted(pool({"resident", "task:x"})), "");
+  EXPECT_EQ(granted(pool({"resident"})), "t");
+  EXPECT_EQ(granted(pool({"task:y", "resident:x"})), "t");
+  EXPECT_EQ(granted(pool({"task:"})), "t");
+  EXPECT_EQ(granted(pool({"resident"}).takes(1, "other", {})), "t");
+  const auto untyped = [&](std::vector<std::string> taken) {
+    return pool(std::move(taken))
+        .add(LogSettled{1, 50, Step::accepted, {}, false})
+        .grant_to(1, "w", "k", 5, 50)
+        .verdict({.all_settled = false});
+  };
+  EXPECT_EQ(untyped({"task:"}), "");
+  EXPECT_EQ(untyped({"task:x"}), "");
+  EXPECT_EQ(untyped({"task:y"}), "t");
+}
+
+TEST(Checker, S_AWipedLogIsPutBack) {
+  const auto lost = [](const LogLost& how) {
+    return Story().at(0).lease(1, 100).at(1).resident("k", 50, 5).at(2).add(how).add(NoticedLoss{1, Story::session(1)});
+  };
+  const auto wiped = [&] { return lost({.kept = 0, .wiped = true}).at(3).add(LogJoined{10, 9, true}); };
+  const auto restoring = [&] { return wiped().add(LogRestoring{11, 0, 99, false}); };
+  const auto restored = [&] { return restoring().add(LogRestored{11, "k", 50}); };
+  EXPECT_EQ(restored().add(LogRestoreEnded{11}).verdict(), "");
+  EXPECT_EQ(restoring().add(LogRestoreEnded{11}).verdict(), "s") << "not all that was known";
+  EXPECT_EQ(restored().add(LogRestored{11, "k", 50}).verdict(), "s") << "a job came back twice";
+  EXPECT_EQ(restored().add(LogRestoreEnded{11}).add(LogRestoring{12, 0, 99, false}).verdict(), "s") << "twice";
+  EXPECT_EQ(wiped().at(99).close().verdict(), "s") << "nobody did it";
+  EXPECT_EQ(wiped().add(ProcessCrashed{1}).at(99).close().verdict(), "") << "nobody was left to do it";
+  EXPECT_EQ(lost({.kept = 0, .removed = true}).add(LogRestoring{11, 0, 99, false}).verdict(), "s") << "it was removed";
+}
+
+// One job that crashes its process again and again, beside another one. `deed`: it does; `told`: the log says so.
+Story crashes(int count, bool deed, bool told, bool company) {
+  Story story;
+  story.at(0).asks(50, Ask::resident, "k").log(50, Step::accepted);
+  std::uint64_t position = 100;
+  for (int i = 0; i < count; ++i) {
+    const std::uint64_t epoch = 10 + static_cast<std::uint64_t>(i);
+    const std::uint64_t session = 900 + epoch;
+    story.add(LogGranted{++position, "k", epoch, 50, i == 0, session});
+    if (company) story.add(LogGranted{++position, "other", epoch + 100, 51, i == 0, session});
+    if (deed) story.add(HandlerCrashed{1, "k", epoch});
+    ++position;
+    if (told) story.add(LogCulprits{position, session, {epoch}});
+    story.add(LogEnded{position, "k", epoch, HowEnded::lost, true});
+    if (company) story.add(LogEnded{position, "other", epoch + 100, HowEnded::lost, true});
+  }
+  return story;
+}
+
+const Expectations kThreeCrashes{.quarantine_after = 3, .all_settled = false};
+
+std::string blamed(Story story, bool quarantined) {
+  const std::string all = story.add(LogBuried{999, 50, quarantined}).verdict(kThreeCrashes);
+  return all.find('x') == std::string::npos ? "" : "x";
+}
+
+TEST(Checker, X_OnlyCulpritsAreQuarantined) {
+  EXPECT_EQ(blamed(crashes(3, true, true, true), true), "");
+  EXPECT_EQ(blamed(crashes(2, true, true, true), true), "x") << "too early";
+  EXPECT_EQ(blamed(crashes(3, false, true, true), true), "x") << "what the log says is not true";
+  EXPECT_EQ(blamed(crashes(3, true, false, true), true), "x") << "nobody said so";
+  EXPECT_EQ(blamed(crashes(3, false, false, true), true), "x") << "it merely ran there";
+  EXPECT_EQ(blamed(crashes(3, false, false, false), true), "") << "it was alone each time";
+  EXPECT_EQ(blamed(crashes(2, false, false, false), true), "x");
+  EXPECT_EQ(blamed(crashes(0, false, false, false), false), "") << "it was out of attempts";
+}
+
+TEST(Checker, Y_CulpritsAreQuarantined) {
+  const auto again = [](Story story) {
+    const std::string all = story.add(LogGranted{999, "k", 99, 50, false, 7}).verdict(kThreeCrashes);
+    return all.find('y') == std::string::npos ? "" : "y";
+  };
+  EXPECT_EQ(again(crashes(3, true, true, true)), "y");
+  EXPECT_EQ(again(crashes(2, true, true, true)), "");
+  EXPECT_EQ(again(crashes(3, true, false, true)), "") << "the pool could not know";
+  EXPECT_EQ(again(crashes(3, true, true, true).add(LogBuried{500, 50, true})), "") << "somebody has retried it";
 }
 
 }  // namespace

@@ -20,6 +20,12 @@ constexpr ProcessNumber kOnlooker = UINT32_MAX;  // the observer at the log, whe
 struct ProcessCrashed {
   ProcessNumber process;
 };
+// Just before: the handler of this tenure brings its process down.
+struct HandlerCrashed {
+  ProcessNumber process;
+  std::string key;
+  std::uint64_t epoch;
+};
 struct ProcessLeft {  // it ended in good order
   ProcessNumber process;
 };
@@ -34,6 +40,25 @@ struct ProcessResumed {
 struct NodeBroke {
   ProcessNumber process;
   std::string why;
+};
+
+// The pool has taken the process' worker.
+struct WorkerReady {
+  ProcessNumber process;
+  std::string worker;
+};
+// The process says that its worker serves a key from here on, or no more.
+struct Serves {
+  ProcessNumber process;
+  std::string worker;
+  std::string key;
+  bool serves;
+};
+// A worker of the process takes only these jobs: "task", "resident:a", …; none: every job.
+struct WorkerTakes {
+  ProcessNumber process;
+  std::string worker;
+  std::vector<std::string> takes;
 };
 
 // The node believes that its session lasts until then, in true time. The latest word counts.
@@ -51,6 +76,7 @@ struct HoldBegan {
   std::uint64_t epoch;
   std::uint64_t ticket;
   std::uint64_t given;  // the checkpoint or blob it was started with; zero if none
+  std::string worker = {};
 };
 struct HoldEnded {
   ProcessNumber process;
@@ -70,6 +96,7 @@ struct Delivered {
   std::string key;
   std::uint64_t epoch;
   std::uint64_t ticket;
+  bool refused = false;  // it takes no messages, or failed
 };
 
 // Clients.
@@ -82,6 +109,8 @@ struct Asked {
   std::string key;
   bool delayed = false;  // not before some time: it may be overtaken
   std::uint64_t of = 0;  // for retry_dead and drop_dead: the ticket of the buried job
+  std::string type = {};
+  Time delay = 0;  // if delayed
 };
 struct Answered {
   ProcessNumber process;
@@ -101,7 +130,8 @@ struct LogSettled {
   std::uint64_t position;
   std::uint64_t ticket;
   Step step;
-  Errc code;  // only if refused
+  Errc code;          // only if refused
+  bool typed = true;  // the pool knew of types
 };
 struct LogGranted {
   std::uint64_t position;
@@ -109,11 +139,37 @@ struct LogGranted {
   std::uint64_t epoch;
   std::uint64_t ticket;
   bool first;  // the job was never held before
+  std::uint64_t session = 0;
+  std::string worker = {};
 };
+// The worker's starts keep failing; and: it is fit again, or gone.
+struct LogUnfit {
+  std::uint64_t position;
+  std::string worker;
+};
+struct LogFit {
+  std::uint64_t position;
+  std::string worker;
+};
+enum class HowEnded : std::uint8_t { handoff, stopped, done, failed, lost };
 struct LogEnded {
   std::uint64_t position;
   std::string key;
   std::uint64_t epoch;
+  HowEnded how = HowEnded::handoff;
+  bool died = false;  // with its holder
+};
+// The holder was told that its start takes too long.
+struct LogTimedOut {
+  std::uint64_t position;
+  std::string key;
+  std::uint64_t epoch;
+};
+// The word of a guard on the process that had the session: the tenures whose handlers brought it down.
+struct LogCulprits {
+  std::uint64_t position;
+  std::uint64_t session;
+  std::vector<std::uint64_t> epochs;
 };
 // A session was declared dead, or gave itself up.
 struct LogFenced {
@@ -123,6 +179,7 @@ struct LogFenced {
 struct LogBuried {
   std::uint64_t position;
   std::uint64_t ticket;
+  bool quarantined = false;
 };
 // A checkpoint, or the blob of a release. Repetitions are recognised by sender and sequence.
 struct LogBlob {
@@ -133,10 +190,51 @@ struct LogBlob {
   std::uint64_t epoch;
   std::uint64_t value;
 };
+// The pool was shut down; nothing is left to do in it.
+struct LogShutdown {
+  std::uint64_t position;
+};
+struct LogDrained {
+  std::uint64_t position;
+};
+// The log is removed for good, which is a loss of all of it. What follows belongs to another pool.
+struct LogRemoved {
+  bool ended;  // its pool had ended
+};
+// A node has joined; it remembers a log that was lost, or does not.
+struct LogJoined {
+  std::uint64_t position;
+  std::uint64_t session;
+  bool remembers;
+};
+// A member begins to put back what it remembers: up to the position `known`, in the log as it was after so many losses;
+// or in a ghost, of which it is not said what became of it. Then the jobs that are back, and the end.
+struct LogRestoring {
+  std::uint64_t position;
+  std::size_t losses;
+  std::uint64_t known;
+  bool ghost;
+};
+struct LogRestored {
+  std::uint64_t position;
+  std::string key;
+  std::uint64_t ticket;
+  bool dead = false;  // it was buried
+};
+struct LogRestoreEnded {
+  std::uint64_t position;
+};
+// A member has noticed that the log lost what it had read.
+struct NoticedLoss {
+  ProcessNumber process;
+  std::uint64_t session;
+};
 // Everything after `kept` is gone from the log, even if somebody had read it.
 struct LogLost {
   std::uint64_t kept;
   bool replaced = false;  // by a new log, while nodes that know the old one continue in it
+  bool wiped = false;     // with everything else that the server had
+  bool removed = false;   // on purpose
 };
 // The same two in a log that had been replaced by then: nodes that still follow it may act on them for a while.
 struct GhostSettled {
@@ -163,9 +261,12 @@ struct Closed {    // the end, and what the log looks like then
   std::uint64_t snapshot_bytes;
 };
 
-using What = std::variant<ProcessCrashed, ProcessLeft, ProcessPaused, ProcessResumed, NodeBroke, Leased, HoldBegan,
-                          HoldEnded, Wrote, Delivered, Asked, Answered, TicketLost, LogSettled, LogGranted, LogEnded,
-                          LogFenced, LogBuried, LogBlob, LogLost, GhostSettled, GhostGranted, Digest, Healed, Closed>;
+using What =
+    std::variant<ProcessCrashed, ProcessLeft, ProcessPaused, ProcessResumed, NodeBroke, Leased, HoldBegan, HoldEnded,
+                 Wrote, Delivered, Asked, Answered, TicketLost, LogSettled, LogGranted, LogUnfit, LogFit, LogEnded,
+                 LogTimedOut, LogFenced, LogBuried, LogBlob, LogShutdown, LogJoined, LogRestoring, LogRestored,
+                 LogRestoreEnded, NoticedLoss, LogLost, GhostSettled, GhostGranted, Digest, Healed, Closed, WorkerTakes,
+                 HandlerCrashed, LogCulprits, WorkerReady, Serves, LogDrained, LogRemoved>;
 
 struct Event {
   Time at;

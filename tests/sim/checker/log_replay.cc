@@ -1,10 +1,13 @@
 #include "sim/checker/log_replay.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tenure::sim {
 
 namespace {
+
+constexpr Time kRounding = 2 * kMilli;  // the log counts in milliseconds
 
 std::string name(const Asked& asked) { return asked.key + " (ticket " + std::to_string(asked.ticket) + ")"; }
 
@@ -21,7 +24,15 @@ AskedBy asked_by_ticket(const History& history) {
 }
 
 void LogReplay::apply(const Event& event) {
+  if (dropped_ != 0) {
+    const auto* buried = std::get_if<LogBuried>(&event.what);
+    if (buried == nullptr || buried->ticket != dropped_) {
+      broken('u', "a resident that had run was dropped: " + name(*jobs[dropped_].asked));
+    }
+    dropped_ = 0;
+  }
   now_ = event.at;
+  if (std::holds_alternative<LogRestoring>(event.what)) return remember(event);
   std::visit([this](const auto& what) { on(what); }, event.what);
 }
 
@@ -33,7 +44,10 @@ void LogReplay::on(const LogSettled& settled) {
   switch (settled.step) {
     case Step::accepted: return accept(found->second);
     case Step::refused: return refuse(found->second, settled.code);
-    case Step::started: return;
+    case Step::started:
+      jobs[settled.ticket].started = true;
+      jobs[settled.ticket].begun = true;
+      return;
     case Step::done:
     case Step::failed:
     case Step::stopped: return settle(found->second, settled.step);
@@ -46,8 +60,10 @@ void LogReplay::accept(const Asked& asked) {
     case Ask::resident:
     case Ask::task: return accept_job(asked);
     case Ask::notify:
+      if (ending_ && !key.takes_messages()) return;  // its resident may not have been asked to stop yet
       if (!key.takes_messages()) return broken('h', "a message was accepted for a key without a job: " + name(asked));
       jobs[key.resident].messages.push_back({asked.ticket, now_});
+      messages.insert(asked.ticket);
       return;
     case Ask::stop:
       if (!key.any()) broken('h', "a stop was accepted for a key without a job: " + name(asked));
@@ -77,19 +93,43 @@ void LogReplay::accept_job(const Asked& asked) {
   if (key.resident != 0 || (asked.ask == Ask::resident && key.any())) {
     broken('h', "a second live job was accepted for its key: " + name(asked));
   }
+  const Waiting before = waiting();
+  if (asked.delayed ? before.delayed >= expected_.delayed_bound : before.queued >= expected_.queue_bound) {
+    broken('i', "a bound is exceeded: " + std::to_string(before.queued) + " queued and " +
+                    std::to_string(before.delayed) + " delayed before " + name(asked));
+  }
   ReplayedJob& job = jobs[asked.ticket];
   job.asked = &asked;
   job.accepted_at = now_;
+  keys[asked.key].taken = true;
   enter_key(asked);
-  if (++queued_ > expected_.queue_bound) {
-    broken('i', "the queue bound is exceeded: " + std::to_string(queued_) + " queued with " + name(asked));
+}
+
+// Log time never runs ahead of true time, but it may lag.
+LogReplay::Waiting LogReplay::waiting() const {
+  Waiting waiting;
+  for (const auto& [ticket, job] : jobs) {
+    if (!job.live || job.begun || job.asked == nullptr) continue;
+    if (job.vague || (job.restored && job.asked->delayed)) {
+      ++waiting.either;
+    } else if (!job.asked->delayed || job.granted) {
+      ++waiting.queued;
+    } else {
+      ++(now_ + kRounding < job.accepted_at + job.asked->delay ? waiting.delayed : waiting.either);
+    }
   }
+  return waiting;
 }
 
 void LogReplay::refuse(const Asked& asked, Errc code) {
   const ReplayedKey& key = keys[asked.key];
-  if (code == Errc::pool_full && queued_ != expected_.queue_bound) {
-    broken('i', "refused as full with " + std::to_string(queued_) + " queued: " + name(asked));
+  if (code == Errc::pool_full) {
+    const Waiting now = waiting();
+    if (asked.delayed ? now.delayed + now.either < expected_.delayed_bound
+                      : now.queued + now.either < expected_.queue_bound) {
+      broken('i', "refused as full with " + std::to_string(now.queued) + " queued and " + std::to_string(now.delayed) +
+                      " delayed: " + name(asked));
+    }
   }
   if (code == Errc::key_exists && !(asked.ask == Ask::resident ? key.any() : key.resident != 0)) {
     broken('h', "refused for a job that its key does not have: " + name(asked));
@@ -105,6 +145,7 @@ void LogReplay::settle(const Asked& asked, Step step) {
     stops.erase(asked.ticket);
     return;
   }
+  messages.erase(asked.ticket);
   if (!is_job(asked)) return;
   const auto found = jobs.find(asked.ticket);
   if (found == jobs.end()) return broken('f', "settled but never accepted: " + name(asked));
@@ -118,10 +159,10 @@ void LogReplay::settle(const Asked& asked, Step step) {
       key.tasks.front() != asked.ticket) {
     broken('g', "a task ended before one accepted earlier: " + name(asked));
   }
+  if (step == Step::failed && asked.ask == Ask::resident && job.started && !key.stopping) dropped_ = asked.ticket;
   job.live = false;
   job.buried = false;
   leave_key(asked);
-  if (!job.granted) --queued_;
   job.granted = true;
 }
 
@@ -159,12 +200,12 @@ void LogReplay::on(const LogGranted& granted) {
   }
   const bool ordered = job.asked->ask == Ask::task && !job.asked->delayed;
   if (ordered && key.tasks.front() != granted.ticket) broken('g', "granted before a task accepted earlier: " + what);
-  if (granted.first == job.granted) broken('i', "granted for the first time, or not, against the log: " + what);
-  if (!job.granted) --queued_;
+  if (granted.first == job.granted && !job.vague)
+    broken('i', "granted for the first time, or not, against the log: " + what);
   job.granted = true;
   key.epoch = granted.epoch;
   key.holder_ticket = granted.ticket;
-  given[{granted.key, granted.epoch}] = job.value;
+  if (!job.vague) given[{granted.key, granted.epoch}] = job.value;
 }
 
 void LogReplay::on(const LogEnded& ended) {
@@ -172,17 +213,84 @@ void LogReplay::on(const LogEnded& ended) {
   if (key.epoch != ended.epoch) {
     return broken('e', "a tenure ended that did not go on: " + ended.key + " epoch " + std::to_string(ended.epoch));
   }
+  if (key.timed_out == ended.epoch && ended.how == HowEnded::handoff) {
+    broken('T', "a start that timed out is just tried again: " + ended.key + " epoch " + std::to_string(ended.epoch));
+  }
+  if (ended.how == HowEnded::failed || ended.how == HowEnded::done) jobs[key.holder_ticket].begun = true;
   key.epoch = 0;
   key.holder_ticket = 0;
 }
+
+void LogReplay::on(const LogTimedOut& timed_out) { keys[timed_out.key].timed_out = timed_out.epoch; }
 
 // A resident job keeps its key when it is buried, a task does not.
 void LogReplay::on(const LogBuried& buried) {
   const auto found = jobs.find(buried.ticket);
   if (found == jobs.end()) return broken('f', "buried but never accepted: ticket " + std::to_string(buried.ticket));
   found->second.buried = true;
+  found->second.begun = true;
   found->second.live = false;
-  if (found->second.asked->ask == Ask::resident) enter_key(*found->second.asked);
+  if (found->second.asked->ask == Ask::resident && !ending_) enter_key(*found->second.asked);
+}
+
+// Residents are on their way out, and what is buried is forgotten.
+void LogReplay::on(const LogShutdown& /*began*/) {
+  ending_ = true;
+  for (auto& [ticket, job] : jobs) {
+    if (std::exchange(job.buried, false)) leave_key(*job.asked);
+  }
+  for (auto& [name, key] : keys) key.stopping = key.resident != 0;
+}
+
+void LogReplay::remember(const Event& restoring) {
+  of_ghost_ = std::get<LogRestoring>(restoring.what).ghost;
+  old_ = std::make_unique<LogReplay>(asked_, expected_, ignored_, remembered_);
+  for (const Event* event : remembered_->at(&restoring)) old_->apply(*event);
+}
+
+void LogReplay::on(const LogRestored& restored) {
+  const auto asked = asked_.find(restored.ticket);
+  const std::string what = restored.key + " (ticket " + std::to_string(restored.ticket) + ")";
+  if (asked == asked_.end() || old_ == nullptr) return broken('s', "restored, and nobody asked for it: " + what);
+  if (jobs.contains(restored.ticket)) return broken('s', "restored though the log has it, or had it: " + what);
+  const auto found = old_->jobs.find(restored.ticket);
+  const bool known = found != old_->jobs.end() && (found->second.live || found->second.buried);
+  if (!known && !of_ghost_) return broken('s', "restored though it was over: " + what);
+  if (known && !of_ghost_ && found->second.buried != restored.dead) {
+    return broken('s', "restored dead or alive, against what it was: " + what);
+  }
+  ReplayedKey& key = keys[restored.key];
+  const bool resident = asked->second.ask == Ask::resident;
+  ReplayedJob& job = jobs[restored.ticket];
+  if (found != old_->jobs.end()) job = found->second;
+  job.asked = &asked->second;
+  job.buried = restored.dead;
+  job.live = !restored.dead;
+  if (of_ghost_) job.vague = true;
+  if (resident && (key.resident != 0 || key.any())) broken('h', "restored beside another live job: " + what);
+  if (job.live || resident) enter_key(asked->second);
+  job.restored = true;
+}
+
+// What shares its key with tasks that are being stopped goes with them.
+bool LogReplay::is_left_out(const ReplayedJob& job) const {
+  const auto key = old_->keys.find(job.asked->key);
+  if (key != old_->keys.end() && key->second.stopping) return true;
+  const bool stopped = std::any_of(old_->stops.begin(), old_->stops.end(),
+                                   [&](const auto& stop) { return asked_.at(stop.first).key == job.asked->key; });
+  const auto now = keys.find(job.asked->key);
+  return stopped || (now != keys.end() && now->second.taken);
+}
+
+void LogReplay::on(const LogRestoreEnded&) {
+  if (old_ == nullptr) return;
+  for (const auto& [ticket, job] : old_->jobs) {
+    if (job.asked == nullptr || (!job.live && !job.buried) || jobs.contains(ticket) || of_ghost_ || is_left_out(job)) {
+      continue;
+    }
+    broken('s', "was known, and not restored: " + name(*job.asked));
+  }
+  old_.reset();
 }
 
 void LogReplay::on(const LogBlob& blob) {

@@ -24,8 +24,9 @@ class Story {
   Story& lease(ProcessNumber process, double until) {
     return add(Leased{process, session(process), static_cast<Time>(until * 1e9)});
   }
-  Story& asks(std::uint64_t ticket, Ask ask, const std::string& key, bool delayed = false, std::uint64_t of = 0) {
-    return add(Asked{99, ticket, ask, key, delayed, of});
+  Story& asks(std::uint64_t ticket, Ask ask, const std::string& key, bool delayed = false, std::uint64_t of = 0,
+              double delay = 0) {
+    return add(Asked{99, ticket, ask, key, delayed, of, {}, static_cast<Time>(delay * 1e9)});
   }
   Story& told(std::uint64_t ticket, Step step, Errc code = {}) { return add(Answered{99, ticket, step, code}); }
   Story& log(std::uint64_t ticket, Step step, Errc code = {}) {
@@ -34,7 +35,20 @@ class Story {
   Story& grant(const std::string& key, std::uint64_t epoch, std::uint64_t ticket, bool first = true) {
     return add(LogGranted{++position_, key, epoch, ticket, first});
   }
-  Story& ungrant(const std::string& key, std::uint64_t epoch) { return add(LogEnded{++position_, key, epoch}); }
+  Story& grant_to(ProcessNumber process, const std::string& worker, const std::string& key, std::uint64_t epoch,
+                  std::uint64_t ticket) {
+    return add(LogGranted{++position_, key, epoch, ticket, true, session(process), worker});
+  }
+  Story& takes(ProcessNumber process, const std::string& worker, std::vector<std::string> taken) {
+    return add(WorkerTakes{process, worker, std::move(taken)});
+  }
+  Story& asks_typed(std::uint64_t ticket, Ask ask, const std::string& key, const std::string& type) {
+    return add(Asked{99, ticket, ask, key, false, 0, type});
+  }
+  Story& ungrant(const std::string& key, std::uint64_t epoch, HowEnded how = HowEnded::handoff) {
+    return add(LogEnded{++position_, key, epoch, how});
+  }
+  Story& time_out(const std::string& key, std::uint64_t epoch) { return add(LogTimedOut{++position_, key, epoch}); }
   Story& bury(std::uint64_t ticket) { return add(LogBuried{++position_, ticket}); }
   Story& blob(const std::string& key, std::uint64_t epoch, std::uint64_t value, std::uint64_t sequence) {
     return add(LogBlob{++position_, 7, sequence, key, epoch, value});
@@ -53,8 +67,9 @@ class Story {
   Story& write(ProcessNumber process, const std::string& key, std::uint64_t epoch, bool accepted) {
     return add(Wrote{process, key, epoch, accepted});
   }
-  Story& deliver(ProcessNumber process, const std::string& key, std::uint64_t epoch, std::uint64_t ticket) {
-    return add(Delivered{process, key, epoch, ticket});
+  Story& deliver(ProcessNumber process, const std::string& key, std::uint64_t epoch, std::uint64_t ticket,
+                 bool refused = false) {
+    return add(Delivered{process, key, epoch, ticket, refused});
   }
   Story& close() { return add(Closed{10, 1000, 1000}); }
 

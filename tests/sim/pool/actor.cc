@@ -49,6 +49,36 @@ void Actor::leave() {
   on_node([](Node& node) { node.close(); });
 }
 
+bool Actor::shut_down() {
+  on_node([](Node& node) { node.shut_down_and_see(); });
+  return true;
+}
+
+void Actor::drain(const Bytes& worker) {
+  on_node([worker](Node& node) { node.drain(worker); });
+}
+
+void Actor::serve(const Bytes& worker, const Bytes& key, bool serves) {
+  on_node([this, worker, key, serves](Node& node) {
+    run_.recorder.add(process(), Serves{process().number(), worker, key, serves});
+    serves ? node.serve(worker, {key}, {}) : node.serve(worker, {}, {key});
+  });
+}
+
+void Actor::worker_added(BytesView worker) {
+  run_.recorder.add(process(), WorkerReady{process().number(), Bytes(worker)});
+}
+
+// As for the library's core, all is over then.
+void Actor::pool_gone() {
+  node_loop_.post([this] { closed(); });
+}
+
+bool Actor::finds_out_the_end() {
+  node_loop_.post([this] { run_.wires.server().empty() ? pool_gone() : node_->reload(); });
+  return true;
+}
+
 void Actor::ask(const Request& request, std::function<void(std::uint64_t)> asked) {
   on_node([request = request.asked(), asked = std::move(asked)](Node& node) {
     const Result<std::uint64_t> ticket = node.ask(request);
@@ -76,6 +106,9 @@ void Actor::tell_lease() {
 }
 
 void Actor::fenced(std::uint64_t session, FenceReason reason) {
+  if (reason == FenceReason::history_lost) {
+    run_.recorder.add(process(), NoticedLoss{process().number(), session});
+  }
   static constexpr std::array<const char*, 5> kWhy{"lease lost", "expired", "history lost", "diverged", "broken"};
   run_.recorder.note([&] {
     return process().name() + " fenced: " + kWhy[static_cast<std::size_t>(reason)] + ", session " + to_hex(session);

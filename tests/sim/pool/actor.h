@@ -25,7 +25,11 @@ class Actor final : public Caller, private NodeEvents {
 
   void start() override;
   void ask(const Request& request, std::function<void(std::uint64_t)> asked) override;
+  bool shut_down() override;
+  void drain(const Bytes& worker) override;
+  void serve(const Bytes& worker, const Bytes& key, bool serves) override;
   void leave() override;
+  std::uint64_t session() const override { return lease_session_; }
   void clock_changed() override { tell_lease(); }
 
  private:
@@ -34,6 +38,9 @@ class Actor final : public Caller, private NodeEvents {
   void applied(const Machine& machine) override;
   void lease_until(std::uint64_t session, Instant until) override;
   void fenced(std::uint64_t session, FenceReason reason) override;
+  void worker_added(BytesView worker) override;
+  void pool_gone() override;
+  bool finds_out_the_end() override;
   void closed() override;
   void broken(const Error& error) override;
 

@@ -21,7 +21,13 @@ tenure::Request::Kind kind_of(Ask ask) {
 }  // namespace
 
 tenure::Request Request::asked() const {
-  return {kind_of(ask), ask == Ask::task ? JobKind::task : JobKind::resident, key, text, delay, 0, grave};
+  return {.kind = kind_of(ask),
+          .job = ask == Ask::task ? JobKind::task : JobKind::resident,
+          .key = key,
+          .text = text,
+          .type = type,
+          .delay = delay,
+          .dead_id = grave};
 }
 
 void Caller::write_settled(Recorder& recorder, const Settlement& settlement) const {

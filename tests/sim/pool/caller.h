@@ -26,6 +26,7 @@ struct Request {
   Bytes text;  // the payload, or the message
   Nanos delay{};
   std::uint64_t grave = 0;  // of the buried job, for retry_dead and drop_dead
+  Bytes type = {};
 
   // As production code has it.
   tenure::Request asked() const;
@@ -40,8 +41,16 @@ class Caller {
   virtual void start() = 0;
   // Asks on the process' own loop; `asked` is called there with the ticket, unless the request was refused at once.
   virtual void ask(const Request& request, std::function<void(std::uint64_t)> asked) = 0;
+  // Ends the pool, and waits for its end. False: it cannot.
+  virtual bool shut_down() { return false; }
+  // Its worker serves the key from here on, or no more.
+  virtual void serve(const Bytes& /*worker*/, const Bytes& /*key*/, bool /*serves*/) {}
+  // The worker, of any process, is to take no more keys.
+  virtual void drain(const Bytes& /*worker*/) {}
   // Ends in good order, if there is an order to it.
   virtual void leave() {}
+  // The last one that it has had, if it works.
+  virtual std::uint64_t session() const { return 0; }
   // The clock's rate has changed, and with it the true time of whatever was told in its terms.
   virtual void clock_changed() {}
 

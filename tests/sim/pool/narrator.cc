@@ -34,6 +34,11 @@ struct Teller {
   std::string operator()(const Leased& e) const {
     return who(e.process) + " session " + to_hex(e.session) + " leased until " + seconds(e.until);
   }
+  std::string operator()(const WorkerTakes& e) const {
+    std::string all;
+    for (const std::string& taken : e.takes) all += " " + taken;
+    return who(e.process) + " " + e.worker + " takes" + (all.empty() ? " everything" : all);
+  }
   std::string operator()(const HoldBegan& e) const {
     return who(e.process) + " begins " + e.key + " epoch " + text(e.epoch) + " ticket " + to_hex(e.ticket) +
            " session " + to_hex(e.session) + " given " + to_hex(e.given);
@@ -45,11 +50,12 @@ struct Teller {
     return who(e.process) + " writes " + e.key + " epoch " + text(e.epoch) + (e.accepted ? "" : " REFUSED");
   }
   std::string operator()(const Delivered& e) const {
-    return who(e.process) + " gets message " + to_hex(e.ticket) + " for " + e.key + " epoch " + text(e.epoch);
+    return who(e.process) + " gets message " + to_hex(e.ticket) + " for " + e.key + " epoch " + text(e.epoch) +
+           (e.refused ? " and refuses it" : "");
   }
   std::string operator()(const Asked& e) const {
-    return who(e.process) + " asks " + name(e.ask) + " " + e.key + " ticket " + to_hex(e.ticket) +
-           (e.delayed ? " delayed" : "") + (e.of != 0 ? " of " + to_hex(e.of) : "");
+    return who(e.process) + " asks " + name(e.ask) + (e.type.empty() ? "" : ":" + e.type) + " " + e.key + " ticket " +
+           to_hex(e.ticket) + (e.delayed ? " delayed" : "") + (e.of != 0 ? " of " + to_hex(e.of) : "");
   }
   std::string operator()(const Answered& e) const {
     return who(e.process) + " is told " + with_code(e.step, e.code) + " ticket " + to_hex(e.ticket);
@@ -62,10 +68,23 @@ struct Teller {
   }
   std::string operator()(const LogGranted& e) const {
     return "log " + text(e.position) + ": granted " + e.key + " epoch " + text(e.epoch) + " ticket " +
-           to_hex(e.ticket) + (e.first ? " first" : "");
+           to_hex(e.ticket) + (e.first ? " first" : "") + " to " + e.worker + " of " + to_hex(e.session);
   }
+  std::string operator()(const LogUnfit& e) const { return "log " + text(e.position) + ": unfit " + e.worker; }
+  std::string operator()(const LogFit& e) const { return "log " + text(e.position) + ": fit, or gone: " + e.worker; }
   std::string operator()(const LogEnded& e) const {
     return "log " + text(e.position) + ": ended " + e.key + " epoch " + text(e.epoch);
+  }
+  std::string operator()(const HandlerCrashed& e) const {
+    return who(e.process) + " is crashed by its handler of " + e.key + " epoch " + text(e.epoch);
+  }
+  std::string operator()(const LogCulprits& e) const {
+    std::string line = "log " + text(e.position) + ": " + to_hex(e.session) + " was crashed by";
+    for (const std::uint64_t epoch : e.epochs) line += " " + text(epoch);
+    return line;
+  }
+  std::string operator()(const LogTimedOut& e) const {
+    return "log " + text(e.position) + ": the start takes too long: " + e.key + " epoch " + text(e.epoch);
   }
   std::string operator()(const LogFenced& e) const {
     return "log " + text(e.position) + ": session " + to_hex(e.session) + " is over before its time";
@@ -76,7 +95,30 @@ struct Teller {
   std::string operator()(const LogBlob& e) const {
     return "log " + text(e.position) + ": blob " + to_hex(e.value) + " for " + e.key + " epoch " + text(e.epoch);
   }
-  std::string operator()(const LogLost& e) const { return "LOG LOST everything after " + text(e.kept); }
+  std::string operator()(const LogLost& e) const {
+    return "LOG LOST everything after " + text(e.kept) + (e.wiped ? " (wiped)" : "") + (e.removed ? " (removed)" : "");
+  }
+  std::string operator()(const LogShutdown& e) const { return "log " + text(e.position) + ": shutdown"; }
+  std::string operator()(const LogJoined& e) const {
+    return "log " + text(e.position) + ": joined " + to_hex(e.session) + (e.remembers ? ", which remembers" : "");
+  }
+  std::string operator()(const LogRestoring& e) const {
+    return "log " + text(e.position) + ": restoring what was known up to " + text(e.known) +
+           (e.ghost ? " (ghost)" : "");
+  }
+  std::string operator()(const LogRestored& e) const {
+    return "log " + text(e.position) + ": restored " + e.key + " ticket " + to_hex(e.ticket) + (e.dead ? " dead" : "");
+  }
+  std::string operator()(const LogRestoreEnded& e) const { return "log " + text(e.position) + ": all restored"; }
+  std::string operator()(const NoticedLoss& e) const {
+    return who(e.process) + " session " + to_hex(e.session) + " notices that the log has lost";
+  }
+  std::string operator()(const WorkerReady& e) const { return who(e.process) + " has worker " + e.worker; }
+  std::string operator()(const Serves& e) const {
+    return who(e.process) + " worker " + e.worker + (e.serves ? " serves " : " serves no more ") + e.key;
+  }
+  std::string operator()(const LogDrained& e) const { return "log " + text(e.position) + ": drained"; }
+  std::string operator()(const LogRemoved& e) const { return e.ended ? "LOG REMOVED" : "LOG REMOVED under its pool"; }
   std::string operator()(const GhostSettled& e) const {
     return std::string("ghost: ") + name(e.step) + " ticket " + to_hex(e.ticket);
   }

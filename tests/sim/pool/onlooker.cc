@@ -4,6 +4,7 @@
 #include <array>
 
 #include "machine/rules.h"
+#include "sim/pool/tastes.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure::sim {
@@ -12,6 +13,20 @@ namespace {
 
 // A digest now and then is written down even where all is well, so that the checker sees what it judges.
 constexpr std::uint64_t kSampleEvery = 64;
+
+HowEnded how_ended(TenureEnd why) {
+  switch (why) {
+    case TenureEnd::handoff: return HowEnded::handoff;
+    case TenureEnd::stopped: return HowEnded::stopped;
+    case TenureEnd::done: return HowEnded::done;
+    case TenureEnd::failed: return HowEnded::failed;
+    case TenureEnd::left:
+    case TenureEnd::fenced:
+    case TenureEnd::crashed:
+    case TenureEnd::expired: break;
+  }
+  return HowEnded::lost;
+}
 
 }  // namespace
 
@@ -31,7 +46,8 @@ Onlooker::Onlooker(LogServer& server, Recorder& recorder)
     : server_(server), recorder_(recorder), machine_(std::make_unique<Machine>(kRehearsedVersion)) {
   server_.observe([this](const LogServer::Stored& stored,
                          LogServer::LogNumber log) { server_.is_ghost(log) ? take_ghost(stored, log) : take(stored); },
-                  [this](Position kept) { rebuild(kept); }, [this] { replaced(); });
+                  [this](Position kept, bool removed) { rebuild(kept, removed); },
+                  [this](bool wiped) { replaced(wiped); });
 }
 
 Onlooker::~Onlooker() { server_.observe(nullptr, nullptr, nullptr); }
@@ -42,27 +58,29 @@ void Onlooker::take_ghost(const LogServer::Stored& stored, LogServer::LogNumber 
   ghost_ = silent_ = true;
   machine.apply({stored.entry.position, stored.entry.time_ms, stored.entry.data}, *this);
   ghost_ = silent_ = false;
+  appended_[{machine.origin(), stored.entry.position, machine.engine_ms()}] = {log_losses_.at(log), true};
   newest_version_ = std::max(newest_version_, machine.version());
   known_[stored.entry.position].push_back({stored.order, machine.digest()});
 }
 
-void Onlooker::replaced() {
-  recorder_.add(LogLost{.kept = 0, .replaced = true});
+void Onlooker::replaced(bool wiped) {
+  recorder_.add(LogLost{.kept = 0, .replaced = !wiped, .wiped = wiped});
+  log_losses_[server_.current() - 1] = losses_++;
   ghosts_[server_.current() - 1] = std::exchange(machine_, std::make_unique<Machine>(kRehearsedVersion));
-  graves_.clear();
 }
 
 void Onlooker::take(const LogServer::Stored& stored) {
-  if (!silent_) write_blobs(stored);
+  if (!silent_) write_holders_words(stored);
   machine_->apply({stored.entry.position, stored.entry.time_ms, stored.entry.data}, *this);
   newest_version_ = std::max(newest_version_, machine_->version());
   if (silent_) return;
+  appended_[{machine_->origin(), stored.entry.position, machine_->engine_ms()}] = {losses_, false};
   known_[stored.entry.position].push_back({stored.order, machine_->digest()});
   if (stored.order % kSampleEvery == 0) recorder_.add(Digest{kOnlooker, stored.order, machine_->digest()});
 }
 
 // By the records alone: whether they count is for the checker to say.
-void Onlooker::write_blobs(const LogServer::Stored& stored) {
+void Onlooker::write_holders_words(const LogServer::Stored& stored) {
   v1::Batch batch;
   if (!batch.ParseFromString(stored.entry.data) || batch.format() != 1 || batch.sender() == 0) return;
   for (const v1::Record& record : batch.records()) {
@@ -72,13 +90,18 @@ void Onlooker::write_blobs(const LogServer::Stored& stored) {
     };
     if (record.has_checkpoint()) write(record.checkpoint(), record.checkpoint().data());
     if (record.has_released() && record.released().has_blob()) write(record.released(), record.released().blob());
+    if (record.has_end() && record.end().culprits_size() != 0) {
+      const auto& culprits = record.end().culprits();
+      recorder_.add(LogCulprits{stored.entry.position, record.end().session(), {culprits.begin(), culprits.end()}});
+    }
   }
 }
 
-void Onlooker::rebuild(Position kept) {
-  recorder_.add(LogLost{.kept = kept});
+void Onlooker::rebuild(Position kept, bool removed) {
+  if (removed) recorder_.add(LogRemoved{machine_->gone()});
+  recorder_.add(LogLost{.kept = kept, .removed = removed});
+  ++losses_;
   machine_ = std::make_unique<Machine>(kRehearsedVersion);
-  graves_.clear();
   silent_ = true;
   for (const LogServer::Stored& stored : server_.history()) take(stored);
   silent_ = false;
@@ -99,31 +122,53 @@ void Onlooker::applied(ProcessNumber process, Position position, std::uint64_t d
 void Onlooker::granted(const At&, const Grant& grant) {
   if (ghost_) recorder_.add(GhostGranted{Bytes(grant.tenure.key), grant.tenure.epoch, grant.ticket});
   if (silent_) return;
-  recorder_.add(
-      LogGranted{machine_->position(), Bytes(grant.tenure.key), grant.tenure.epoch, grant.ticket, grant.first});
+  recorder_.add(LogGranted{machine_->position(), Bytes(grant.tenure.key), grant.tenure.epoch, grant.ticket, grant.first,
+                           grant.tenure.session, Bytes(grant.tenure.worker)});
 }
 
-void Onlooker::ended(const At&, const TenureRef& tenure, TenureEnd) {
-  if (!silent_) recorder_.add(LogEnded{machine_->position(), Bytes(tenure.key), tenure.epoch});
+void Onlooker::ended(const At&, const TenureRef& tenure, TenureEnd why) {
+  const bool died = why == TenureEnd::crashed || why == TenureEnd::expired;
+  if (!silent_) {
+    recorder_.add(LogEnded{machine_->position(), Bytes(tenure.key), tenure.epoch, how_ended(why), died});
+  }
 }
 
-void Onlooker::buried(const At&, BytesView, std::uint64_t dead_id, bool) {
+void Onlooker::buried(const At&, BytesView, std::uint64_t dead_id, bool quarantined) {
   if (ghost_) return;
   // The job's ticket was told of its failure just before.
   graves_[dead_id] = failed_last_;
-  if (!silent_) recorder_.add(LogBuried{machine_->position(), failed_last_});
+  if (!silent_) recorder_.add(LogBuried{machine_->position(), failed_last_, quarantined});
 }
 
 void Onlooker::settled(const At&, const Settlement& settlement) {
   if (ghost_) return recorder_.add(GhostSettled{settlement.ticket, step_of(settlement.state)});
   if (settlement.state == TicketState::failed) failed_last_ = settlement.ticket;
   if (silent_) return;
-  recorder_.add(LogSettled{machine_->position(), settlement.ticket, step_of(settlement.state), settlement.code});
+  recorder_.add(LogSettled{machine_->position(), settlement.ticket, step_of(settlement.state), settlement.code,
+                           machine_->version() >= kTakesVersion});
 }
 
 void Onlooker::joined(const At&, std::uint64_t session) {
-  if (!silent_)
-    recorder_.note([&] { return "log " + std::to_string(machine_->position()) + ": joined " + to_hex(session); });
+  if (silent_) return;
+  recorder_.add(LogJoined{machine_->position(), session, !machine_->sessions().find(session)->newcomer});
+}
+
+void Onlooker::shutdown_began(const At&) {
+  if (!silent_) recorder_.add(LogShutdown{machine_->position()});
+}
+
+void Onlooker::restoring(const At&, const Restored& it) {
+  if (silent_) return;
+  const Appended& entry = appended_.at({it.log, it.position, machine_->sessions().find(it.session)->remembers_ms});
+  recorder_.add(LogRestoring{machine_->position(), entry.losses, it.position, entry.ghost});
+}
+
+void Onlooker::restored(const At&, const Restored&) {
+  if (!silent_) recorder_.add(LogRestoreEnded{machine_->position()});
+}
+
+void Onlooker::job_restored(const At&, BytesView key, std::uint64_t ticket, bool dead) {
+  if (!silent_) recorder_.add(LogRestored{machine_->position(), Bytes(key), ticket, dead});
 }
 
 void Onlooker::session_ended(const At&, std::uint64_t session, SessionEnd how) {
@@ -144,13 +189,29 @@ void Onlooker::worker_refused(const At&, std::uint64_t session, BytesView worker
   if (!silent_) recorder_.note([&] { return "worker " + Bytes(worker) + " refused to " + to_hex(session); });
 }
 
+void Onlooker::worker_unfit(const At&, std::uint64_t, BytesView worker, BytesView) {
+  if (!silent_) recorder_.add(LogUnfit{machine_->position(), Bytes(worker)});
+}
+
+void Onlooker::worker_fit(const At&, std::uint64_t, BytesView worker) {
+  if (!silent_) recorder_.add(LogFit{machine_->position(), Bytes(worker)});
+}
+
 void Onlooker::worker_removed(const At&, std::uint64_t session, BytesView worker) {
+  if (!silent_) recorder_.add(LogFit{machine_->position(), Bytes(worker)});
   if (!silent_) recorder_.note([&] { return "worker " + Bytes(worker) + " of " + to_hex(session) + " removed"; });
 }
 
-void Onlooker::stop_asked(const At&, const TenureRef& tenure, StopReason) {
-  if (!silent_)
-    recorder_.note([&] { return "stop asked: " + Bytes(tenure.key) + " epoch " + std::to_string(tenure.epoch); });
+void Onlooker::shutdown_drained(const At& at) {
+  if (!silent_) recorder_.add(LogDrained{at.position});
+}
+
+void Onlooker::stop_asked(const At&, const TenureRef& tenure, StopReason reason) {
+  if (silent_) return;
+  if (reason == StopReason::start_timeout) {
+    recorder_.add(LogTimedOut{machine_->position(), Bytes(tenure.key), tenure.epoch});
+  }
+  recorder_.note([&] { return "stop asked: " + Bytes(tenure.key) + " epoch " + std::to_string(tenure.epoch); });
 }
 
 }  // namespace tenure::sim

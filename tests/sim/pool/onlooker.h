@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -30,16 +31,22 @@ class Onlooker final : private Effects {
   void applied(ProcessNumber process, Position position, std::uint64_t digest);
   // The newest machine version that any log of the run has switched to.
   std::uint32_t newest_version() const { return newest_version_; }
-  // The ticket of a buried job, by its number in the machine.
-  std::uint64_t buried_ticket(std::uint64_t dead_id) const { return graves_.at(dead_id); }
+  // The ticket of a buried job, by its number in the machine; zero if it was buried in a log that is a ghost now.
+  std::uint64_t buried_ticket(std::uint64_t dead_id) const {
+    const auto found = graves_.find(dead_id);
+    return found == graves_.end() ? 0 : found->second;
+  }
 
  private:
   void take(const LogServer::Stored& stored);
   void take_ghost(const LogServer::Stored& stored, LogServer::LogNumber log);
-  void replaced();
-  void write_blobs(const LogServer::Stored& stored);
-  void rebuild(Position kept);
+  void replaced(bool wiped);
+  void write_holders_words(const LogServer::Stored& stored);
+  void rebuild(Position kept, bool removed);
 
+  void restoring(const At&, const Restored& it) override;
+  void restored(const At&, const Restored& it) override;
+  void job_restored(const At&, BytesView key, std::uint64_t ticket, bool dead) override;
   void granted(const At&, const Grant& grant) override;
   void ended(const At&, const TenureRef& tenure, TenureEnd why) override;
   void buried(const At&, BytesView key, std::uint64_t dead_id, bool quarantined) override;
@@ -48,7 +55,11 @@ class Onlooker final : private Effects {
   void session_ended(const At&, std::uint64_t session, SessionEnd how) override;
   void worker_added(const At&, std::uint64_t session, BytesView worker) override;
   void worker_refused(const At&, std::uint64_t session, BytesView worker, Errc why) override;
+  void worker_unfit(const At&, std::uint64_t session, BytesView worker, BytesView error) override;
+  void worker_fit(const At&, std::uint64_t session, BytesView worker) override;
   void worker_removed(const At&, std::uint64_t session, BytesView worker) override;
+  void shutdown_began(const At&) override;
+  void shutdown_drained(const At&) override;
   void stop_asked(const At&, const TenureRef& tenure, StopReason reason) override;
 
   LogServer& server_;
@@ -60,6 +71,14 @@ class Onlooker final : private Effects {
   std::uint64_t failed_last_ = 0;
   std::uint32_t newest_version_ = 0;
   std::map<std::uint64_t, std::uint64_t> graves_;
+  struct Appended {
+    std::size_t losses;  // of the log so far
+    bool ghost;
+  };
+  // By the log's origin, and the entry's position and time: positions come again when the tail is lost.
+  std::map<std::tuple<std::uint64_t, Position, std::int64_t>, Appended> appended_;
+  std::size_t losses_ = 0;
+  std::map<LogServer::LogNumber, std::size_t> log_losses_;  // when a ghost became one
   struct Known {
     std::uint64_t order;
     std::uint64_t digest;

@@ -54,11 +54,14 @@ void PoolRun::strike(Fault fault) {
     }
     case Fault::outage: return wires_.outage(short_or_past_lease());
     case Fault::slow_reader:
-      seat->link.read_delay_max = dice_.magnitude(kMilli, 2 * plan_.lease);
+      // What is under way when all heals still takes so long, and the run has to see it arrive.
+      seat->link.read_delay_max = dice_.magnitude(kMilli, std::min(2 * plan_.lease, 20 * kSecond));
       return world_.after(short_or_past_lease(), [seat] { seat->link.read_delay_max = 0; });
     case Fault::trim: return server_.trim(server_.last());
     case Fault::lost_tail: return fail_over();
     case Fault::replaced: server_.replace(); return wires_.replaced();
+    case Fault::wiped: server_.wipe(); return wires_.poke();
+    case Fault::ended: return order_the_end();
     case Fault::junk: return throw_junk();
     case Fault::clock_rate:
       world_.set_clock_rate(*seat->clock, dice_.between(-plan_.ppm_max, plan_.ppm_max));
@@ -100,6 +103,17 @@ void PoolRun::fail_over() {
   server_.lose_since(world_.now() - lost, std::clamp<std::int64_t>(skew, -500, 500));
 }
 
+// As a caller does who dies right after.
+void PoolRun::order_the_end() {
+  v1::Batch batch;
+  batch.set_format(1);
+  batch.set_sender(dice_.next() | 1);
+  batch.set_sequence(1);
+  batch.add_records()->mutable_shutdown();
+  server_.append(batch.SerializeAsString());
+  wires_.poke();
+}
+
 // Bytes that are not a batch, or not ours: all nodes must skip them in the same way. Bytes that parse must have their
 // real sender and sequence, because a forger who invents new ones is not among the faults.
 void PoolRun::throw_junk() {
@@ -134,7 +148,7 @@ void PoolRun::plan_upgrade() {
 
 // The process ends in good order or is killed, and the one that follows runs the other program.
 void PoolRun::replace_program(Seat& seat) {
-  seat.speaks = versions_.chance(0.85) ? kRehearsedVersion : kMachineVersion;
+  seat.speaks = plan_.older + (versions_.chance(0.85) ? 1 : 0);
   if (seat.process == nullptr) return;
   ++outcome_.upgrades;
   if (seat.leaving || versions_.chance(0.3)) return seat.process->crash();

@@ -4,6 +4,7 @@
 
 #include "base/mutant.h"
 #include "sim/pool/actor.h"
+#include "sim/pool/tastes.h"
 #include "sim/pool/visitor.h"
 
 namespace tenure::sim {
@@ -28,7 +29,11 @@ PoolRun::PoolRun(const Plan& plan)
       work_(plan.work),
       dice_(world_.fork("run")),
       versions_(world_.fork("versions")),
-      run_{world_, wires_, onlooker_, recorder_, store_, work_} {
+      types_(world_.fork("types")),
+      ends_(world_.fork("ends")),
+      placing_(plan.choice),
+      run_{world_, wires_, onlooker_, recorder_, store_, work_},
+      reports_(world_, wires_, onlooker_, plan_) {
   wires_.options().beats_prove = !MUTANT(beats_unproven);
   for (std::uint32_t i = 0; i < plan.nodes; ++i)
     add_seat(std::string("n").append(std::to_string(i)), Seat::Kind::worker);
@@ -51,6 +56,7 @@ void PoolRun::add_seat(std::string name, Seat::Kind kind) {
   seat->number = static_cast<std::uint32_t>(seats_.size());
   seat->name = std::move(name);
   seat->kind = kind;
+  seat->speaks = plan_.older;
   seat->clock = std::make_unique<SimClock>(world_, Nanos(dice_.between(kSecond, 1'000'000 * kSecond)),
                                            dice_.between(-plan_.ppm_max, plan_.ppm_max),
                                            plan_.server.start_ms + dice_.between(-3'600'000, 3'600'000));
@@ -65,16 +71,29 @@ std::shared_ptr<Caller> PoolRun::make_caller(Seat& seat) {
   options.node.pid = seat.process->number();
   options.node.lease = Nanos(plan_.lease);
   options.node.config.max_queued_jobs = plan_.queue_bound;
+  options.node.config.max_delayed_jobs = plan_.delayed_bound;
+  options.node.config.pending_job_ttl_ms = std::max<std::int64_t>(plan_.start_patience / kMilli, 1);
   options.node.config.max_attempts = plan_.max_attempts;
   options.node.config.shard = plan_.shard;
   options.node.config.quarantine_after = plan_.quarantine_after;
+  options.node.config.assignment = plan_.assignment;
+  const bool chooses = !plan_.some_cannot_choose || seat.number % 3 != 2;
+  if (plan_.choice.any && chooses) options.node.choose = plan_.choice.function();
   options.node.config.backoff_base_ms = 100;
   options.node.config.backoff_cap_ms = 1000;
   options.node.replica.snapshot_bytes_min = plan_.snapshot_bytes_min;
   options.node.speaks = seat.speaks;
   options.node.look_every = plan_.look_every;
+  options.node.restore_part_bytes = plan_.restore_part_bytes;
   for (std::uint32_t i = 0; seat.kind == Seat::Kind::worker && i < plan_.workers_per_node; ++i) {
-    options.workers.push_back({.id = seat.name + "." + std::to_string(i), .replaces = {}, .serves = {}});
+    const bool knows = seat.speaks >= kTakesVersion;
+    const std::vector<std::string> taste = knows ? taste_of(plan_, seat.number, i) : std::vector<std::string>();
+    options.workers.push_back({.id = seat.name + "." + std::to_string(i),
+                               .replaces = {},
+                               .serves = {},
+                               .takes = to_takes(taste),
+                               .isolates = plan_.isolates});
+    recorder_.add(WorkerTakes{seat.process->number(), options.workers.back().id, taste});
   }
   return std::make_shared<Actor>(run_, *seat.process, seat.link, std::move(options));
 }
@@ -88,6 +107,7 @@ void PoolRun::start(Seat& seat) {
   seat.process->own(std::move(caller));
   seat.process->on_crash = [this, &seat, number = seat.process->number()] {
     recorder_.add(ProcessCrashed{number});
+    reports_.died(*seat.process, seat.caller->session(), seat.link);
     gone(seat);
   };
   seat.caller->on_closed = [this, &seat] {
@@ -98,8 +118,8 @@ void PoolRun::start(Seat& seat) {
   };
   seat.caller->on_broken = [&seat] { seat.process->crash(); };
   // The operator reads why, and installs the newer program.
-  seat.caller->on_too_old = [&seat] {
-    seat.speaks = kRehearsedVersion;
+  seat.caller->on_too_old = [this, &seat] {
+    seat.speaks = plan_.older + 1;
     seat.process->crash();
   };
   seat.caller->start();
@@ -113,7 +133,9 @@ void PoolRun::gone(Seat& seat) {
 
 void PoolRun::started_again(Seat& seat, Time after) {
   world_.after(after, [this, &seat] {
-    if (seat.process == nullptr) start(seat);
+    if (seat.process != nullptr) return;
+    if (ends_now() && any_member()) return started_again(seat, 100 * kMilli);
+    start(seat);
   });
 }
 
@@ -122,16 +144,19 @@ Outcome PoolRun::run() {
   for (std::uint32_t i = 0; i < plan_.clients; ++i) plan_request(i);
   for (std::size_t kind = 0; kind < kFaults; ++kind) plan_fault(static_cast<Fault>(kind));
   plan_upgrade();
+  plan_serve();
+  plan_shutdown();
   const auto never = [] { return false; };
   run_until(plan_.busy, never);
 
   heal();
+  if (plan_.ends_last) end_last();
   const Time healed = world_.now();
   const Time due = healed + expectations().recovery;
   run_until(due, [this] { return all_held(); });
   outcome_.recovery_allowed = due - healed;
   outcome_.recovered_in = world_.now() - healed;
-  const Time seen = std::min(due, world_.now() + kWatched);
+  const Time seen = std::min(due, world_.now() + std::max(kWatched, 2 * plan_.lease));
   run_until(seen, never);
   run_until(due + kSettleMax, [this] { return settled(); });
   run_until(world_.now() + kQuiet, never);
@@ -146,7 +171,7 @@ Outcome PoolRun::run() {
   outcome_.events = world_.events();
   outcome_.grants = onlooker_.machine().stats().grants;
   outcome_.wire_faults = wires_.faults();
-  outcome_.switched = onlooker_.newest_version() > kMachineVersion ? 1 : 0;
+  outcome_.switched = onlooker_.newest_version() > plan_.older ? 1 : 0;
   return outcome_;
 }
 
@@ -158,11 +183,13 @@ std::uint64_t PoolRun::snapshot_bytes() const {
 
 void PoolRun::heal() {
   healed_ = true;
+  if (plan_.serve_every != 0) serves_until_ = world_.now() + 8 * kSecond;
   wires_.calm();
   work_.start_fails = work_.start_requeues = work_.task_fails = work_.ignores_stop = 0;
   work_.task_max = 10 * kMilli;
   work_.finishes = 0;
   work_.poison = 0;
+  work_.bad_programs = 0;
   for (const auto& seat : seats_) {
     wires_.heal(seat->link);
     seat->link.read_delay_max = 0;
@@ -194,14 +221,15 @@ bool PoolRun::all_held() const {
 }
 
 // Nothing is left but resident jobs that run.
-bool PoolRun::settled() const {
+bool PoolRun::settled() {
+  if (onlooker_.machine().shutting_down() || world_.now() < serves_until_) return false;
   bool quiet = true;
   onlooker_.machine().each_job(0, [&](const JobInfo& job) {
     quiet = job.kind == JobKind::resident &&
             (job.state == JobState::running || job.state == JobState::dead || job.state == JobState::quarantined);
     return quiet;
   });
-  return quiet;
+  return quiet && all_placed();
 }
 
 Expectations PoolRun::expectations() const {
@@ -220,14 +248,31 @@ Expectations PoolRun::expectations() const {
   // worker and on one that joined meanwhile.
   const Time spoken = plan_.lease + plan_.lease / 2 + plan_.lease / 5;
   expected.recovery = spoken + 2 * plan_.wires.timeout + 2 * (plan_.work.start_max + plan_.work.stop_max) + kSecond;
-  // Jobs that may have killed their holders are tried one after another, each for twice as long as it had run then.
-  if (plan_.quarantine_after != 0) {
-    const Time alone = std::min<Time>(2 * plan_.busy, kYouthMs * kMilli) + kSecond / 2;
-    expected.recovery += (plan_.work.resident_keys + plan_.work.task_keys) * alone;
+  // Workers that were unfit are tried, the last time before long. Tries are at most as far apart as the run has lasted.
+  if (plan_.work.start_fails != 0) expected.recovery += 2 * kProbeMsMin * kMilli;
+  if (plan_.work.bad_programs != 0) {
+    expected.recovery += std::min<Time>(2 * plan_.busy, kProbeMsMax * kMilli) + 2 * kSecond;
   }
+  // Where one worker takes what no other does, its next life has to be added: in an upgrade, once all have switched.
+  if (plan_.choosy) expected.recovery += plan_.lease / 2 + kSecond;
+  // And its last life may have to wait for a handler that does not stop.
+  if (plan_.choosy && plan_.work.ignores_stop != 0) expected.recovery += 20 * kSecond;
   // A reader of a replaced log notices that.
   if (plan_.interval(Fault::replaced) != 0) expected.recovery += plan_.wires.doubt_max;
+  // Where all was lost, the pool is put back once the leases of all are over; those who remember less let others go
+  // first.
+  for (const Fault loss : {Fault::wiped, Fault::replaced, Fault::lost_tail}) {
+    if (plan_.interval(loss) == 0) continue;
+    expected.recovery += plan_.lease + plan_.nodes * plan_.lease / 4 + kSecond;
+    break;
+  }
   expected.queue_bound = plan_.queue_bound;
+  // A handler that does not hear its stop token comes to its senses after 30 s.
+  expected.ending = expected.recovery + 35 * kSecond;
+  expected.placing = plan_.choosy ? INT64_MAX / 4 : expected.recovery + 35 * kSecond;
+  expected.choice = plan_.choice;
+  expected.quarantine_after = plan_.quarantine_after;
+  expected.delayed_bound = plan_.delayed_bound;
   expected.shard = plan_.shard;
   // A snapshot is due when the log since the last one is twice as large as the state, or four times if the state has
   // shrunk, and twice that if the log is busy. Entries in flight come on top.

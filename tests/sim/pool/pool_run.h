@@ -12,7 +12,9 @@
 
 #include "machine/rules.h"
 #include "sim/checker/checker.h"
+#include "sim/checker/placing.h"
 #include "sim/pool/caller.h"
+#include "sim/pool/crash_reports.h"
 #include "sim/pool/run_context.h"
 #include "sim/pool/weights.h"
 #include "sim/world/sim_clock.h"
@@ -29,6 +31,7 @@ struct Outcome {
   std::array<std::uint64_t, kFaults> faults{};
   std::uint64_t wire_faults = 0;
   std::uint64_t upgrades = 0;
+  std::uint64_t shutdowns = 0;
   std::uint64_t switched = 0;  // whether the pool has switched to the newer version
   Time recovered_in = 0;       // from when all healed to when every resident job ran
   Time recovery_allowed = 1;
@@ -53,7 +56,7 @@ class PoolRun {
     Process* process = nullptr;
     Caller* caller = nullptr;  // owned by the process
     bool leaving = false;
-    std::uint32_t speaks = kMachineVersion;  // the machine version of the program that is installed there
+    std::uint32_t speaks = 0;  // the machine version of the program that is installed there
     std::uint32_t lives = 0;
   };
 
@@ -64,7 +67,7 @@ class PoolRun {
   void started_again(Seat& seat, Time after);
   void gone(Seat& seat);
   void heal();
-  bool settled() const;
+  bool settled();
   bool all_held() const;
   void run_until(Time until, const std::function<bool()>& stop);
   std::uint64_t snapshot_bytes() const;
@@ -77,15 +80,28 @@ class PoolRun {
   void pause(Seat& seat, Time span);
   void cut(Seat& seat, bool to_server, bool to_host, Time span);
   void fail_over();
+  void order_the_end();
   void throw_junk();
   void plan_upgrade();
   void replace_program(Seat& seat);
   Time short_or_past_lease();
 
+  // pool_end.cc
+  void plan_shutdown();
+  void shut_down();
+  void end_last();
+  void put_off_tasks();
+  bool ends_now() const;
+  bool any_member() const;
+  void plan_serve();
+  void begin_service(const Seat& seat, const Bytes& worker, const Bytes& key);
+  void end_service();
+  bool all_placed();
+
   // pool_work.cc
   void plan_request(std::uint32_t client);
-  void request(Caller& caller);
-  void send(Caller& caller, Ask ask);
+  void request(const Seat& seat);
+  void send(const Seat& seat, Ask ask);
   Bytes some_key(Ask ask);
 
   Plan plan_;
@@ -98,9 +114,16 @@ class PoolRun {
   Work work_;  // the plan's until all heals, then a calm one
   Dice dice_;
   Dice versions_;
+  Dice types_;
+  Dice ends_;
+  Placing placing_;
+  std::size_t placed_ = 0;  // events of the history that placing_ has seen
   RunContext run_;
+  CrashReports reports_;
   std::vector<std::unique_ptr<Seat>> seats_;  // workers first, then clients
   bool healed_ = false;
+  std::vector<std::pair<Bytes, Bytes>> served_;  // worker and key, as far as asked for; the latest last
+  Time serves_until_ = 0;                        // workers begin and end to serve keys a little longer than faults last
   Outcome outcome_;
 };
 

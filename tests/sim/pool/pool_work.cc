@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "sim/pool/pool_run.h"
+#include "sim/pool/tastes.h"
 
 namespace tenure::sim {
 
@@ -14,17 +15,17 @@ void PoolRun::plan_request(std::uint32_t client) {
     Caller* caller = seats_[seat]->caller;
     // The options of a pool, and so its queue bound, come with its first member.
     const bool ready = caller != nullptr && !seats_[seat]->leaving && onlooker_.machine().configured();
-    if (ready) request(*caller);
+    if (ready) request(*seats_[seat]);
     plan_request(client);
   });
 }
 
-void PoolRun::request(Caller& caller) {
+void PoolRun::request(const Seat& seat) {
   const auto& weights = work_.weights;
   auto draw = dice_.below(std::accumulate(weights.begin(), weights.end(), std::uint64_t{1}));
   std::size_t ask = 0;
   while (ask + 1 < weights.size() && draw >= weights[ask]) draw -= weights[ask++];
-  send(caller, static_cast<Ask>(ask));
+  send(seat, static_cast<Ask>(ask));
 }
 
 Bytes PoolRun::some_key(Ask ask) {
@@ -33,12 +34,15 @@ Bytes PoolRun::some_key(Ask ask) {
   return (task ? "task-" : "key-") + std::to_string(number);
 }
 
-void PoolRun::send(Caller& caller, Ask ask) {
+void PoolRun::send(const Seat& seat, Ask ask) {
+  Caller& caller = *seat.caller;
   const std::uint64_t number = recorder_.new_number();
   Bytes key = some_key(ask);
   const Bytes text = Recorder::bytes_with(number, dice_.below(work_.payload_bytes_max));
   const bool delayed = ask == Ask::task && dice_.chance(work_.delayed);
-  const Nanos delay(delayed ? dice_.between(kMilli, 3 * kSecond) : 0);
+  const Nanos delay(delayed ? dice_.between(kMilli, work_.delay_max) : 0);
+  const bool job = ask == Ask::task || ask == Ask::resident;
+  const std::string type = job && seat.speaks >= kTakesVersion ? some_type(plan_, types_) : std::string();
   std::uint64_t grave = 0;
   std::uint64_t buried = 0;
   if (ask == Ask::retry_dead || ask == Ask::drop_dead) {
@@ -48,13 +52,14 @@ void PoolRun::send(Caller& caller, Ask ask) {
     grave = at->first;
     key = at->second.key;
     buried = onlooker_.buried_ticket(grave);
+    if (buried == 0) return;
   }
   const auto asked = [=, this, process = caller.process().number()](std::uint64_t ticket) {
     ++outcome_.tickets;
     recorder_.number_is(number, ticket);
-    recorder_.add(Asked{process, ticket, ask, key, delayed, buried});
+    recorder_.add(Asked{process, ticket, ask, key, delayed, buried, type, delay.count()});
   };
-  caller.ask({ask, key, text, delay, grave}, asked);
+  caller.ask({ask, key, text, delay, grave, type}, asked);
 }
 
 }  // namespace tenure::sim

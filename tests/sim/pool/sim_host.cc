@@ -42,12 +42,17 @@ void SimHost::begin(Run& run) {
   if (run.stopping || is_past_lease()) return give_back(run);
   run.begun = true;
   const HeldJob& job = run.job;
-  parts_.recorder.add(parts_.process, HoldBegan{parts_.process.number(), job.session, job.hold.key, job.hold.epoch,
-                                                parts_.recorder.ticket_of(job.payload),
-                                                job.has_checkpoint ? Recorder::number_in(job.checkpoint) : 0});
+  parts_.recorder.add(parts_.process,
+                      HoldBegan{parts_.process.number(), job.session, job.hold.key, job.hold.epoch,
+                                parts_.recorder.ticket_of(job.payload),
+                                job.has_checkpoint ? Recorder::number_in(job.checkpoint) : 0, job.worker});
   // By the job, and not by the moment: a poisonous job is so wherever it runs.
   const bool poisonous = Dice(parts_.recorder.ticket_of(job.payload)).chance(parts_.work.poison);
-  if (poisonous && dice_.chance(0.7)) return parts_.process.crash();
+  if (poisonous && dice_.chance(0.7)) {
+    parts_.recorder.add(parts_.process, HandlerCrashed{parts_.process.number(), job.hold.key, job.hold.epoch});
+    parts_.process.culprit = job.hold.epoch;
+    return parts_.process.crash();
+  }
   if (job.kind == JobKind::task) {
     parts_.reports->started(job.hold);
     later(run, dice_.between(0, parts_.work.task_max), &SimHost::run_task);
@@ -64,7 +69,9 @@ void SimHost::run_task(Run& run) {
                         Wrote{parts_.process.number(), hold.key, hold.epoch, parts_.store.write(hold.key, hold.epoch)});
   }
   end_hold(run);
-  if (!dice_.chance(parts_.work.task_fails)) {
+  if (dice_.chance(parts_.work.puts_off)) {
+    parts_.reports->failed(hold, HoldReports::Next::requeue, "not now", Nanos(dice_.between(kSecond, 60 * kSecond)));
+  } else if (!dice_.chance(parts_.work.task_fails)) {
     parts_.reports->finished(hold, "done");
   } else if (dice_.chance(0.2)) {
     parts_.reports->failed(hold, HoldReports::Next::requeue, "not now", Nanos(dice_.between(0, kSecond)));
@@ -77,6 +84,15 @@ void SimHost::run_task(Run& run) {
 void SimHost::become_started(Run& run) {
   if (run.stopping) return;
   const Hold& hold = run.job.hold;
+  // By the process: a program of a bad version is so for as long as it runs. Half of them notice only once they run.
+  Dice program(0x70726f6772616dULL + parts_.process.number());
+  if (program.chance(parts_.work.bad_programs)) {
+    end_hold(run);
+    const bool late = program.chance(0.5);
+    if (late) parts_.reports->begun(hold);
+    parts_.reports->failed(hold, late ? HoldReports::Next::retry : HoldReports::Next::drop, "bad program", {});
+    return forget(hold.epoch);
+  }
   const bool requeues = dice_.chance(parts_.work.start_requeues);
   if (requeues || dice_.chance(parts_.work.start_fails)) {
     end_hold(run);
@@ -161,8 +177,10 @@ void SimHost::message(const Hold& hold, std::uint64_t number, BytesView text) {
     const auto at = runs_.find(epoch);
     if (at == runs_.end() || !at->second.begun || at->second.stopping) return;
     Run& run = at->second;
-    parts_.recorder.add(parts_.process, Delivered{parts_.process.number(), run.job.hold.key, epoch, ticket});
+    const bool refused = dice_.chance(parts_.work.refuses_messages);
+    parts_.recorder.add(parts_.process, Delivered{parts_.process.number(), run.job.hold.key, epoch, ticket, refused});
     run.handled = number;
+    if (refused) return parts_.reports->message_failed(run.job.hold, number, "takes no messages");
     parts_.reports->handled(run.job.hold, number);
   });
 }

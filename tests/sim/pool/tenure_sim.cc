@@ -22,13 +22,14 @@ namespace {
 
 constexpr const char* kUsage =
     "usage: tenure-sim [--seeds N] [--first-seed S] [--seconds-per-seed X] [--jobs N] [--twice] [--verbose]\n"
-    "                  [--mutant NAME] [--until-caught]\n"
+    "                  [--mutant NAME] [--until-caught] [--wipes]\n"
     "  --seeds N             how many runs, each from a seed of its own (100)\n"
     "  --first-seed S        the first seed (1)\n"
     "  --seconds-per-seed X  the simulated span of work and faults, instead of one drawn from the seed\n"
     "  --jobs N              threads (1)\n"
     "  --twice               run every seed twice; both must be the same event for event\n"
     "  --verbose             tell what happens\n"
+    "  --wipes               in some runs the log loses everything, and members put the pool back (PoolOptions::heal)\n"
     "  --mutant NAME         switch a deliberate bug on\n"
     "  --until-caught        succeed at the first violation, fail if there is none\n";
 
@@ -40,6 +41,7 @@ struct Options {
   bool twice = false;
   bool verbose = false;
   bool until_caught = false;
+  bool wipes = false;
   Mutant mutant = Mutant::none;
 };
 
@@ -52,6 +54,7 @@ struct Total {
   std::uint64_t tickets = 0;
   std::uint64_t wire_faults = 0;
   std::uint64_t upgrades = 0;
+  std::uint64_t shutdowns = 0;
   std::uint64_t switched = 0;
   std::array<std::uint64_t, kFaults> faults{};
   std::uint64_t hash = 0;  // of all runs together, whatever order they ended in
@@ -95,6 +98,8 @@ Options parse(int argc, char** argv) {
       options.twice = true;
     } else if (word == "--verbose") {
       options.verbose = true;
+    } else if (word == "--wipes") {
+      options.wipes = true;
     } else if (word == "--until-caught") {
       options.until_caught = true;
     } else if (word == "--mutant") {
@@ -111,7 +116,7 @@ Options parse(int argc, char** argv) {
 }
 
 Plan plan_of(const Options& options, std::uint64_t seed) {
-  Plan plan = plan_for(seed);
+  Plan plan = plan_for(seed, options.wipes);
   if (options.seconds > 0) plan.busy = static_cast<Time>(options.seconds * 1e9);
   return plan;
 }
@@ -128,6 +133,7 @@ std::string replay_command(const Options& options, std::uint64_t seed) {
   if (options.mutant != Mutant::none) {
     command += " --mutant " + std::string(kMutantNames[static_cast<std::size_t>(options.mutant)]);
   }
+  if (options.wipes) command += " --wipes";
   return command + " --verbose";
 }
 
@@ -143,6 +149,7 @@ bool one_seed(const Options& options, std::uint64_t seed, Total& total) {
   total.tickets += outcome.tickets;
   total.wire_faults += outcome.wire_faults;
   total.upgrades += outcome.upgrades;
+  total.shutdowns += outcome.shutdowns;
   total.switched += outcome.switched;
   for (std::size_t i = 0; i < kFaults; ++i) total.faults[i] += outcome.faults[i];
   total.hash += hash_mix(seed, outcome.trace);
@@ -170,8 +177,9 @@ void print(const Total& total, double wall_s) {
     std::printf(", %llu %s", static_cast<unsigned long long>(total.faults[i]),
                 std::string(to_string(static_cast<Fault>(i))).c_str());
   }
-  std::printf("\n%llu programs replaced by another version, %llu pools switched",
-              static_cast<unsigned long long>(total.upgrades), static_cast<unsigned long long>(total.switched));
+  std::printf("\n%llu programs replaced by another version, %llu pools switched, %llu shut down",
+              static_cast<unsigned long long>(total.upgrades), static_cast<unsigned long long>(total.switched),
+              static_cast<unsigned long long>(total.shutdowns));
   std::printf("\nthe slowest recovery took %.0f %% of the time allowed\n", 100 * total.recovery_max);
   std::printf("%llu violated, hash %s\n", static_cast<unsigned long long>(total.failed), to_hex(total.hash).c_str());
 }

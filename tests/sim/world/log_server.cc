@@ -101,25 +101,35 @@ void LogServer::trim(Position before) {
 }
 
 void LogServer::remove() {
-  if (on_lost_) on_lost_(0);
-  line() = {};
+  line().gone = true;
+  removed_ms_ = engine_ms();
+  lines_.emplace_back();
+  if (on_lost_) on_lost_(0, true);
 }
 
 void LogServer::replace() {
   line().replaced_at = world_.now();
   lines_.emplace_back();
-  if (on_replaced_) on_replaced_();
+  if (on_replaced_) on_replaced_(false);
+}
+
+void LogServer::wipe() {
+  line().replaced_at = world_.now();
+  line().gone = true;
+  removed_ms_ = 0;
+  lines_.emplace_back();
+  if (on_replaced_) on_replaced_(true);
 }
 
 std::size_t LogServer::lose_since(Time since, std::int64_t skew_ms) {
-  auto& [entries, first, snapshots, trims, replaced_at] = line();
+  auto& [entries, first, snapshots, trims, replaced_at, gone] = line();
   const std::size_t before = entries.size();
   while (!entries.empty() && entries.back().at > since) entries.pop_back();
   while (snapshots.size() > 1 && snapshots.back().at > since) snapshots.pop_back();
   while (!trims.empty() && trims.back().at > since) trims.pop_back();
   first = trims.empty() ? 0 : trims.back().first;
   skew_ms_ = skew_ms;
-  if (on_lost_) on_lost_(last());
+  if (on_lost_) on_lost_(last(), false);
   return before - entries.size();
 }
 

@@ -41,8 +41,8 @@ class LogServer {
   // Which of the logs that there have been, by their number; the last one is what newcomers get.
   using LogNumber = std::size_t;
   using OnAppend = std::function<void(const Stored&, LogNumber)>;
-  using OnLost = std::function<void(Position kept)>;
-  using OnReplaced = std::function<void()>;
+  using OnLost = std::function<void(Position kept, bool removed)>;
+  using OnReplaced = std::function<void(bool wiped)>;
 
   LogServer(World& world, ServerOptions options);
 
@@ -62,6 +62,7 @@ class LogServer {
   Status commit(std::shared_ptr<const Snapshot> snapshot);
   std::shared_ptr<const Snapshot> snapshot() const { return line().snapshots.back().value; }
   void trim(Position before);
+  // Newcomers get a new log, and whoever knows the old one finds nothing.
   void remove();
 
   // A failover to a replica that had seen everything up to a true time and nothing after it: entries, snapshots and
@@ -71,6 +72,11 @@ class LogServer {
 
   // From here on newcomers get a new log.
   void replace();
+  // The same, and the old one is gone for those who know it, too.
+  void wipe();
+  bool is_gone(LogNumber log) const { return lines_[log].gone; }
+  // When the pool was last removed on purpose; zero if it was not, or if that was lost, too.
+  std::int64_t removed_ms() const { return removed_ms_; }
 
   // Called at the append, the loss and the replacement, before any process can know of it.
   void observe(OnAppend on_append, OnLost on_lost, OnReplaced on_replaced);
@@ -100,6 +106,7 @@ class LogServer {
     std::vector<Committed> snapshots{{0, std::make_shared<const Snapshot>()}};
     std::vector<Trimmed> trims{};
     Time replaced_at = 0;
+    bool gone = false;
 
     Position last() const { return entries.empty() ? 0 : entries.back().entry.position; }
     bool stands_on_entry(const Cursor& cursor) const;
@@ -116,6 +123,7 @@ class LogServer {
   Dice dice_;
   std::deque<Line> lines_;
   std::uint64_t orders_ = 0;
+  std::int64_t removed_ms_ = 0;
   OnAppend on_append_;
   OnLost on_lost_;
   OnReplaced on_replaced_;

@@ -51,6 +51,7 @@ class Process {
   void left();
 
   std::function<void()> on_crash;  // called at the moment of death
+  std::uint64_t culprit = 0;       // the tenure whose handler brings it down, if one does
 
  private:
   friend class World;

@@ -39,6 +39,7 @@ class AppendCall final : public AnsweredCall<Position> {
 
   void serve(LogServer& server) override {
     if (data_.size() > kEntryBytesMax) return fail({Errc::invalid, "sim append", "too large"});
+    if (server.is_gone(log_)) return fail({Errc::lost_history, "sim append", {}});
     if (server.is_ghost(log_) && lane == Lane::beat && wires_.options().beats_prove) {
       return fail({Errc::lost_history, "sim append", {}});
     }
@@ -72,6 +73,7 @@ class LoadCall final : public AnsweredCall<Snapshot> {
   void serve(LogServer& server) override {
     if (wires_.snapshot_fails(true)) return fail({Errc::unavailable, "sim load snapshot", {}});
     answer_ = *server.snapshot();
+    (*answer_)->removed_ms = server.removed_ms();
     log_ = server.current();
   }
   void deliver() override {
@@ -141,6 +143,7 @@ class ReadCall final : public AnsweredCall<std::vector<Entry>> {
  private:
   // A reader of a ghost notices after a while. With the bug, a log that returns entries counts as the right one.
   bool noticed(const LogServer& server) {
+    if (server.is_gone(state_->log)) return true;
     if (!server.is_ghost(state_->log)) return false;
     if (state_->doubts == 0) state_->doubts = wires_.doubt();
     const auto next = server.read(after_, 1, state_->log);

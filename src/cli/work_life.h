@@ -1,0 +1,45 @@
+#pragma once
+
+// The life of `tenure work`: its workers join the pool, run until a signal or the end of the pool, and leave. Joining
+// may have to wait until somebody else gives up one of their ids. That is said at once, and the wait ends on a signal.
+
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cli/signals.h"
+#include "node/node_events.h"
+#include "pool/shards.h"
+
+namespace tenure::cli {
+
+// Collects the ids that other living workers have. Shared by the nodes of all shards.
+class TakenIds final : public NodeEvents {
+ public:
+  void worker_refused(BytesView worker, Errc why) override;
+  // Those that were not returned before.
+  std::vector<std::string> take();
+
+ private:
+  std::mutex mutex_;
+  // Guarded by mutex_.
+  std::set<std::string> heard_;
+  std::vector<std::string> fresh_;
+};
+
+// Adds the workers, one after the other. A signal interrupts it; the workers have then left.
+struct Joining {
+  Status added;
+  bool interrupted = false;
+};
+Joining join(Shards& pool, const std::vector<NodeWorker>& workers, TakenIds& taken, const Signals& signals);
+
+// Returns on a signal, or when the pool is over.
+void wait_for_end(const Shards& pool, const Signals& signals);
+
+// Hands the keys over. A second signal ends the process at once.
+void leave(Shards& pool, const Signals& signals);
+
+}  // namespace tenure::cli

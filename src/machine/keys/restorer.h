@@ -1,0 +1,53 @@
+#pragma once
+
+// Puts remembered jobs back under their keys: queued, delayed or dead, as they were, and without a holder.
+
+#include <cstdint>
+#include <set>
+
+#include "machine/context.h"
+#include "machine/keys/job_line.h"
+#include "machine/keys/keys_state.h"
+#include "machine/keys/placement.h"
+#include "machine/keys/slots.h"
+
+namespace tenure {
+
+namespace v1 {
+class RememberedJob;
+class RememberedKey;
+}  // namespace v1
+
+class Restorer {
+ public:
+  Restorer(KeysState& state, Context& context, Slots& slots, JobLine& line, Placement& placement)
+      : state_(state), context_(context), slots_(slots), line_(line), placement_(placement) {}
+
+  struct Case {
+    bool on_request;                       // only keys that are not there
+    bool partial;                          // what is there of the key was put back a moment ago
+    const std::set<std::uint64_t>& there;  // tickets of jobs that came into the log by another way
+  };
+  struct Count {
+    std::uint64_t back = 0;
+    std::uint64_t left_out = 0;
+  };
+  Count put_back(const v1::RememberedKey& key, const Case& how);
+
+ private:
+  bool joins(const v1::RememberedKey& key, SlotId slot, const Case& how) const;
+  bool put_job(const v1::RememberedKey& key, const v1::RememberedJob& from, SlotId& slot, std::uint64_t hash);
+  bool put_dead_task(const v1::RememberedKey& key, const v1::RememberedJob& from);
+  void bury(const v1::RememberedKey& key, const v1::RememberedJob& from, JobId job);
+  BytesView type_of(const v1::RememberedJob& from) const;
+  JobId add_job(const v1::RememberedJob& from, SlotId slot, bool delayed);
+  void go_on(const v1::RememberedKey& key, SlotId slot, bool added, bool held_back);
+
+  KeysState& state_;
+  Context& context_;
+  Slots& slots_;
+  JobLine& line_;
+  Placement& placement_;
+};
+
+}  // namespace tenure

@@ -1,0 +1,59 @@
+#pragma once
+
+// Puts a pool back into a log that lost everything, from what its members remember. Each member has had the whole state
+// at some position. One of them sends it in parts; the first to begin does it alone, and if it dies, another goes on
+// where it stopped. It happens once: afterwards the state is what the log says, whatever others remember.
+//
+// A log may be restored only if nobody has begun a new pool in it, that is, if the first node that joined remembers the
+// old one. Jobs that clients dispatched meanwhile stay. Where a key was taken anew by a resident, or is
+// remembered as a resident's, the newer job stays and the remembered ones are left out; tasks join the key's line.
+//
+// On request of a person the same is done in any log, with the keys that it does not have.
+
+#include <cstdint>
+
+#include "machine/context.h"
+#include "machine/keys/restorer.h"
+#include "machine/restoration_state.h"
+
+namespace tenure {
+
+namespace v1 {
+class Restore;
+class RestorationState;
+}  // namespace v1
+
+class Restoration {
+ public:
+  Restoration(RestorationState& state, FrameState& frame, Context& context, Restorer restorer)
+      : state_(state), frame_(frame), context_(context), restorer_(restorer) {}
+
+  // A node has joined.
+  void joined(bool newcomer);
+  void session_ended(std::uint64_t session);
+  // A batch that lay in the lost log, and whose answer was lost, too, is sent once more into the new one: its jobs are
+  // remembered, and come a second time. So jobs that are dispatched while the log is open are noted.
+  bool notes_jobs() const { return state_.origin == RestorationState::Origin::open; }
+  void note_job(std::uint64_t ticket);
+  // Whether the record begins a restoration that brings the pool's options.
+  bool brings_options(const v1::Restore& record) const;
+  void on(const v1::Restore& record);
+
+ private:
+  bool may_begin(const v1::Restore& record) const;
+  void begin(const v1::Restore& record);
+  void finish();
+  void close(RestorationState::Origin origin);
+  Restored summary() const;
+
+  RestorationState& state_;
+  FrameState& frame_;
+  Context& context_;
+  Restorer restorer_;
+};
+
+// For snapshots.
+void save_restoration(const RestorationState& state, v1::RestorationState& into);
+bool load_restoration(const v1::RestorationState& from, RestorationState& into);
+
+}  // namespace tenure

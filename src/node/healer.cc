@@ -1,0 +1,247 @@
+#include "node/healer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/mutant.h"
+#include "tenure/v1/record.pb.h"
+
+namespace tenure {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr Nanos kRememberFor = std::chrono::hours(1);
+constexpr Nanos kTrustedFor = std::chrono::minutes(30);  // engines keep for longer that they have removed a pool
+constexpr std::uint64_t kPartsAhead = 8;                 // sent and not yet read back
+// Others that know more may join a moment later.
+constexpr Nanos kOthersMin = milliseconds(50);
+constexpr Nanos kOthersMax = milliseconds(500);
+constexpr Nanos kAnswerTurn = milliseconds(300);
+constexpr std::size_t kAnswerBytesMax = 128U << 10;
+// The engine's clock may have been set back by a failover.
+constexpr std::int64_t kClockSlackMs = 60'000;
+
+}  // namespace
+
+std::string to_string(const Restored& it, bool ended) {
+  const std::string as_of = "as of position " + std::to_string(it.position) + " of the log that was lost";
+  if (!ended) {
+    return (it.on_request ? "a member adds what it remembers, "
+                          : "the log had lost everything: a member puts the pool back, ") +
+           as_of;
+  }
+  std::string text = it.on_request ? "added " : "the pool is back: ";
+  text += std::to_string(it.jobs) + " jobs of " + std::to_string(it.keys) + " keys, " + as_of +
+          "; what was done after it may be done again";
+  if (it.left_out != 0) {
+    text += "; " + std::to_string(it.left_out) + " jobs were left out, because their keys have other jobs now";
+  }
+  return text;
+}
+
+Healer::Healer(Loop& loop, Appender& appender, const Options& options, HealerEvents& events)
+    : loop_(loop), appender_(appender), options_(options), events_(events), forget_(loop), answer_(loop), turn_(loop) {}
+
+void Healer::history_lost(bool lease_valid, Instant applied_at) {
+  stop();
+  answer_.cancel();
+  question_.reset();
+  const bool lately = loop_.now() - applied_at < kTrustedFor;
+  lost_at_ = loop_.now();
+  lost_ = lease_valid ? Doubt::none : lately ? Doubt::removal : Doubt::anything;
+}
+
+void Healer::reloaded(std::unique_ptr<Machine> last, std::optional<std::int64_t> removed_ms) {
+  const std::optional<Doubt> lost = std::exchange(lost_, std::nullopt);
+  stop();
+  if (!lost) return;
+  // A log that was lost again before the pool was back in it has less to say than what is remembered already.
+  const bool nothing_new = last->restoration().origin == RestorationState::Origin::open;
+  doubt_ = nothing_new && memory_ ? std::max(*lost, doubt_) : *lost;
+  if (nothing_new && !memory_) {
+    // This node knows no state worth putting back, but it is not somebody who begins a new pool either.
+    remembered_ = {.position = last->position(), .engine_ms = last->engine_ms(), .restores = false};
+    return;
+  }
+  if (!nothing_new) {
+    remembered_ = {.position = last->position(), .engine_ms = last->engine_ms(), .restores = false};
+    memory_ = options_.on ? std::move(last) : nullptr;
+    said_ = false;
+    forget_.arm(loop_.now() + kRememberFor, [this] { forget(); });
+  }
+  judge(removed_ms);
+}
+
+// Whether it is sure that the pool was not shut down.
+void Healer::judge(std::optional<std::int64_t> removed_ms) {
+  restores_ = false;
+  if (memory_ == nullptr) return;
+  const bool ended = memory_->shutting_down() || memory_->gone();
+  const bool removed = removed_ms && *removed_ms != 0 && *removed_ms + kClockSlackMs >= memory_->engine_ms();
+  restores_ = !ended && !removed && (doubt_ == Doubt::none || (doubt_ == Doubt::removal && removed_ms));
+  remembered_.restores = restores_;
+}
+
+void Healer::forget() {
+  stop();
+  answer_.cancel();
+  question_.reset();
+  forget_.cancel();
+  memory_.reset();
+  restores_ = false;
+  remembered_ = {};
+}
+
+void Healer::stop() {
+  turn_.cancel();
+  source_.reset();
+  on_request_ = false;
+  waiting_ = false;
+}
+
+void Healer::look(const Machine& present, std::uint64_t session) {
+  if (!memory_) return;
+  if (question_ && session != 0 && !answer_.armed()) {
+    present_ = &present;
+    const auto before = static_cast<std::int64_t>(rank(present, session, false));
+    answer_.arm(loop_.now() + kAnswerTurn * before, [this, session] { answer(*present_, session); });
+  }
+  const RestorationState& state = present.restoration();
+  if (on_request_ && source_) {
+    const bool mine = state.under_way && state.session == session_;
+    if (session == session_ && (mine || (!state.under_way && !source_->at_end()))) return send(present);
+    return stop();
+  }
+  if (state.origin == RestorationState::Origin::restored && !state.under_way && !MUTANT(restored_twice)) {
+    return forget();
+  }
+  const bool late = !state.under_way && present.log_time_ms() > kRestoreWithinMs;
+  const bool open =
+      (state.origin == RestorationState::Origin::open && !late && !present.shutting_down()) || MUTANT(restored_twice);
+  if (!open || !restores_ || session == 0) {
+    if (session != 0 && !std::exchange(said_, true)) {
+      events_.not_restored(open ? "the pool may have been shut down meanwhile"
+                                : "the log has a state of its own, and `tenure restore --from-members` compares");
+    }
+    return stop();
+  }
+  if (source_ && session_ == session && (!state.under_way || state.session == session)) return send(present);
+  source_.reset();
+  wait(present, session);
+}
+
+// The member that remembers most begins, or goes on where another one stopped; each of the others waits longer, should
+// those before it not do so.
+void Healer::wait(const Machine& present, std::uint64_t session) {
+  const RestorationState& state = present.restoration();
+  const bool busy = state.under_way && state.session != 0;
+  if (busy) return turn_.cancel();
+  if (session_ != session || !waiting_) {
+    session_ = session;
+    waiting_ = true;
+    const Nanos others = std::clamp<Nanos>(options_.lease / 20, kOthersMin, kOthersMax);
+    turn_at_ = loop_.now() + others + options_.lease / 4 * static_cast<std::int64_t>(rank(present, session, true));
+  }
+  const Instant when = state.under_way ? turn_at_ : std::max(turn_at_, all_stopped(present));
+  if (turn_.armed() && turn_.when() == when) return;
+  present_ = &present;
+  turn_.arm(std::max(when, loop_.now() + milliseconds(1)), [this] { begin(*present_); });
+}
+
+// When nothing of the old log's sessions runs any more: they have joined the new one, or their leases have run out.
+// None of their beats got into the old log after it was lost.
+Instant Healer::all_stopped(const Machine& present) const {
+  Instant when = lost_at_;
+  for (const auto& [id, old] : memory_->sessions().all) {
+    const auto& now = present.sessions().all;
+    const bool back = std::any_of(now.begin(), now.end(), [wanted = id](const auto& entry) {
+      const auto& former = entry.second.former;
+      return std::find(former.begin(), former.end(), wanted) != former.end();
+    });
+    if (!back) when = std::max(when, lost_at_ + milliseconds(old.lease_ms));
+  }
+  return when;
+}
+
+void Healer::asked(const At& /*at*/, const v1::Ask& ask) {
+  if (!memory_ || !ask.has_remembered()) return;
+  question_ = {.number = ask.question(), .limit = ask.remembered().limit(), .apply = ask.remembered().apply()};
+}
+
+// The one that remembers most answers at once, the others later: the first answer counts.
+void Healer::answer(const Machine& present, std::uint64_t session) {
+  const Question question = *std::exchange(question_, std::nullopt);
+  if (present.sessions().find(session) == nullptr) return;
+  v1::Record record;
+  v1::Told& told = *record.mutable_told();
+  told.set_question(question.number);
+  told.set_position(present.position());
+  told.set_remembered_position(memory_->position());
+  told.set_remembered_ms(memory_->engine_ms());
+  std::size_t bytes = 0;
+  const auto compare = [&](const Machine& from, const Machine& other, auto* keys) {
+    std::uint64_t count = 0;
+    from.each_job(0, [&](const JobInfo& job) {
+      if (other.find(job.key)) return true;
+      ++count;
+      if (static_cast<std::size_t>(keys->size()) < question.limit && bytes < kAnswerBytesMax) {
+        keys->Add(Bytes(job.key));
+        bytes += job.key.size();
+      }
+      return true;
+    });
+    return count;
+  };
+  told.set_only_remembered_count(compare(*memory_, present, told.mutable_only_remembered()));
+  told.set_only_in_log_count(compare(present, *memory_, told.mutable_only_in_log()));
+  appender_.offer(record);
+  if (!question.apply || source_ || present.restoration().under_way || present.shutting_down()) return;
+  on_request_ = true;
+  session_ = session;
+  begin(present);
+}
+
+void Healer::begin(const Machine& present) {
+  waiting_ = false;
+  if (present.sessions().find(session_) == nullptr) return;
+  source_ = memory_->remembered();
+  source_->go_on_after(present);
+  const RestorationState& state = present.restoration();
+  sent_ = applied_ = state.under_way ? state.parts : 0;
+  send(present);
+}
+
+void Healer::send(const Machine& present) {
+  const RestorationState& state = present.restoration();
+  if (state.under_way && state.session == session_) {
+    if (state.parts != applied_) turn_.cancel();
+    applied_ = state.parts;
+  }
+  while (!source_->at_end() && sent_ < applied_ + kPartsAhead) {
+    v1::Record record;
+    v1::Restore& part = *record.mutable_restore();
+    part.set_session(session_);
+    part.set_part(sent_++);
+    part.set_on_request(on_request_);
+    source_->next(options_.part_bytes, part);
+    appender_.offer(record);
+  }
+  if (turn_.armed()) return;
+  // A part may have got lost on its way: then those behind it are refused.
+  present_ = &present;
+  turn_.arm(loop_.now() + 2 * options_.lease, [this] { begin(*present_); });
+}
+
+std::size_t Healer::rank(const Machine& present, std::uint64_t session, bool of_restoring) const {
+  const Session& own = *present.sessions().find(session);
+  std::size_t before = 0;
+  for (const auto& [id, other] : present.sessions().all) {
+    if (id == session || (of_restoring ? !other.restores : other.remembers == 0)) continue;
+    const auto weight = [](const Session& it) { return std::pair(it.remembers_ms, it.remembers); };
+    before += weight(other) > weight(own) || (weight(other) == weight(own) && other.age < own.age) ? 1 : 0;
+  }
+  return before;
+}
+
+}  // namespace tenure

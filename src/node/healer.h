@@ -1,0 +1,111 @@
+#pragma once
+
+// Puts the pool back after its log has lost everything. Every member has the whole state in memory. When its log loses
+// what had been applied, a member keeps that state, joins the log that is there now, and looks at what it finds:
+//
+//   nobody has begun a new pool in it   the member that remembers most sends its state; if it does not begin in time,
+//                                       or dies, the next one does
+//   anything else                       nothing is changed; the state is kept for some time, for a person who asks
+//
+// It does not do so if the pool may have been shut down meanwhile. That cannot be while the member's own lease is
+// valid, since a pool ends only after all its sessions have. Where the lease had run out before the loss was noticed,
+// the engine has to know whether the pool was removed (Snapshot::removed_ms). An engine knows that for an hour.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "base/loop.h"
+#include "log/log.h"
+#include "machine/machine.h"
+#include "node/appender.h"
+#include "node/node_events.h"
+#include "node/remembered.h"
+
+namespace tenure {
+
+class HealerEvents {
+ public:
+  virtual ~HealerEvents() = default;
+  // The log lost a state that is not put back by itself. Said once.
+  virtual void not_restored(std::string_view why) = 0;
+};
+
+// Belongs to the node's loop.
+class Healer final : public PoolEffects {
+ public:
+  struct Options {
+    bool on = true;
+    Nanos lease;
+    std::size_t part_bytes;
+  };
+
+  Healer(Loop& loop, Appender& appender, const Options& options, HealerEvents& events);
+
+  // The log lost what this node had applied. `lease_valid`: its session cannot have ended. `applied_at`: when it last
+  // heard of the log.
+  void history_lost(bool lease_valid, Instant applied_at);
+  // After history_lost(): the state is not to be remembered, because it is wrong, or because the log still has it.
+  void distrust() { lost_.reset(); }
+  // Another state has taken the place of `last`. `removed_ms`: what the engine says.
+  void reloaded(std::unique_ptr<Machine> last, std::optional<std::int64_t> removed_ms);
+  // To be said in the next join.
+  const Remembered& remembered() const { return remembered_; }
+  // A person wants to know what members remember, or wants it back.
+  void asked(const At& at, const v1::Ask& ask) override;
+  // After each entry. `session` is the node's own, zero if it is not in the pool.
+  void look(const Machine& present, std::uint64_t session);
+
+ private:
+  struct Question {
+    std::uint64_t number;
+    std::size_t limit;
+    bool apply;
+  };
+
+  void judge(std::optional<std::int64_t> removed_ms);
+  void answer(const Machine& present, std::uint64_t session);
+  void forget();
+  void stop();
+  void wait(const Machine& present, std::uint64_t session);
+  Instant all_stopped(const Machine& present) const;
+  void begin(const Machine& present);
+  void send(const Machine& present);
+  // How many members remember more.
+  std::size_t rank(const Machine& present, std::uint64_t session, bool of_restoring) const;
+
+  Loop& loop_;
+  Appender& appender_;
+  const Options options_;
+  HealerEvents& events_;
+
+  // How sure it is that the pool was not shut down when its log lost everything.
+  enum class Doubt : std::uint8_t {
+    none,      // the lease was valid
+    removal,   // it had run out a while ago: the engine still knows if the pool was removed
+    anything,  // it had run out long ago
+  };
+  std::optional<Doubt> lost_;        // history was lost; until another state is there
+  std::unique_ptr<Machine> memory_;  // null: nothing is remembered
+  Doubt doubt_ = Doubt::anything;    // when it was lost
+  Instant lost_at_;                  // when this node noticed
+  bool restores_ = false;            // it may be put back without being asked for
+  bool said_ = false;
+  Remembered remembered_;
+  Timer forget_;
+
+  std::unique_ptr<RestoreSource> source_;  // set while this node puts the state back
+  std::uint64_t session_ = 0;              // under which
+  std::uint64_t sent_ = 0;                 // parts
+  std::uint64_t applied_ = 0;              // of them, when it was last looked
+  const Machine* present_ = nullptr;       // while a timer is armed: of the replica
+  bool on_request_ = false;                // of a person; otherwise by itself
+  std::optional<Question> question_;       // the last one; not yet answered
+  Timer answer_;
+  bool waiting_ = false;  // for its turn,
+  Instant turn_at_;       // then
+  Timer turn_;            // when it is this node's turn to begin, or to look whether it gets on
+};
+
+}  // namespace tenure

@@ -1,0 +1,259 @@
+// A log that lost everything is put back from what a member remembers: all jobs as they were, without holders, once,
+// and only where nobody has begun a new pool.
+
+#include <map>
+
+#include "machine/pool.h"
+
+namespace tenure::test {
+namespace {
+
+constexpr std::size_t kWhole = 1U << 20;
+
+// Every part of what a machine remembers, as records of this session.
+TestPool::Records parts_of(const Machine& old, std::uint64_t session, std::size_t bytes = kWhole) {
+  TestPool::Records parts;
+  const auto source = old.remembered();
+  while (!source->at_end()) {
+    v1::Record record;
+    v1::Restore& part = *record.mutable_restore();
+    part.set_session(session);
+    part.set_part(parts.size());
+    source->next(bytes, part);
+    parts.push_back(std::move(record));
+  }
+  return parts;
+}
+
+v1::Record survivor(std::uint64_t session, const Machine& old) {
+  v1::Record record = rec::join(session);
+  record.mutable_join()->set_remembers(old.position());
+  record.mutable_join()->set_remembers_ms(old.engine_ms());
+  record.mutable_join()->set_restores(true);
+  return record;
+}
+
+// A snapshot of the state is one that can be loaded.
+void expect_sound(TestPool& pool) {
+  Machine other;
+  const Status restored = other.restore(save(pool.machine()));
+  EXPECT_TRUE(restored) << restored.error().message();
+  EXPECT_EQ(other.state_digest(), pool.machine().state_digest());
+}
+
+class Restore : public testing::Test {
+ protected:
+  static constexpr std::uint64_t kSurvivor = 500;
+
+  void begin() { fresh_.append({survivor(kSurvivor, old_.machine()), rec::add_worker(kSurvivor, "w")}); }
+  void put_back(std::size_t bytes = kWhole) {
+    for (const v1::Record& part : parts_of(old_.machine(), kSurvivor, bytes)) fresh_.append(part);
+  }
+  RestorationState::Origin origin() const { return fresh_.machine().restoration().origin; }
+
+  TestPool old_;
+  TestPool fresh_{1, TestPool::kSender + 1};
+};
+
+TEST_F(Restore, BringsEveryKindOfJobBack) {
+  old_.node("a");
+  old_.running("resident");
+  old_.checkpoint("resident", "half way");
+  old_.notify("resident", "hello");
+  const std::uint64_t first = old_.task("line");
+  const std::uint64_t second = old_.task("line");
+  const std::uint64_t later = old_.task("later", {.delay_ms = 60'000});
+  old_.task("bad");
+  old_.failed("bad", v1::Failed::BURY);
+  old_.running("poison");
+  old_.failed("poison", v1::Failed::BURY);
+  old_.task("again");
+  old_.failed("again");
+  const std::uint64_t highest = old_.machine().epoch_last();
+
+  begin();
+  put_back(64);  // in many parts
+
+  EXPECT_EQ(origin(), RestorationState::Origin::restored);
+  EXPECT_EQ(fresh_.state("resident"), JobState::starting);
+  EXPECT_EQ(fresh_.info("resident")->checkpoint, "half way");
+  EXPECT_NE(fresh_.message_number("resident", "hello"), 0U);
+  EXPECT_GT(fresh_.epoch("resident"), highest);
+  EXPECT_EQ(fresh_.info("line")->ticket, first);
+  EXPECT_EQ(fresh_.state("later"), JobState::idle);
+  EXPECT_EQ(fresh_.state("poison"), JobState::dead);
+  EXPECT_EQ(fresh_.state("again"), JobState::waiting);
+  EXPECT_EQ(fresh_.machine().dead().size(), 2U);
+  expect_sound(fresh_);
+
+  fresh_.done("line");
+  EXPECT_EQ(fresh_.info("line")->ticket, second);
+  fresh_.pass(60'000);
+  EXPECT_EQ(fresh_.info("later")->ticket, later);
+  expect_sound(fresh_);
+}
+
+TEST_F(Restore, BringsTheOptionsBack) {
+  v1::Record join = rec::join(1);
+  join.mutable_join()->mutable_configure()->set_max_attempts(7);
+  old_.append(join);
+  old_.task("k");
+  begin();
+  put_back();
+  EXPECT_EQ(fresh_.machine().config().max_attempts, 7U);
+}
+
+// Who puts it back second changes nothing, not even for a task that was done in between.
+TEST_F(Restore, HappensOnce) {
+  old_.node("a");
+  old_.task("k");
+  begin();
+  fresh_.append(survivor(501, old_.machine()));
+  put_back();
+  fresh_.done("k");
+  for (const v1::Record& part : parts_of(old_.machine(), 501)) fresh_.append(part);
+  EXPECT_EQ(fresh_.machine().keys(), 0U);
+}
+
+TEST_F(Restore, LeavesANewPoolAsItIs) {
+  old_.node("a");
+  old_.task("k");
+  fresh_.node("newcomer");
+  begin();
+  put_back();
+  EXPECT_EQ(origin(), RestorationState::Origin::begun);
+  EXPECT_EQ(fresh_.machine().keys(), 0U);
+}
+
+// A member's join was on its way when the log was lost, and its sender sends it again into the new one.
+TEST_F(Restore, TakesNoStrayJoinForANewPool) {
+  old_.node("a");
+  old_.task("k");
+  v1::Record stray = rec::join(77);
+  stray.mutable_join()->set_log(old_.machine().origin());
+  fresh_.append(stray);
+  begin();
+  put_back();
+  EXPECT_EQ(origin(), RestorationState::Origin::restored);
+  EXPECT_EQ(fresh_.state("k"), JobState::running);
+}
+
+TEST_F(Restore, EndsWithTheShutdownOfTheNewLog) {
+  old_.node("a");
+  old_.task("k");
+  begin();
+  fresh_.append(rec::shutdown());
+  put_back();
+  EXPECT_EQ(fresh_.machine().keys(), 0U);
+}
+
+// Tasks that were dispatched meanwhile stay, and so does the resident that took its key anew.
+TEST_F(Restore, KeepsWhatWasDispatchedMeanwhile) {
+  old_.node("a");
+  old_.running("taken");
+  const std::uint64_t remembered = old_.task("shared");
+  fresh_.append(rec::dispatch(9'998, v1::RESIDENT, "taken", {.payload = "new"}));
+  const std::uint64_t newer = 9'999;
+  fresh_.append(rec::dispatch(newer, v1::TASK, "shared"));
+  begin();
+  put_back();
+  EXPECT_EQ(fresh_.info("taken")->payload, "new");
+  EXPECT_EQ(fresh_.info("shared")->ticket, newer);
+  fresh_.done("shared");
+  EXPECT_EQ(fresh_.info("shared")->ticket, remembered);
+  EXPECT_EQ(fresh_.machine().restoration().left_out, 1U);
+  expect_sound(fresh_);
+}
+
+// The answer to a batch was lost with the log. Its sender sends it again, before the pool is back or after.
+TEST_F(Restore, TakesNoBatchTwice) {
+  old_.node("a");
+  old_.append_as(7, 1, {rec::dispatch(4'711, v1::TASK, "before")});
+  old_.append_as(8, 1, {rec::dispatch(4'712, v1::TASK, "after")});
+  begin();
+  fresh_.append_as(7, 1, {rec::dispatch(4'711, v1::TASK, "before")});
+  fresh_.done("before");
+  put_back();
+  EXPECT_EQ(fresh_.info("before"), std::nullopt);
+  fresh_.append_as(8, 1, {rec::dispatch(4'712, v1::TASK, "after")});
+  fresh_.done("after");
+  EXPECT_EQ(fresh_.info("after"), std::nullopt);
+}
+
+// A member dies over it, and another one that knows less goes on where it stopped.
+TEST_F(Restore, GoesOnWhenItsMemberDies) {
+  old_.node("a");
+  for (int i = 0; i < 20; ++i) old_.task("k" + std::to_string(i));
+  begin();
+  fresh_.append(survivor(501, old_.machine()));
+  const TestPool::Records parts = parts_of(old_.machine(), kSurvivor, 64);
+  for (std::size_t i = 0; i < parts.size() / 2; ++i) fresh_.append(parts[i]);
+  fresh_.crash(kSurvivor);
+  fresh_.append(parts[parts.size() / 2]);  // it was still under way
+  ASSERT_TRUE(fresh_.machine().restoration().under_way);
+
+  const auto source = old_.machine().remembered();
+  source->go_on_after(fresh_.machine());
+  for (std::uint64_t part = fresh_.machine().restoration().parts; !source->at_end(); ++part) {
+    v1::Record record;
+    record.mutable_restore()->set_session(501);
+    record.mutable_restore()->set_part(part);
+    source->next(64, *record.mutable_restore());
+    fresh_.append(record);
+  }
+  EXPECT_EQ(fresh_.machine().keys(), 20U);
+  EXPECT_EQ(fresh_.machine().restoration().jobs, 20U);
+  expect_sound(fresh_);
+}
+
+// The tasks of one key come in several parts: none is granted before all are there, and none twice.
+TEST_F(Restore, KeepsALongLineTogether) {
+  old_.node("a");
+  std::vector<std::uint64_t> tickets;
+  for (int i = 0; i < 10; ++i) tickets.push_back(old_.task("line", {.payload = Bytes(100, 'x')}));
+  begin();
+  fresh_.append(survivor(501, old_.machine()));
+  const TestPool::Records parts = parts_of(old_.machine(), kSurvivor, 300);
+  ASSERT_GT(parts.size(), 2U);
+  fresh_.append(parts[0]);
+  EXPECT_EQ(fresh_.state("line"), JobState::waiting);
+  fresh_.crash(kSurvivor);
+  fresh_.append(rec::add_worker(501, "b"));
+  const auto source = old_.machine().remembered();
+  source->go_on_after(fresh_.machine());
+  v1::Record rest;
+  rest.mutable_restore()->set_session(501);
+  rest.mutable_restore()->set_part(1);
+  source->next(kWhole, *rest.mutable_restore());
+  fresh_.append(rest);
+  for (const std::uint64_t ticket : tickets) {
+    ASSERT_TRUE(fresh_.info("line"));
+    EXPECT_EQ(fresh_.info("line")->ticket, ticket);
+    fresh_.done("line");
+  }
+  EXPECT_EQ(fresh_.info("line"), std::nullopt);
+  expect_sound(fresh_);
+}
+
+// A person may ask for it in any log: then only keys that the log does not have come back.
+TEST_F(Restore, AddsMissingKeysOnRequest) {
+  old_.node("a");
+  old_.task("missing");
+  old_.task("there");
+  fresh_.node("newcomer");
+  const std::uint64_t own = 9'999;
+  fresh_.append(rec::dispatch(own, v1::TASK, "there"));
+  fresh_.append(survivor(kSurvivor, old_.machine()));
+  for (v1::Record part : parts_of(old_.machine(), kSurvivor)) {
+    part.mutable_restore()->set_on_request(true);
+    fresh_.append(part);
+  }
+  EXPECT_EQ(fresh_.state("missing"), JobState::running);
+  EXPECT_EQ(fresh_.info("there")->ticket, own);
+  fresh_.done("there");
+  EXPECT_EQ(fresh_.info("there"), std::nullopt);
+  EXPECT_EQ(origin(), RestorationState::Origin::begun);
+}
+
+}  // namespace
+}  // namespace tenure::test
