@@ -26,7 +26,7 @@ constexpr long kSignalStackBytes = 256L << 10;
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 [[gnu::tls_model("initial-exec")]] thread_local constinit CrashMark::Running running_here;
 
-std::array<struct sigaction, kSignals.size()> before;  // as it was when note_crashes() was called
+std::array<struct sigaction, kSignals.size()> former_actions;  // as it was when note_crashes() was called
 std::terminate_handler terminate_before = nullptr;
 
 // A handler that has run out of stack leaves none for the signal handler.
@@ -79,7 +79,7 @@ bool is_own(const siginfo_t& info) { return info.si_code > 0 || (info.si_code ==
 void on_signal(int number, siginfo_t* info, void* context) {
   const int error_number = errno;
   const auto index = static_cast<std::size_t>(std::find(kSignals.begin(), kSignals.end(), number) - kSignals.begin());
-  const struct sigaction& next = before.at(index);
+  const struct sigaction& next = former_actions.at(index);
   const bool noted = is_own(*info) && note(number, nullptr);
   const bool detailed = (next.sa_flags & SA_SIGINFO) != 0;
   if (!detailed && next.sa_handler == SIG_DFL) {
@@ -132,11 +132,11 @@ void note_crashes() {
   static std::once_flag once;
   std::call_once(once, [] {
     for (std::size_t i = 0; i < kSignals.size(); ++i) {
-      if (sigaction(kSignals.at(i), nullptr, &before.at(i)) != 0) continue;
+      if (sigaction(kSignals.at(i), nullptr, &former_actions.at(i)) != 0) continue;
       struct sigaction own{};
       own.sa_sigaction = on_signal;
-      own.sa_mask = before.at(i).sa_mask;
-      own.sa_flags = SA_SIGINFO | SA_ONSTACK | (before.at(i).sa_flags & (SA_NODEFER | SA_RESTART));
+      own.sa_mask = former_actions.at(i).sa_mask;
+      own.sa_flags = SA_SIGINFO | SA_ONSTACK | (former_actions.at(i).sa_flags & (SA_NODEFER | SA_RESTART));
       sigaction(kSignals.at(i), &own, nullptr);
     }
     terminate_before = std::set_terminate(on_terminate);

@@ -27,6 +27,7 @@ RESIDENTS = [f"resident-{i}" for i in range(8)]
 PAYLOAD_BYTES = 300_000  # so that the log is soon worth a snapshot
 SLACK_S = 0.3  # for a machine that stands still now and then, and for the time between two looks
 LOOK_EVERY_S = 0.01
+GUARDS_END_S = 5
 REFUSALS = ("corrupt", "refused", "version")
 
 
@@ -79,6 +80,14 @@ def lives(process):
             return stat.read().rsplit(b") ", 1)[1][:1] not in b"ZX"
     except OSError:
         return False
+
+
+def children(process):
+    try:
+        return [int(child) for task in pathlib.Path(f"/proc/{process}/task").iterdir()
+                for child in (task / "children").read_text().split()]
+    except OSError:
+        return []
 
 
 class RedisWorld:
@@ -400,10 +409,15 @@ class Run:
         return self.found
 
     def close(self):
+        """A guard writes its worker's death into the log, so the folder stays until the guards are gone."""
+        guards = [child for process in self.workers.values() for child in children(process.pid)]
         for process in self.workers.values():
             process.kill()
         for process in self.workers.values():
             process.wait()
+        deadline = time.monotonic() + GUARDS_END_S
+        while any(map(lives, guards)) and time.monotonic() < deadline:
+            time.sleep(LOOK_EVERY_S)
         self.gauge.close()
         self.world.close()
 

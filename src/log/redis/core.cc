@@ -110,7 +110,7 @@ void Core::try_load(SnapshotDone done, int tries) {
 
 // A new log may stand where a pool was removed.
 void Core::ask_removed(Snapshot snapshot, const SnapshotDone& done) {
-  data_connection_.send("load snapshot", command({"GET", keys_.removed}),
+  data_connection_.send("load snapshot", command({"HGET", keys_.removed, "ms"}),
                         [done, snapshot = std::move(snapshot)](const Result<Reply>& reply) mutable {
                           if (!reply) return done(Failure(not_loaded(reply.error())));
                           const Value at = reply->value();
@@ -182,11 +182,9 @@ void Core::trim(Position before, Done done) {
 void Core::remove(Done done) {
   if (const Status known = check_history(); !known) return done(known);
   const std::string id = to_hex(history_.id);
-  const std::array<std::string_view, 3> keys = {history_.stream, keys_.meta, keys_.head};
-  const std::array<std::string_view, 1> arguments = {id};
-  // A member that is cut off now must not take the missing log for a loss when it comes back.
   const std::string at = std::to_string(std::max<std::int64_t>(time_of(history_.seen), 1));
-  data_connection_.send("remove", command({"SET", keys_.removed, at, "PX", kRemovedKeptMs}), [](const Result<Reply>&) {});
+  const std::array<std::string_view, 4> keys = {history_.stream, keys_.meta, keys_.head, keys_.removed};
+  const std::array<std::string_view, 3> arguments = {id, at, kRemovedKeptMs};
   data_connection_.send("remove", call(Scripts::get().remove, keys, arguments),
                         [this, done = std::move(done)](const Result<Reply>& reply) {
                           if (!reply) return done(Failure(reply.error()));

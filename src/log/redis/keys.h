@@ -7,7 +7,7 @@
 //   tenure:{POOL}:meta           a hash: facts about the log
 //   tenure:{POOL}:snapshot       a hash: which snapshot is the newest
 //   tenure:{POOL}:snapshot:TAG   a list: the chunks of a snapshot
-//   tenure:{POOL}:removed        when the pool was removed on purpose, in ms; expires after an hour
+//   tenure:{POOL}:removed        a hash: when the pool was removed on purpose (ms); expires after an hour
 //
 // Each shard has its own tag, so that a cluster can store them on several servers: {POOL}, {POOL/1}, {POOL/2} and so
 // on. No other pool has these tags, because a slash in a pool's name is written %2f.

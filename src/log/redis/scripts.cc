@@ -176,13 +176,17 @@ redis.call('XTRIM', log, 'MINID', '=', stop)
 return 1
 )";
 
+// A note stays for a while: a member that is cut off now must not take the missing log for a loss when it comes back.
 constexpr std::string_view kRemove = R"(
-local log, meta, head = KEYS[1], KEYS[2], KEYS[3]
+local log, meta, head, note = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local keys = {log, meta, head}
 for _, tag in ipairs(redis.call('HMGET', head, 'tag', 'before')) do
   if tag and tag ~= '' then table.insert(keys, head .. ':' .. tag) end
 end
 redis.call('UNLINK', unpack(keys))
+redis.call('UNLINK', note)
+redis.call('HSET', note, 'ms', ARGV[2])
+redis.call('PEXPIRE', note, ARGV[3])
 return 1
 )";
 

@@ -44,10 +44,7 @@ void LogReplay::on(const LogSettled& settled) {
   switch (settled.step) {
     case Step::accepted: return accept(found->second);
     case Step::refused: return refuse(found->second, settled.code);
-    case Step::started:
-      jobs[settled.ticket].started = true;
-      jobs[settled.ticket].begun = true;
-      return;
+    case Step::started: return begin(settled.ticket, true);
     case Step::done:
     case Step::failed:
     case Step::stopped: return settle(found->second, settled.step);
@@ -216,9 +213,17 @@ void LogReplay::on(const LogEnded& ended) {
   if (key.timed_out == ended.epoch && ended.how == HowEnded::handoff) {
     broken('T', "a start that timed out is just tried again: " + ended.key + " epoch " + std::to_string(ended.epoch));
   }
-  if (ended.how == HowEnded::failed || ended.how == HowEnded::done) jobs[key.holder_ticket].begun = true;
+  if (ended.how == HowEnded::failed || ended.how == HowEnded::done) begin(key.holder_ticket, false);
   key.epoch = 0;
   key.holder_ticket = 0;
+}
+
+// A job that was never accepted has been judged where it was granted.
+void LogReplay::begin(std::uint64_t ticket, bool started) {
+  const auto found = jobs.find(ticket);
+  if (found == jobs.end()) return;
+  found->second.begun = true;
+  found->second.started = found->second.started || started;
 }
 
 void LogReplay::on(const LogTimedOut& timed_out) { keys[timed_out.key].timed_out = timed_out.epoch; }

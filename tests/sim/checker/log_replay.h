@@ -87,6 +87,7 @@ class LogReplay {
   Waiting waiting() const;
   void refuse(const Asked& asked, Errc code);
   void settle(const Asked& asked, Step step);
+  void begin(std::uint64_t ticket, bool started);
   void leave_key(const Asked& asked);
   void enter_key(const Asked& asked);
   void broken(char promise, const std::string& text) { verdict_.broken(promise, now_, text); }
