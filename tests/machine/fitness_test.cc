@@ -301,6 +301,25 @@ TEST(Fitness, AnUnfitWorkerKeepsWhatRunsThereAndRecoversByAProbe) {
   for (const auto& [name, holder] : before) EXPECT_EQ(after.at(name), holder);
 }
 
+TEST(Fitness, AServerThatWasUnfitRecoversByTheKeysItServesAndGetsThemBack) {
+  TestPool pool;
+  pool.node("a");
+  std::vector<Bytes> served;
+  for (std::uint32_t i = 0; i < kUnfitAfter; ++i) served.push_back(key(static_cast<int>(i)));
+  with_keys(pool, static_cast<int>(kUnfitAfter));
+  pool.node("bad", {.serves = served});
+  play(pool);
+  ASSERT_TRUE(unfit(pool, "bad"));
+
+  // From here on it can start everything.
+  for (int i = 0; i < 3 && unfit(pool, "bad"); ++i) {
+    pool.pass(kProbeMsMin);
+    pool.settle();
+  }
+  EXPECT_FALSE(unfit(pool, "bad"));
+  for (const auto& [name, holder] : holders(pool)) EXPECT_EQ(holder, "bad") << name;
+}
+
 TEST(Fitness, ProbesThatFailComeMoreAndMoreSeldomAndCostOneKeyEach) {
   TestPool pool;
   pool.node("a");

@@ -173,6 +173,13 @@ void Placement::set_serves(WorkerIx ix, BytesView key, bool serves) {
   if (!MUTANT(serving_ends_unasked)) context_.effects().choice_due(context_.at(), key);
 }
 
+void Placement::serve_again(WorkerIx ix) {
+  for (const Bytes& key : state_.workers[ix].serves) {
+    const SlotId slot = state_.table.find(key);
+    if (slot != kNone && server_of(slot) == ix) retarget(slot, ix);
+  }
+}
+
 void Placement::stop_serving(WorkerIx ix) {
   for (const Bytes& key : state_.workers[ix].serves) remove_server(ix, key);
   state_.workers[ix].serves.clear();

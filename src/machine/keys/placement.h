@@ -38,6 +38,8 @@ class Placement {
   // The key is about to lose its holder `from`. If the new target is the same worker, it changes without a move.
   void retarget_orphan(SlotId slot, WorkerIx from);
   void set_serves(WorkerIx worker, BytesView key, bool serves);
+  // The worker can be given keys again that it serves.
+  void serve_again(WorkerIx worker);
   void stop_serving(WorkerIx worker);
   // The worker accepts keys. It may take the place of another worker; `inherits` means that it gets exactly that one's
   // keys.

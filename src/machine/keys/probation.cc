@@ -65,6 +65,7 @@ void Probation::make_fit(WorkerIx ix) {
   state_.workers.settle_place(ix);
   placement_.refresh_open();
   placement_.worker_opened(ix, predecessor, inherits);
+  placement_.serve_again(ix);
 }
 
 void Probation::probe(WorkerIx ix) {
@@ -104,7 +105,9 @@ SlotId Probation::find_probe(WorkerIx ix) const {
 bool Probation::suits(SlotId slot, WorkerIx ix) const {
   const Placed& placed = state_.table.placed[slot];
   if (placed.target != placed.holder || state_.table.slots[slot].diverted) return false;
-  if (!state_.servers.empty() && state_.servers.contains(state_.table.slots[slot].key)) return false;
+  if (const auto servers = state_.servers.find(state_.table.slots[slot].key); servers != state_.servers.end()) {
+    return servers->second.back() == ix;
+  }
   if (context_.config().assignment != Assignment::rendezvous) return true;
   return placed.target == state_.workers.predecessor(ix) ||
          rendezvous_prefers(placed.hash, state_.workers[ix].place, state_.workers[placed.target].place);

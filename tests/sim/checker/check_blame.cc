@@ -10,20 +10,24 @@
 namespace tenure::sim {
 namespace {
 
-// What the log says of the deaths of a job's holders. A retry of the job begins anew.
+// What the log says of the deaths of a job's holders. A retry of the job begins anew. A job that is put back into a new
+// log brings what the old one said.
 struct Record {
   std::uint32_t named = 0;    // by evidence in the log
   std::uint32_t crashes = 0;  // of these, the handler did crash its process
   std::uint32_t lonely = 0;   // deaths without evidence, in which nothing else was held
+  bool vague = false;         // the old log went on unseen: there may have been more
 };
 
 class BlameFold {
  public:
-  BlameFold(const std::set<std::uint64_t>& deeds, std::uint32_t limit, Verdict& verdict)
-      : deeds_(deeds), limit_(limit), verdict_(verdict) {}
+  BlameFold(const std::set<std::uint64_t>& deeds, std::uint32_t limit, const RememberedLines& remembered,
+            Verdict& verdict)
+      : deeds_(deeds), limit_(limit), remembered_(remembered), verdict_(verdict) {}
 
   void apply(const Event& event) {
     now_ = event.at;
+    if (std::holds_alternative<LogRestoring>(event.what)) return remember(event);
     std::visit([this](const auto& what) { on(what); }, event.what);
   }
 
@@ -32,6 +36,19 @@ class BlameFold {
     std::uint64_t ticket;
     std::uint64_t session;
   };
+
+  void remember(const Event& restoring) {
+    Verdict ignored;  // of the old log: it has been judged
+    BlameFold old(deeds_, limit_, remembered_, ignored);
+    for (const Event* event : remembered_.at(&restoring)) old.apply(*event);
+    old_records_ = std::move(old.records_);
+    of_ghost_ = std::get<LogRestoring>(restoring.what).ghost;
+  }
+
+  void on(const LogRestored& restored) {
+    Record& record = records_[restored.ticket] = old_records_[restored.ticket];
+    record.vague = record.vague || of_ghost_;
+  }
 
   void on(const LogGranted& granted) {
     tenures_[granted.epoch] = {granted.ticket, granted.session};
@@ -72,7 +89,7 @@ class BlameFold {
 
   void on(const LogBuried& buried) {
     const Record record = std::exchange(records_[buried.ticket], {});
-    if (!buried.quarantined || (limit_ != 0 && std::max(record.crashes, record.lonely) >= limit_)) return;
+    if (!buried.quarantined || record.vague || (limit_ != 0 && std::max(record.crashes, record.lonely) >= limit_)) return;
     verdict_.broken('x', now_,
                     "quarantined, though it has crashed its process " + std::to_string(record.crashes) +
                         " times and was alone in " + std::to_string(record.lonely) + " deaths: ticket " +
@@ -84,11 +101,14 @@ class BlameFold {
 
   const std::set<std::uint64_t>& deeds_;
   const std::uint32_t limit_;
+  const RememberedLines& remembered_;
   Verdict& verdict_;
   Time now_ = 0;
   std::map<std::uint64_t, Tenure> tenures_;                // by epoch
   std::map<std::uint64_t, std::set<std::uint64_t>> held_;  // session -> epochs
   std::map<std::uint64_t, Record> records_;                // by ticket
+  std::map<std::uint64_t, Record> old_records_;            // of the log that is put back
+  bool of_ghost_ = false;
   std::uint64_t named_at_ = 0;
   std::vector<std::uint64_t> named_;
   std::uint64_t counted_at_ = 0;
@@ -104,7 +124,7 @@ void check_blame(const History& history, const Expectations& expected, Verdict& 
     if (const auto* crashed = std::get_if<HandlerCrashed>(&event.what)) deeds.insert(crashed->epoch);
   }
   for (const LogLine& line : log_lines(history)) {
-    BlameFold fold(deeds, expected.quarantine_after, verdict);
+    BlameFold fold(deeds, expected.quarantine_after, *line.remembered, verdict);
     for (const Event* event : line.events) fold.apply(*event);
   }
 }

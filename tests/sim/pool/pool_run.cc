@@ -116,11 +116,13 @@ void PoolRun::start(Seat& seat) {
     seat.process->on_crash = [this, &seat] { gone(seat); };
     seat.process->crash();
   };
-  seat.caller->on_broken = [&seat] { seat.process->crash(); };
+  // Both may come in the rest of a piece of work in whose middle the process has died.
+  seat.caller->on_broken = [&process = *seat.process] { process.crash(); };
   // The operator reads why, and installs the newer program.
-  seat.caller->on_too_old = [this, &seat] {
+  seat.caller->on_too_old = [this, &seat, &process = *seat.process] {
+    if (!process.alive()) return;
     seat.speaks = plan_.older + 1;
-    seat.process->crash();
+    process.crash();
   };
   seat.caller->start();
 }
