@@ -41,6 +41,12 @@ void expect_sound(TestPool& pool) {
   EXPECT_EQ(other.state_digest(), pool.machine().state_digest());
 }
 
+int messages_of(const TestPool& pool, BytesView key) {
+  int count = 0;
+  pool.machine().each_message(key, [&](std::uint64_t, BytesView) { ++count; });
+  return count;
+}
+
 class Restore : public testing::Test {
  protected:
   static constexpr std::uint64_t kSurvivor = 500;
@@ -66,6 +72,7 @@ TEST_F(Restore, BringsEveryKindOfJobBack) {
   old_.task("bad");
   old_.failed("bad", v1::Failed::BURY);
   old_.running("poison");
+  old_.notify("poison", "hello");
   old_.failed("poison", v1::Failed::BURY);
   old_.task("again");
   old_.failed("again");
@@ -82,6 +89,8 @@ TEST_F(Restore, BringsEveryKindOfJobBack) {
   EXPECT_EQ(fresh_.info("line")->ticket, first);
   EXPECT_EQ(fresh_.state("later"), JobState::idle);
   EXPECT_EQ(fresh_.state("poison"), JobState::dead);
+  EXPECT_EQ(messages_of(old_, "poison"), 1);
+  EXPECT_EQ(messages_of(fresh_, "poison"), 1);
   EXPECT_EQ(fresh_.state("again"), JobState::waiting);
   EXPECT_EQ(fresh_.machine().dead().size(), 2U);
   expect_sound(fresh_);

@@ -92,13 +92,15 @@ RememberedKeys::Place RememberedKeys::encode(std::size_t at, Place place, v1::Re
     return skip_empty(entry, place);
   }
   const KeptJob& job = state_.table.jobs[place.job];
-  save_job_content(job, *into.mutable_job());
-  into.set_type(state_.types.name(job.type));
+  const auto letter = dead_residents_.find(place.job);
+  if (letter != dead_residents_.end()) {
+    encode_letter(letter->second, into);
+  } else {
+    save_job_content(job, *into.mutable_job());
+    into.set_type(state_.types.name(job.type));
+  }
   if (place.list == Place::List::delayed) {
     into.set_delay_ms(std::max<std::int64_t>(job.due_ms - frame_.log_time_ms, 1));
-  } else if (!dead_residents_.empty()) {
-    const auto letter = dead_residents_.find(place.job);
-    if (letter != dead_residents_.end()) encode_letter(letter->second, into);
   }
   place.job = job.next;
   return skip_empty(entry, place);

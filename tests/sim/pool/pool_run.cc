@@ -278,7 +278,9 @@ Expectations PoolRun::expectations() const {
   expected.shard = plan_.shard;
   // A snapshot is due when the log since the last one is twice as large as the state, or four times if the state has
   // shrunk, and twice that if the log is busy. Entries in flight come on top.
-  expected.bytes_since_snapshot_max = 8 * std::max(plan_.snapshot_bytes_min, 2 * snapshot_bytes()) + (64U << 10);
+  // The stored snapshot may be of a much smaller state.
+  const std::uint64_t state_bytes = std::max(2 * snapshot_bytes(), onlooker_.machine().state_bytes());
+  expected.bytes_since_snapshot_max = 8 * std::max(plan_.snapshot_bytes_min, state_bytes) + (64U << 10);
   return expected;
 }
 
