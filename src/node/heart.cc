@@ -25,14 +25,14 @@ Heart::Heart(Log& log, Loop& loop, const Clock& clock, Entropy& entropy, LeaseHo
       beat_timer_(loop),
       watchdog_(loop) {}
 
-void Heart::begin(std::uint64_t session, Nanos lease, Instant sent, std::uint32_t speaks) {
+void Heart::begin(std::uint64_t session, Nanos lease, std::uint32_t speaks) {
   session_ = session;
   speaks_ = speaks;
   sender_ = entropy_.id();
   sequence_ = 0;
   times_ = LeaseTimes::of(lease);
   number_ = 0;
-  sent_.assign(1, {0, sent});
+  sent_.clear();
   digest_position_ = 0;  // it may be of a log that was lost
   fenced_ = false;
   until_.store(0, std::memory_order_release);
@@ -47,6 +47,10 @@ void Heart::end(std::uint64_t session) {
   beat_timer_.cancel();
   watchdog_.cancel();
   if (holder_ != nullptr) holder_->lease_over(session);
+}
+
+void Heart::joined(std::uint64_t session) {
+  if (session == session_ && !fenced_) beat();
 }
 
 void Heart::beat_now() {

@@ -49,9 +49,12 @@ class Heart {
  public:
   Heart(Log& log, Loop& loop, const Clock& clock, Entropy& entropy, LeaseHolder* holder, HeartEvents& events);
 
-  // The session's join was first sent at `sent`. It counts as the first beat when it is confirmed.
-  void begin(std::uint64_t session, Nanos lease, Instant sent, std::uint32_t speaks = kMachineVersion);
-  // This beat of the session has come back through the log. The join has number zero.
+  // The session's join was sent.
+  void begin(std::uint64_t session, Nanos lease, std::uint32_t speaks = kMachineVersion);
+  // The join has come back through the log. It gives no lease, since only a beat proves the log (log.h): a node that
+  // was frozen between opening the log and joining may have joined a log that was replaced meanwhile. So beats at once.
+  void joined(std::uint64_t session);
+  // This beat of the session has come back through the log.
   void confirmed(std::uint64_t session, std::uint64_t number);
   // A deliberate bug, for the simulator.
   void confirm_newest(std::uint64_t session) { confirmed(session, number_); }

@@ -83,13 +83,13 @@ void Membership::join(const Remembered& remembered) {
   for (const std::uint64_t former : former_) {
     if (remembered.position != 0 && former != session_) join.add_former(former);
   }
-  appender_.offer(record, {.sent = [this, session = session_](Instant sent) { join_sent(session, sent); },
+  appender_.offer(record, {.sent = [this, session = session_](Instant /*sent*/) { join_sent(session); },
                            .appended = [this, session = session_](Position at) { join_appended(session, at); }});
 }
 
-void Membership::join_sent(std::uint64_t session, Instant sent) {
-  heart_.post([session, lease = options_.lease, speaks = machine().speaks(), sent](Heart& heart) {
-    heart.begin(session, lease, sent, speaks);
+void Membership::join_sent(std::uint64_t session) {
+  heart_.post([session, lease = options_.lease, speaks = machine().speaks()](Heart& heart) {
+    heart.begin(session, lease, speaks);
   });
 }
 
@@ -112,7 +112,7 @@ bool Membership::check_join() {
   return false;
 }
 
-// The join came back, and the heart watches the lease: from now on keys may be held.
+// The join and a beat came back, and the heart watches the lease: from now on keys may be held.
 void Membership::lease_armed(std::uint64_t session) {
   if (session != session_ || !joining()) return;
   phase_ = Phase::member;
@@ -210,7 +210,7 @@ void Membership::joined(const At& at, std::uint64_t session) {
   }
   seen_join_ = true;
   joins_missed_ = 0;
-  heart_.post([session](Heart& heart) { heart.confirmed(session, 0); });
+  heart_.post([session](Heart& heart) { heart.joined(session); });
 }
 
 void Membership::beat_seen(const At& at, const SeenBeat& beat) {

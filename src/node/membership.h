@@ -100,7 +100,7 @@ class Membership final : public SessionEffects, private ObserverEvents {
   bool living(std::uint64_t session) const { return session == session_ && alive(); }
   const StateMachine& machine() const { return replica_.machine(); }
   HeartLine::NodeSide heart_callbacks();
-  void join_sent(std::uint64_t session, Instant sent);
+  void join_sent(std::uint64_t session);
   void join_appended(std::uint64_t session, Position position);
   void lease_armed(std::uint64_t session);
   void leave();

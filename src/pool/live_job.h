@@ -29,16 +29,18 @@ struct HostDoor {
 class LiveJob {
  public:
   LiveJob(HeldJob job, std::shared_ptr<Handler> by, HoldReports& to, std::shared_ptr<HostDoor> host)
-      : held(std::move(job)), handler(std::move(by)), reports(to), door(std::move(host)) {
+      : held(std::move(job)), reports(to), door(std::move(host)), handler(std::move(by)) {
     if (held.has_checkpoint) last_checkpoint = std::move(held.checkpoint);
   }
 
   // Never changed after construction.
   HeldJob held;
   std::optional<std::string> last_checkpoint;
-  const std::shared_ptr<Handler> handler;
   HoldReports& reports;  // of its shard's node; valid while the host exists
   const std::shared_ptr<HostDoor> door;
+
+  // Only for the thread that runs the job. Null once it has ended.
+  std::shared_ptr<Handler> handler;
 
   std::stop_token stop_token() {
     std::lock_guard lock(stop_mutex_);

@@ -188,8 +188,12 @@ void ThreadHost::forget(LiveJobPtr job, std::unique_lock<std::mutex>& lock) {
     return;
   }
   std::vector<LiveJobPtr> spent = std::exchange(spent_, {});
+  const bool ended = job->phase == LiveJob::Phase::ended;
   lock.unlock();
+  // A handler may have kept its Job, so that each would keep the other.
+  if (ended) job->handler.reset();
   job.reset();
+  for (const LiveJobPtr& each : spent) each->handler.reset();
   spent.clear();
   lock.lock();
 }

@@ -22,8 +22,10 @@ class RecordingHolder final : public LeaseHolder {
 class HeartTest : public testing::Test, private HeartEvents {
  protected:
   HeartTest() : entropy_(1), heart_(log_, loop_, loop_, entropy_, &holder_, *this) {
-    heart_.begin(7, 1s, loop_.now());
-    heart_.confirmed(7, 0);
+    heart_.begin(7, 1s);
+    heart_.joined(7);
+    heart_.confirmed(7, newest_beat());
+    log_.appends.clear();
   }
 
   Instant until() const { return Instant{Nanos(heart_.until())}; }
@@ -43,6 +45,17 @@ class HeartTest : public testing::Test, private HeartEvents {
  private:
   void lease_lost(std::uint64_t session) override { lost_ = session; }
 };
+
+// A join gives no lease: only a beat proves that the log is the one that newcomers get. It is sent at once.
+TEST_F(HeartTest, AJoinIsFollowedByABeatAtOnceAndGivesNoLeaseItself) {
+  heart_.begin(9, 1s);
+  heart_.joined(9);
+  EXPECT_EQ(heart_.until(), 0);
+  ASSERT_EQ(log_.appends.size(), 1U);
+  EXPECT_EQ(log_.appends[0].lane, Lane::beat);
+  heart_.confirmed(9, newest_beat());
+  EXPECT_EQ(until(), loop_.now() + 1s - 50ms);
+}
 
 // Beats go into their own lane at a fifth of the lease, whether or not earlier ones were answered.
 TEST_F(HeartTest, BeatsAtAFifthOfTheLease) {
@@ -85,7 +98,7 @@ TEST_F(HeartTest, FencesBeforeTheDeadlineAndKillsAtIt) {
 TEST_F(HeartTest, AFencedSessionStaysFenced) {
   loop_.advance(850ms);
   const Instant before = until();
-  heart_.confirmed(7, 1);
+  heart_.confirmed(7, newest_beat());
   EXPECT_EQ(until(), before);
 }
 

@@ -122,7 +122,8 @@ class HealingPool {
     ASSERT_TRUE(dead);
     ASSERT_EQ(dead->size(), 1U);
     EXPECT_EQ(dead->front().key, "bad");
-    EXPECT_TRUE(members[1]->key("later"));
+    const auto later = members[1]->key("later");
+    EXPECT_TRUE(later) << later.error().message();
     EXPECT_GE(restored(), 1);
   }
   int restored() {

@@ -44,7 +44,11 @@ TEST_P(PoolStops, AStopThatThrowsHasNotStopped) {
       notes_.write("stop " + job.key());
       throw std::runtime_error("still busy");
     }
-    void end() { job_->finish(); }
+    // Nobody else would let go of the Job: it did not stop.
+    void end() {
+      job_->finish();
+      job_.reset();
+    }
 
    private:
     Notebook& notes_;

@@ -67,6 +67,7 @@ struct Expectations {
   Time ending = 60 * kSecond;   // from a shutdown, or from Healed, until the log is removed
   Time placing = 60 * kSecond;  // until every key is held where it belongs
   Choice choice{};              // the users' function, if there is one
+  bool engine_steps = false;    // the engine's clock may jump: a delay may be over early
   bool all_settled = true;      // the run was long enough for every task to end
   bool begins_late = false;     // between the last look at the lease and a hold's beginning the process may stand still
 };

@@ -102,7 +102,7 @@ void LogReplay::accept_job(const Asked& asked) {
   enter_key(asked);
 }
 
-// Log time never runs ahead of true time, but it may lag.
+// Log time may lag. It runs ahead of true time only where the engine's clock jumps.
 LogReplay::Waiting LogReplay::waiting() const {
   Waiting waiting;
   for (const auto& [ticket, job] : jobs) {
@@ -112,7 +112,8 @@ LogReplay::Waiting LogReplay::waiting() const {
     } else if (!job.asked->delayed || job.granted) {
       ++waiting.queued;
     } else {
-      ++(now_ + kRounding < job.accepted_at + job.asked->delay ? waiting.delayed : waiting.either);
+      const bool early = !expected_.engine_steps && now_ + kRounding < job.accepted_at + job.asked->delay;
+      ++(early ? waiting.delayed : waiting.either);
     }
   }
   return waiting;

@@ -275,6 +275,7 @@ Expectations PoolRun::expectations() const {
   expected.choice = plan_.choice;
   expected.quarantine_after = plan_.quarantine_after;
   expected.delayed_bound = plan_.delayed_bound;
+  expected.engine_steps = plan_.interval(Fault::lost_tail) != 0;  // another server, with a clock of its own
   expected.shard = plan_.shard;
   // A snapshot is due when the log since the last one is twice as large as the state, or four times if the state has
   // shrunk, and twice that if the log is busy. Entries in flight come on top.
