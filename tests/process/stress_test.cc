@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
@@ -83,6 +84,23 @@ std::vector<pid_t> programs_now() {
   return found;
 }
 
+std::set<pid_t> keepers_seen() {
+  std::set<pid_t> found;
+  for (const pid_t guard : guard::children_of(getpid())) {
+    for (const pid_t keeper : guard::children_of(guard)) found.insert(keeper);
+  }
+  return found;
+}
+
+// How many there were at one moment, at least. A look takes time, and one may end and another begin meanwhile; those
+// that two looks have seen were all there between the two.
+std::size_t keepers_at_once() {
+  const std::set<pid_t> before = keepers_seen();
+  const std::set<pid_t> after = keepers_seen();
+  return static_cast<std::size_t>(
+      std::count_if(before.begin(), before.end(), [&](pid_t keeper) { return after.contains(keeper); }));
+}
+
 TEST(ProcessStress, RandomKills) {
   setenv("TENURE_GUARD", TENURE_GUARD, 1);
   const char* seconds = std::getenv("TENURE_STRESS_SECONDS");
@@ -111,11 +129,7 @@ TEST(ProcessStress, RandomKills) {
     // workers.
     std::mt19937_64 dice(seed + 99);
     while (std::chrono::steady_clock::now() < end || judge.answered < 100) {
-      std::set<pid_t> keepers;
-      for (const pid_t guard : guard::children_of(getpid())) {
-        for (const pid_t keeper : guard::children_of(guard)) keepers.insert(keeper);
-      }
-      judge.most = std::max<std::uint64_t>(judge.most, keepers.size());
+      judge.most = std::max<std::uint64_t>(judge.most, keepers_at_once());
       const auto programs = programs_now();
       if (!programs.empty() && dice() % 4 == 0) ::kill(programs[dice() % programs.size()], SIGKILL);
       std::this_thread::sleep_for(5ms);
