@@ -56,7 +56,9 @@ void check_end(const History& history, const Expectations& expected, Verdict& ve
   Ending ending;
   Time healed = kForever;
   std::set<ProcessNumber> members;
+  std::map<ProcessNumber, Time> leased_until;
   for (const Event& event : history) {
+    if (const auto* leased = std::get_if<Leased>(&event.what)) leased_until[leased->process] = leased->until;
     if (std::holds_alternative<Healed>(event.what)) healed = event.at;
     if (const auto* ready = std::get_if<WorkerReady>(&event.what)) members.insert(ready->process);
     if (const auto* crashed = std::get_if<ProcessCrashed>(&event.what)) members.erase(crashed->process);
@@ -81,7 +83,9 @@ void check_end(const History& history, const Expectations& expected, Verdict& ve
     }
     if (const auto* left = std::get_if<ProcessLeft>(&event.what)) {
       const bool last = members.erase(left->process) != 0 && members.empty();
-      if (last && ending.drained && event.at > healed) {
+      const auto lease = leased_until.find(left->process);
+      const bool fenced = lease != leased_until.end() && lease->second < event.at;  // it was no member any more
+      if (last && !fenced && ending.drained && event.at > healed) {
         verdict.broken('z', event.at,
                        "the last member left, and the log of the pool that was shut down is still there");
       }

@@ -37,6 +37,7 @@ TEST(Checker, Z_APoolThatIsShutDownEnds) {
   EXPECT_EQ(story().at(2).add(LogRemoved{false}).verdict(), "z") << "before its end";
   EXPECT_EQ(story().at(2).add(LogLost{0}).at(100).close().verdict(), "") << "and with it the order to end";
   EXPECT_EQ(story().at(2).add(LogDrained{2}).at(3).add(ProcessLeft{1}).verdict(), "z") << "nobody is left to end it";
+  EXPECT_EQ(story().lease(1, 2).at(2).add(LogDrained{2}).at(3).add(ProcessLeft{1}).verdict(), "") << "it was fenced";
   EXPECT_EQ(story().at(2).add(LogDrained{2}).add(LogRemoved{true}).at(3).add(ProcessLeft{1}).verdict(), "");
   EXPECT_EQ(story().at(2).add(LogDrained{2}).at(3).add(ProcessCrashed{1}).verdict(), "");
   EXPECT_EQ(story().at(2).resident("k", 50, 5).verdict(), "z") << "a resident is started";
