@@ -104,10 +104,11 @@ SlotId Probation::find_probe(WorkerIx ix) const {
 
 bool Probation::suits(SlotId slot, WorkerIx ix) const {
   const Placed& placed = state_.table.placed[slot];
-  if (placed.target != placed.holder || state_.table.slots[slot].diverted) return false;
+  if (placed.target != placed.holder) return false;
   if (const auto servers = state_.servers.find(state_.table.slots[slot].key); servers != state_.servers.end()) {
     return servers->second.back() == ix;
   }
+  if (state_.table.slots[slot].diverted) return false;
   if (context_.config().assignment != Assignment::rendezvous) return true;
   return placed.target == state_.workers.predecessor(ix) ||
          rendezvous_prefers(placed.hash, state_.workers[ix].place, state_.workers[placed.target].place);
