@@ -61,6 +61,7 @@ namespace tenure {
   X(shutdown_left_early)       /* members leave a pool that has ended, whoever is still in it */      \
   X(shutdown_keeps_log)        /* the log of a pool that is gone is left to others */                 \
   X(log_removed_too_soon)      /* a log is removed before the engine's clock has passed its epochs */ \
+  X(removes_next_log)          /* a removal without an answer goes on after the node has loaded the next log */ \
   X(ticks_only_when_due)       /* log time is not kept going until a timer is due */
 
 enum class Mutant : std::uint8_t {

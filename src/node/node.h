@@ -110,7 +110,7 @@ class Node final : private ReplicaEvents,
   void see_off();
   void seen_off();
   void remove_and_load();
-  void try_to_remove(const std::function<void()>& done, int tries);
+  void try_to_remove(const std::function<void()>& done, std::uint64_t histories, int tries);
   bool handled_divergence();
   void say_options();
   void compare_options();

@@ -107,18 +107,22 @@ void Node::remove_and_load() {
 
 void Node::remove_log(std::function<void()> done) {
   if (!options_.removes_log) return world_.loop.post(std::move(done));
-  auto remove = token_.guard([this, done = std::move(done)] { try_to_remove(done, 1); });
+  auto remove =
+      token_.guard([this, done = std::move(done), histories = histories_] { try_to_remove(done, histories, 1); });
   if (!options_.before_removal) return remove();
   options_.before_removal([loop = &world_.loop, remove] { loop->post(remove); });
 }
 
 // An engine that is away, or whose answer was lost, is asked again for a while. One that finds another log in its place
-// says so, and the work is done.
-void Node::try_to_remove(const std::function<void()>& done, int tries) {
-  auto answered = token_.guard([this, done, tries](const Status& removed) {
+// says so, and the work is done. It is also done if this node has noticed meanwhile that its history is lost: from then
+// on its handle is that of another log, which must not be removed.
+void Node::try_to_remove(const std::function<void()>& done, std::uint64_t histories, int tries) {
+  if (histories != histories_ && !MUTANT(removes_next_log)) return done();
+  auto answered = token_.guard([this, done, histories, tries](const Status& removed) {
     const bool away = !removed && (removed.error().code == Errc::unavailable || removed.error().code == Errc::unknown);
     if (!away || tries == kRemovalTriesMax) return done();
-    removal_.arm(world_.loop.now() + kRemovalPause, [this, done, tries] { try_to_remove(done, tries + 1); });
+    removal_.arm(world_.loop.now() + kRemovalPause,
+                 [this, done, histories, tries] { try_to_remove(done, histories, tries + 1); });
   });
   world_.log.remove([loop = &world_.loop, answered](const Status& removed) {
     loop->post([answered, removed]() mutable { answered(removed); });

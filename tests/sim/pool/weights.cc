@@ -93,7 +93,10 @@ void choose_bounds(Plan& plan) {
   Dice dice(plan.seed, "bounds");
   if (dice.chance(0.3)) plan.delayed_bound = static_cast<std::uint32_t>(dice.between(1, 4));
   if (dice.chance(0.3)) plan.work.delayed = 0.5;
-  if (dice.chance(0.2)) plan.start_patience = dice.between(plan.work.start_max / 2, 2 * plan.work.start_max);
+  // No less than a start takes once all faults are over: where every start times out, workers stay unfit.
+  if (dice.chance(0.2)) {
+    plan.start_patience = std::max(5 * kMilli, dice.between(plan.work.start_max / 2, 2 * plan.work.start_max));
+  }
   if (dice.chance(0.5)) plan.work.refuses_messages = 0.2;
 }
 
