@@ -465,6 +465,27 @@ TEST(Fitness, ARollingDeployOfABadVersionCostsAFewStarts) {
   EXPECT_EQ(pool.machine(0).digest(), pool.machine(1).digest());
 }
 
+// In a shutdown nothing is started any more, so it does not matter that starts fail there.
+TEST(Fitness, AnUnfitWorkerDoesTheTasksOfAPoolThatIsShutDown) {
+  for (const bool drained : {false, true}) {
+    TestPool pool;
+    const std::uint64_t good = pool.node("a");
+    with_keys(pool, 200);
+    pool.node("bad");
+    play(pool);
+    ASSERT_TRUE(unfit(pool, "bad"));
+    if (drained) pool.append(rec::drain("bad"));
+    const std::uint64_t task = pool.task("k");
+    pool.append(rec::shutdown());
+    pool.crash(good);
+    EXPECT_EQ(pool.holder("k"), "bad");
+    Machine other;
+    EXPECT_TRUE(other.restore(save(pool.machine())));
+    pool.done("k");
+    EXPECT_EQ(pool.outcome(task), TicketState::done);
+  }
+}
+
 TEST(Fitness, IsKeptInSnapshots) {
   TestPool pool;
   pool.node("a");

@@ -31,6 +31,7 @@ void Probation::confirm(std::uint64_t age, std::uint64_t key_hash) {
 
 void Probation::make_unfit(WorkerIx ix) {
   PoolWorker& worker = state_.workers[ix];
+  if (context_.shutting_down()) return worker.fitness.failed.clear();  // it may have to do the tasks that are left
   worker.fitness.unfit = true;
   worker.fitness.pause_ms = kProbeMsMin;
   worker.fitness.probe_at_ms = context_.log_time_ms() + kProbeMsMin;
@@ -43,7 +44,7 @@ void Probation::make_unfit(WorkerIx ix) {
   placement_.worker_unfit(ix);
 }
 
-void Probation::make_fit(WorkerIx ix) {
+void Probation::clear(WorkerIx ix) {
   PoolWorker& worker = state_.workers[ix];
   worker.fitness.unfit = false;
   worker.fitness.probe = kNone;
@@ -53,6 +54,11 @@ void Probation::make_fit(WorkerIx ix) {
   context_.note(worker.age);
   context_.effects().worker_fit(context_.at(), worker.session, worker.id);
   fitness_.set_timer(ix);
+}
+
+void Probation::make_fit(WorkerIx ix) {
+  clear(ix);
+  PoolWorker& worker = state_.workers[ix];
   const WorkerIx predecessor = state_.workers.predecessor(ix);
   bool inherits = false;
   if (predecessor != kNone) {
@@ -140,6 +146,12 @@ void Probation::worker_drains(WorkerIx ix) {
   worker.replaced = false;
   fitness_.set_timer(ix);
   if (worker.fitness.unfit) queues_.unfit_leaves();
+}
+
+void Probation::worker_reopens(WorkerIx ix) {
+  if (!state_.workers[ix].fitness.unfit) return fitness_.set_timer(ix);
+  clear(ix);
+  queues_.unfit_leaves();
 }
 
 void Probation::worker_gone(WorkerIx ix) {

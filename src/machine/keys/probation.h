@@ -35,12 +35,15 @@ class Probation {
   // these.
   bool replace(WorkerIx& replaced, WorkerIx successor);
   void worker_drains(WorkerIx worker);
+  // In a pool that is shutting down nothing is started any more that it could be unfit for.
+  void worker_reopens(WorkerIx worker);
   // To be called before it is removed from the table.
   void worker_gone(WorkerIx worker);
 
  private:
   void make_unfit(WorkerIx worker);
   void make_fit(WorkerIx worker);
+  void clear(WorkerIx worker);
   SlotId find_probe(WorkerIx worker) const;
   bool suits(SlotId slot, WorkerIx worker) const;
 

@@ -110,7 +110,10 @@ void Workers::open_drained() {
   for (const WorkerIx ix : state_.workers.by_age) {
     if (!state_.workers[ix].leaving && state_.workers[ix].live) drained.push_back(ix);
   }
-  for (const WorkerIx ix : drained) state_.workers[ix].draining = false;
+  for (const WorkerIx ix : drained) {
+    state_.workers[ix].draining = false;
+    probation_.worker_reopens(ix);
+  }
   placement_.refresh_open();
   for (const WorkerIx ix : drained) placement_.worker_opened(ix, kNone, false);
 }
