@@ -24,6 +24,14 @@ void Probation::failed(WorkerIx ix, SlotId slot, BytesView error, bool counts) {
   fitness_.set_timer(ix);
 }
 
+void Probation::undecided(WorkerIx ix, SlotId slot) {
+  WorkerFitness& fitness = state_.workers[ix].fitness;
+  if (!fitness.unfit || fitness.probe != slot) return;
+  fitness.probe = kNone;
+  fitness.probe_at_ms = context_.log_time_ms() + fitness.pause_ms;
+  fitness_.set_timer(ix);
+}
+
 void Probation::confirm(std::uint64_t age, std::uint64_t key_hash) {
   const WorkerIx ix = state_.workers.find_age(age);
   if (ix != kNone && fitness_.confirm(ix, key_hash)) make_unfit(ix);
@@ -78,7 +86,9 @@ void Probation::probe(WorkerIx ix) {
   PoolWorker& worker = state_.workers[ix];
   if (!worker.fitness.unfit || worker.draining || context_.log_time_ms() < worker.fitness.probe_at_ms) return;
   worker.fitness.probe_at_ms = context_.log_time_ms() + worker.fitness.pause_ms;
-  const bool trying = worker.starting + worker.arriving != 0 || !state_.queues[ix].tentative.empty();
+  const SlotId last = worker.fitness.probe;
+  const bool held = last != kNone && state_.table.slots[last].live && state_.table.placed[last].holder == ix;
+  const bool trying = held || worker.starting + worker.arriving != 0 || !state_.queues[ix].tentative.empty();
   if (trying) return;
   const SlotId slot = find_probe(ix);
   worker.fitness.probe = slot;

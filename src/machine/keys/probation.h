@@ -26,6 +26,8 @@ class Probation {
   void succeeded(WorkerIx worker);
   // `counts`: it speaks against the worker.
   void failed(WorkerIx worker, SlotId slot, BytesView error, bool counts);
+  // A start has neither succeeded nor failed.
+  void undecided(WorkerIx worker, SlotId slot);
   // A key that failed to start on the worker of that age runs elsewhere by now.
   void confirm(std::uint64_t age, std::uint64_t key_hash);
   // An unfit worker is to be given a key to try, unless it is trying one.

@@ -51,6 +51,8 @@ class Starts {
   static int at_least_kept(const KeptJob& job, int next);
   // The start failed. The tenure is over.
   void failed(SlotId slot, WorkerIx worker, int next, BytesView error);
+  // The handler wants to start later, which says nothing about the worker.
+  void put_off(SlotId slot, WorkerIx worker) { probation_.undecided(worker, slot); }
   // The job fails: it waits for its next attempt, or is buried.
   void count_attempt(SlotId slot, BytesView error);
   // The job keeps the error for people to see.

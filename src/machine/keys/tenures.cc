@@ -124,7 +124,10 @@ void Tenures::on(const v1::Failed& record) {
   }
   const auto delay_ms = static_cast<std::int64_t>(std::min(record.delay_ms(), kDelayMsMax));
   const int next = Starts::at_least_kept(state_.table.head(slot), record.next());
-  if (starting && holder != kNone && next != v1::Failed::REQUEUE) return starts_.failed(slot, holder, next, error);
+  if (starting && holder != kNone) {
+    if (next != v1::Failed::REQUEUE) return starts_.failed(slot, holder, next, error);
+    starts_.put_off(slot, holder);
+  }
   fail_job(slot, next, error, delay_ms);
 }
 
