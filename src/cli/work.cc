@@ -318,7 +318,7 @@ int run_work(const Call& call) {
   for (const NodeWorker& worker : plan->workers) all += (all.empty() ? "" : " ") + worker.id;
   events.write({"ready", {}, 0, all, {}});
   wait_for_end(*pool, signals);
-  leave(*pool, signals);
+  leave(*pool, plan->workers, signals);
   for (const NodeWorker& worker : plan->workers) events.write({"left", {}, 0, worker.id, {}});
   pool.reset();
   if (const std::optional<Error> failure = told.failure()) return report(call, *failure);

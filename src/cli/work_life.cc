@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::chrono::minutes kJoinPatience{2};
 constexpr std::chrono::seconds kListPatience{2};
+constexpr std::chrono::seconds kTellStuckAfter{2};
+constexpr std::chrono::seconds kLookStuckEvery{10};
 constexpr int kLookMs = 20;
 
 // Says who has the id. Every worker is in the first shard.
@@ -29,6 +31,29 @@ void tell_taken(Shards& pool, const std::string& id) {
              "), whose lease has up to " + render::show_ms(static_cast<std::int64_t>(worker.lease_left_ms())) + " left";
   }
   print_note("tenure: the id '" + id + "' is taken" + holder + "; waiting for it, a signal ends the wait");
+}
+
+// Says why leaving takes long, if it is because no other worker can take the keys. Every worker is in the first shard.
+// True if that was said.
+bool tell_stuck(Shards& pool, const std::vector<NodeWorker>& own) {
+  v1::Ask ask;
+  ask.mutable_workers();
+  const Result<v1::Told> told = pool.inquire(0, ask, after(kListPatience));
+  if (!told) return false;
+  std::uint64_t keys = 0;
+  std::string error;
+  for (const v1::ListedWorker& worker : told->workers()) {
+    const bool ours = std::any_of(own.begin(), own.end(), [&](const NodeWorker& one) { return one.id == worker.id(); });
+    if (ours) keys += worker.keys();
+    if (!ours && !worker.draining() && !worker.unfit()) return false;  // it takes them
+    if (worker.unfit()) error = "; the last error of worker '" + worker.id() + "': " + worker.error();
+  }
+  if (keys == 0 || error.empty()) return false;
+  print_note("tenure: " + std::to_string(keys) + (keys == 1 ? " key stays" : " keys stay") +
+             " here: no other worker can take them, because the others are unfit or leaving. This worker goes on until "
+             "another one can; a second signal ends it at once" +
+             error);
+  return true;
 }
 
 }  // namespace
@@ -58,7 +83,7 @@ Joining join(Shards& pool, const std::vector<NodeWorker>& workers, TakenIds& tak
     joining.interrupted = signals.wait(kLookMs);
     for (const std::string& id : taken.take()) tell_taken(pool, id);
   }
-  if (joining.interrupted) leave(pool, signals);
+  if (joining.interrupted) leave(pool, workers, signals);
   adding.join();
   return joining;
 }
@@ -69,8 +94,10 @@ void wait_for_end(const Shards& pool, const Signals& signals) {
   }
 }
 
-void leave(Shards& pool, const Signals& signals) {
+void leave(Shards& pool, const std::vector<NodeWorker>& own, const Signals& signals) {
   std::atomic<bool> left = false;
+  auto look_at = after(kTellStuckAfter);
+  bool told = false;
   std::thread closing([&] {
     // Programs are killed when their time to stop is over, so it ends, unless the log is away.
     while (!pool.over() && !pool.close(after(std::chrono::hours(24)))) {
@@ -78,7 +105,13 @@ void leave(Shards& pool, const Signals& signals) {
     left = true;
   });
   while (!left) {
-    if (!signals.wait(kLookMs)) continue;
+    if (!signals.wait(kLookMs)) {
+      if (!told && std::chrono::steady_clock::now() >= look_at) {
+        told = tell_stuck(pool, own);
+        look_at = after(kLookStuckEvery);
+      }
+      continue;
+    }
     print_note("tenure: leaving at once");
     std::_Exit(kOther);  // the guard ends the programs and writes the session's end
   }

@@ -39,7 +39,7 @@ Joining join(Shards& pool, const std::vector<NodeWorker>& workers, TakenIds& tak
 // Returns on a signal, or when the pool is over.
 void wait_for_end(const Shards& pool, const Signals& signals);
 
-// Hands the keys over. A second signal ends the process at once.
-void leave(Shards& pool, const Signals& signals);
+// Hands the keys over. A second signal ends the process at once. If no other worker can take them, says so and waits.
+void leave(Shards& pool, const std::vector<NodeWorker>& own, const Signals& signals);
 
 }  // namespace tenure::cli
