@@ -225,14 +225,15 @@ std::vector<Command> pool_commands() {
        .summary = "kill, freeze and restart workers, and watch their tenants move",
        .text =
            "Four worker processes share 64 tenants in a separate pool. Keys: k kills a worker with -9, z freezes one "
-           "past its lease and thaws it, r restarts all workers one after the other, + and - add and remove workers, "
+           "past its lease and thaws it, r restarts all workers one after the other, b replaces "
+           "them by a version that cannot start anything, then by one that can, + and - add and remove workers, "
            "e explains a tenant, q quits. Without a terminal, or with --script, the demo runs by itself. The exit "
            "code is 0 if no key ever had two holders and nothing was lost.",
        .flags = {{"for", "D", "how long to run (until q, or until the script ends)"},
-                 {"script", "ACTS", "k, z, r, + and -, separated by commas"},
+                 {"script", "ACTS", "k, z, r, b, + and -, separated by commas"},
                  {"workers", "N", "how many workers to start with (4)"},
                  {"tenants", "N", "how many tenants (64)"}},
-       .examples = {{"tenure demo", "in a terminal"}, {"tenure demo --for 20s --script k,z,r --json", "by itself"}},
+       .examples = {{"tenure demo", "in a terminal"}, {"tenure demo --for 20s --script k,z,r,b --json", "by itself"}},
        .run = run_demo_command},
   };
 }

@@ -8,13 +8,13 @@
 namespace tenure::cli {
 namespace {
 
-// "k,z,r" as a list of acts.
+// "k,z,r,b" as a list of acts.
 Result<std::vector<char>> read_script(const std::string& text) {
   std::vector<char> acts;
   for (const char c : text) {
     if (c == ',') continue;
     if (std::string_view(demo::kActs).find(c) == std::string_view::npos) {
-      return fail(Errc::invalid, "read --script", std::string("unknown act '") + c + "'; use k, z, r, + and -");
+      return fail(Errc::invalid, "read --script", std::string("unknown act '") + c + "'; use k, z, r, b, + and -");
     }
     acts.push_back(c);
   }

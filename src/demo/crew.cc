@@ -35,12 +35,13 @@ Crew::~Crew() {
   }
 }
 
-Result<Member> Crew::start(int slot, const std::string& replaced) {
+Result<Member> Crew::start(int slot, const std::string& replaced, Version version) {
   // A replacement takes the place of the slot's first worker, and so gets the same keys.
   const std::string first = "w" + std::to_string(slot);
   const int generation = ++generations_[static_cast<std::size_t>(slot)];
   WorkerCommand command = common_;
   command.id = generation == 1 ? first : first + "." + std::to_string(generation);
+  command.bad = version == Version::bad;
   if (generation > 1) command.replaces = replaced.empty() ? first : replaced;
   std::vector<std::string> arguments = {program_, "demo-worker"};
   for (std::string& argument : to_arguments(command)) arguments.push_back(std::move(argument));

@@ -45,7 +45,8 @@ class Crew {
 
   // Starts a worker that replaces `replaced`, which then hands over its keys. If `replaced` is empty, it replaces the
   // last worker of the slot.
-  Result<Member> start(int slot, const std::string& replaced = {});
+  enum class Version : std::uint8_t { good, bad };  // a bad one cannot start anything
+  Result<Member> start(int slot, const std::string& replaced = {}, Version version = Version::good);
   // Each returns the moment, read just before the signal.
   Instant kill(const std::string& id);
   Instant freeze(const std::string& id);  // waits until the process is stopped

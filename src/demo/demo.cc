@@ -67,6 +67,12 @@ void print(const Figures& all) {
   count("lost ticks", all.lost);
   count("double holders", all.double_holders);
   count("stale writes refused", all.stale_writes_refused);
+  const BadDeploys& bad = all.bad_deploys;
+  if (bad.workers == 0) return;
+  print_line(row_of("bad deploy", std::to_string(bad.unfit) + " of " + std::to_string(bad.workers) +
+                                      " new workers unfit, at most " + tenants(bad.without_holder_max) +
+                                      " without a holder"));
+  times("bad deploy, gap", distribution(bad.gap_ms));
 }
 
 // Owns all parts. They are destroyed in reverse order.
@@ -101,7 +107,9 @@ class Demo {
     return played;
   }
 
-  Figures result() const { return figures(pool_at_end_, times_at_end_, books_at_end_, director_->rounds()); }
+  Figures result() const {
+    return figures(pool_at_end_, times_at_end_, books_at_end_, director_->rounds(), director_->bad_deploys());
+  }
 
  private:
   Status set_up() {
@@ -172,7 +180,7 @@ class Demo {
     scene.engine = url_.substr(0, url_.find(':'));
     scene.age_ms = static_cast<double>(to_ms(chronicle_.age()));
     scene.happenings = chronicle_.last();
-    scene.figures = figures(pool, picture_.times(), books, director_->rounds());
+    scene.figures = figures(pool, picture_.times(), books, director_->rounds(), director_->bad_deploys());
     if (explained) scene.explanation = explain(pool, *explained, now);
     return scene;
   }

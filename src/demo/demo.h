@@ -31,8 +31,8 @@ struct DemoOptions {
 
 constexpr int kWorkersMax = 9;
 constexpr int kTenantsMax = 512;
-// Kill, freeze, rolling restart, add a worker, remove a worker.
-constexpr char kActs[] = "kzr+-";
+// Kill, freeze, rolling restart, bad deploy, add a worker, remove a worker.
+constexpr char kActs[] = "kzrb+-";
 
 // Errc::invalid if an option is out of bounds.
 Status check(const DemoOptions& options);

@@ -15,9 +15,6 @@ using std::chrono::seconds;
 // Long enough to see that the others continue with one worker less.
 constexpr Nanos kAbsence = milliseconds(2500);
 constexpr Nanos kStep = milliseconds(20);
-constexpr Nanos kJoin = seconds(15);
-
-std::string tenants(std::uint64_t count) { return std::to_string(count) + (count == 1 ? " tenant" : " tenants"); }
 
 }  // namespace
 
@@ -49,6 +46,7 @@ void Director::play(char act) {
     case 'k': kill_one(); break;
     case 'z': freeze_one(); break;
     case 'r': rolling_restart(); break;
+    case 'b': bad_deploy(); break;
     case '+': add_one(); break;
     case '-': remove_one(); break;
     default: return;
@@ -128,13 +126,16 @@ void Director::rolling_restart() {
   }
   if (!wait_settled(kJoin)) return;
   const std::uint64_t moves = picture_.copy().moves - moves_before;
-  const std::vector<double> gaps = picture_.times().gap_ms;
-  const auto from = gaps.begin() + static_cast<std::ptrdiff_t>(std::min(samples_before, gaps.size()));
-  const double longest = from == gaps.end() ? 0 : *std::max_element(from, gaps.end());
   const std::size_t keys = picture_.copy().tenants.size();
   const std::string ratio = std::to_string(static_cast<double>(moves) / static_cast<double>(keys)).substr(0, 4);
   chronicle_.add("rolling restart: " + std::to_string(all.size()) + " workers, " + ratio +
-                 " moves per tenant, longest gap " + human_ms(longest));
+                 " moves per tenant, longest gap " + human_ms(distribution(gaps_since(samples_before)).max));
+}
+
+// Those that have ended since there were so many.
+std::vector<double> Director::gaps_since(std::size_t samples) const {
+  const std::vector<double> gaps = picture_.times().gap_ms;
+  return {gaps.begin() + static_cast<std::ptrdiff_t>(std::min(samples, gaps.size())), gaps.end()};
 }
 
 bool Director::replace(const Member& old) {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "demo/bookkeeper.h"
 #include "demo/chronicle.h"
 #include "demo/crew.h"
+#include "demo/figures.h"
 #include "demo/inbox.h"
 #include "demo/ledger.h"
 #include "demo/picture.h"
@@ -33,9 +35,14 @@ class Director {
   // Waits until nothing is in progress or scheduled. False when the demo ends, or after `patience`.
   bool wait_settled(Nanos patience);
 
+  // What the deploys of a bad version have done.
+  BadDeploys bad_deploys() const;  // any thread
+
   std::uint64_t rounds() const { return rounds_; }  // any thread
 
  private:
+  static constexpr Nanos kJoin = std::chrono::seconds(15);
+
   // A worker that will be started, or was started and has no keys yet.
   struct Arrival {
     int slot = 0;
@@ -47,12 +54,16 @@ class Director {
   void kill_one();
   void freeze_one();
   void rolling_restart();
+  void bad_deploy();
   void add_one();
   void remove_one();
 
   bool stand_still(const std::string& id);
   void tell_refused(const std::string& id, std::uint64_t refused_before);
   bool replace(const Member& old);
+  std::optional<Member> replace_badly(const Member& old);
+  bool replace_both(const Member& bad, const Member& old);
+  std::vector<double> gaps_since(std::size_t samples) const;
   bool wait_quiet();
   bool moved_away(const std::string& id, Nanos patience);
   bool wait(Nanos patience, const std::function<bool()>& reached);
@@ -70,6 +81,8 @@ class Director {
   std::vector<Arrival> arrivals_;
   int last_victim_ = 0;  // the slot of the last victim
   std::atomic<std::uint64_t> rounds_ = 0;
+  mutable std::mutex mutex_;
+  BadDeploys bad_deploys_;  // guarded by mutex_
 };
 
 }  // namespace tenure::demo

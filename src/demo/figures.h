@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/distribution.h"
 #include "demo/bookkeeper.h"
@@ -11,6 +13,14 @@
 #include "render/distribution.h"
 
 namespace tenure::demo {
+
+// What the deploys of a version did that cannot start anything.
+struct BadDeploys {
+  std::uint64_t workers = 0;             // that were started
+  std::uint64_t unfit = 0;               // of them, found out by the pool
+  std::uint64_t without_holder_max = 0;  // tenants that no worker ran, at the worst moment
+  std::vector<double> gap_ms{};          // how long no worker ran a tenant
+};
 
 struct Figures {
   Distribution takeover_ms{};  // from the kill of a holder to `started` elsewhere
@@ -22,12 +32,13 @@ struct Figures {
   std::uint64_t stale_writes_refused = 0;
   std::uint64_t rounds = 0;  // acts played
   std::uint64_t ticks = 0;
+  BadDeploys bad_deploys{};
 
   bool sound() const { return double_holders == 0 && lost == 0; }
 };
 
-inline Figures figures(const PoolPicture& picture, const PictureTimes& times, const Books& books,
-                       std::uint64_t rounds) {
+inline Figures figures(const PoolPicture& picture, const PictureTimes& times, const Books& books, std::uint64_t rounds,
+                       BadDeploys bad_deploys) {
   return {distribution(times.takeover_ms),
           distribution(times.gap_ms),
           picture.moves,
@@ -36,7 +47,8 @@ inline Figures figures(const PoolPicture& picture, const PictureTimes& times, co
           books.lost,
           books.refused,
           rounds,
-          books.ticks};
+          books.ticks,
+          std::move(bad_deploys)};
 }
 
 inline std::string to_json(const Figures& figures) {
@@ -47,6 +59,11 @@ inline std::string to_json(const Figures& figures) {
   json.field("moves", figures.moves).field("moves_minimum", figures.moves_minimum);
   json.field("double_holders", figures.double_holders).field("lost", figures.lost);
   json.field("stale_writes_refused", figures.stale_writes_refused).field("rounds", figures.rounds);
+  const BadDeploys& bad = figures.bad_deploys;
+  json.object("bad_deploy").field("workers", bad.workers).field("unfit", bad.unfit);
+  json.field("without_holder_max", bad.without_holder_max);
+  render::write(json, "gap_ms", distribution(bad.gap_ms));
+  json.end();
   return json.end().text();
 }
 

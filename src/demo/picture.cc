@@ -74,6 +74,11 @@ PictureTimes Picture::times() const {
   return times_;
 }
 
+void Picture::count_anew() {
+  std::lock_guard lock(mutex_);
+  picture_.alone_most = picture_.alone;
+}
+
 bool Picture::check(const std::function<bool(const PoolPicture&)>& reached) const {
   std::lock_guard lock(mutex_);
   return reached(picture_);
@@ -136,6 +141,7 @@ void Picture::started(const At&, const TenureRef& ref) {
   keep(times_.gap_ms, gap_ms);
   if (of->killed) keep(times_.takeover_ms, gap_ms);
   of->gap_from.reset();
+  --picture_.alone;
   of->killed = false;
 }
 
@@ -152,8 +158,13 @@ void Picture::ended(const At&, const TenureRef& ref, TenureEnd why) {
     of->history.back().ended = of->since;
     of->history.back().reason = text_of(why);
   }
+  const auto life = picture_.workers.find(of->worker);
+  if (why == TenureEnd::failed && life != picture_.workers.end()) ++life->second.failed_starts;
   const auto blow = blows_.find(of->worker);
-  if (!of->gap_from) of->gap_from = blow == blows_.end() ? of->since : blow->second.at;
+  if (!of->gap_from) {
+    of->gap_from = blow == blows_.end() ? of->since : blow->second.at;
+    picture_.alone_most = std::max(picture_.alone_most, ++picture_.alone);
+  }
   if (blow != blows_.end() && blow->second.how == Down::killed) of->killed = true;
 }
 
@@ -170,6 +181,16 @@ void Picture::worker_added(const At&, std::uint64_t session, BytesView worker) {
   picture_.last_change = clock_.now();
   picture_.workers[std::string(worker)] = {session, picture_.last_change};
   blows_.erase(std::string(worker));
+}
+
+void Picture::worker_unfit(const At&, std::uint64_t /*session*/, BytesView worker, BytesView /*error*/) {
+  std::lock_guard lock(mutex_);
+  picture_.workers[std::string(worker)].unfit = true;
+}
+
+void Picture::worker_fit(const At&, std::uint64_t /*session*/, BytesView worker) {
+  std::lock_guard lock(mutex_);
+  picture_.workers[std::string(worker)].unfit = false;
 }
 
 void Picture::worker_removed(const At&, std::uint64_t /*session*/, BytesView worker) {

@@ -47,6 +47,8 @@ struct Tenant {
 struct WorkerLife {
   std::uint64_t session = 0;
   Instant last_beat{};  // as received here
+  bool unfit = false;
+  std::uint64_t failed_starts = 0;
 };
 
 struct PoolPicture {
@@ -55,7 +57,9 @@ struct PoolPicture {
   std::uint64_t moves = 0;
   std::uint64_t moves_needed = 0;
   std::uint64_t beats = 0;
-  bool moving = false;  // moves or starts are in progress
+  std::size_t alone = 0;       // tenants that no worker runs at the moment, after a move or a death
+  std::size_t alone_most = 0;  // the largest such number since Picture::count_anew()
+  bool moving = false;         // moves or starts are in progress
   Instant last_change{};
 
   std::size_t keys_of(const std::string& worker) const;
@@ -78,6 +82,7 @@ class Picture final : public PoolWatcher {
 
   PoolPicture copy() const;
   PictureTimes times() const;
+  void count_anew();
   bool check(const std::function<bool(const PoolPicture&)>& reached) const;
   // Waits for the log to reach that state.
   bool wait(Nanos patience, const std::function<bool(const PoolPicture&)>& reached);
@@ -99,6 +104,8 @@ class Picture final : public PoolWatcher {
   void ended(const At&, const TenureRef& tenure, TenureEnd why) override;
   void beat_seen(const At&, const SeenBeat& beat) override;
   void worker_added(const At&, std::uint64_t session, BytesView worker) override;
+  void worker_unfit(const At&, std::uint64_t session, BytesView worker, BytesView error) override;
+  void worker_fit(const At&, std::uint64_t session, BytesView worker) override;
   void worker_removed(const At&, std::uint64_t session, BytesView worker) override;
   Tenant* tenant(const TenureRef& ref, Tenant::Phase phase);
 

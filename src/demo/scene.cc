@@ -9,9 +9,11 @@ namespace {
 
 constexpr Nanos kFresh = std::chrono::milliseconds(1200);
 
-const char* state_of(const Member& member, bool joined) {
+const char* state_of(const Member& member, const WorkerLife* life) {
   switch (member.state) {
-    case Member::State::up: return joined ? "serving" : "joining";
+    case Member::State::up:
+      if (life == nullptr) return "joining";
+      return life->unfit ? "unfit" : "serving";
     case Member::State::frozen: return "frozen";
     case Member::State::leaving: return "leaving";
     case Member::State::killed: return "killed";
@@ -61,7 +63,12 @@ Scene make_scene(const PoolPicture& picture, const std::vector<Member>& members,
   for (const Member& member : members) {
     const auto life = picture.workers.find(member.id);
     const bool joined = life != picture.workers.end();
-    WorkerLine line{member.slot, member.id, member.process, state_of(member, joined), picture.keys_of(member.id), {}};
+    WorkerLine line{member.slot,
+                    member.id,
+                    member.process,
+                    state_of(member, joined ? &life->second : nullptr),
+                    picture.keys_of(member.id),
+                    {}};
     if (joined) line.lease_left_ms = std::max(0.0, ms(life->second.last_beat + lease - now));
     scene.workers.push_back(std::move(line));
   }

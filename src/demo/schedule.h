@@ -15,7 +15,7 @@ class Schedule {
  public:
   // On a terminal the user plays the acts. Without a terminal and without options, all acts are played.
   Schedule(const DemoOptions& options, bool live)
-      : acts_(options.script.empty() && !live ? std::vector<char>{'k', 'z', 'r'} : options.script),
+      : acts_(options.script.empty() && !live ? std::vector<char>{'k', 'z', 'r', 'b'} : options.script),
         run_for_(options.run_for),
         endless_(live && !options.run_for) {}
 

@@ -36,7 +36,7 @@ std::string clock_text(double ms) {
 
 Style state_style(const std::string& state) {
   if (state == "serving") return kPlain;
-  if (state == "killed" || state == "frozen") return kBad;
+  if (state == "killed" || state == "frozen" || state == "unfit") return kBad;
   return kQuiet;
 }
 
@@ -136,11 +136,12 @@ std::vector<std::string> draw_footer(const Scene& scene, std::size_t width, bool
 
   Row keys(width, colour);
   keys.to(kMargin);
-  constexpr std::array<std::pair<const char*, const char*>, 6> kKeys = {{{"k", "kill -9"},
+  constexpr std::array<std::pair<const char*, const char*>, 7> kKeys = {{{"k", "kill"},
                                                                          {"z", "freeze"},
-                                                                         {"r", "rolling restart"},
+                                                                         {"r", "restart"},
+                                                                         {"b", "bad deploy"},
                                                                          {"+ -", "workers"},
-                                                                         {"e", "explain"},
+                                                                         {"e", "why"},
                                                                          {"q", "quit"}}};
   for (const auto& [key, what] : kKeys) {
     keys.put(" " + std::string(key) + " ", {234, 250, true}).put(" " + std::string(what) + " ", kQuiet);

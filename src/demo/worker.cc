@@ -35,6 +35,19 @@ sigset_t block_end_signals() {
   return set;
 }
 
+// The new version of a rolling deploy that goes wrong.
+class BadVersion final : public Handler {
+ public:
+  Outcome start(Job&) override { return Outcome::failed("this version cannot find its settings"); }
+};
+
+Result<std::shared_ptr<Handler>> handler_of(const WorkerCommand& command) {
+  if (command.bad) return std::shared_ptr<Handler>(std::make_shared<BadVersion>());
+  Result<std::unique_ptr<Ledger>> ledger = Ledger::open(command.ledger);
+  if (!ledger) return Failure(ledger.error());
+  return std::shared_ptr<Handler>(std::make_shared<Ticker>(*std::move(ledger), command.id));
+}
+
 void wait_for_end(const PoolCore& core, const sigset_t& signals) {
   const timespec look{0, 100'000'000};
   while (!core.over() && sigtimedwait(&signals, nullptr, &look) < 0) {
@@ -47,8 +60,8 @@ int work(const WorkerCommand& command) {
   if (getppid() != command.parent) return 1;
   const sigset_t signals = block_end_signals();
 
-  Result<std::unique_ptr<Ledger>> ledger = Ledger::open(command.ledger);
-  if (!ledger) return complain(ledger.error());
+  const Result<std::shared_ptr<Handler>> handler = handler_of(command);
+  if (!handler) return complain(handler.error());
   ThreadHostOptions host_options;
   // Every write carries its epoch, so a handler that runs past its lease does no harm. The demo shows exactly that.
   host_options.on_lease_lost = OnLeaseLost::keep_running;
@@ -63,7 +76,7 @@ int work(const WorkerCommand& command) {
   if (!opened) return complain(opened.error());
   PoolCore& core = **opened;
   host.part(0).attach(core.reports(), core.loop());
-  host.add_handler(command.id, std::make_shared<Ticker>(*std::move(ledger), command.id));
+  host.add_handler(command.id, *handler);
 
   const Status added = core.add_worker({.id = command.id, .replaces = command.replaces}, after(seconds(30)));
   if (added) wait_for_end(core, signals);

@@ -7,6 +7,8 @@ namespace tenure::demo {
 namespace {
 
 constexpr const char* kEngineVariable = "TENURE_ENGINE";
+constexpr const char* kGoodVersion = "good";
+constexpr const char* kBadVersion = "bad";
 
 template <class Number>
 bool read(const std::string& text, Number& into) {
@@ -22,7 +24,8 @@ std::vector<std::string> to_arguments(const WorkerCommand& command) {
           command.id,
           command.replaces,
           std::to_string(command.lease.count()),
-          std::to_string(command.parent)};
+          std::to_string(command.parent),
+          command.bad ? kBadVersion : kGoodVersion};
 }
 
 std::vector<std::string> to_environment(const WorkerCommand& command) {
@@ -31,8 +34,9 @@ std::vector<std::string> to_environment(const WorkerCommand& command) {
 
 std::optional<WorkerCommand> worker_command(const std::vector<std::string>& arguments) {
   const char* const url = std::getenv(kEngineVariable);
-  if (arguments.size() != 6 || url == nullptr) return std::nullopt;
-  WorkerCommand command{url, arguments[0], arguments[1], arguments[2], arguments[3], {}, 0};
+  if (arguments.size() != 7 || url == nullptr) return std::nullopt;
+  WorkerCommand command{
+      url, arguments[0], arguments[1], arguments[2], arguments[3], {}, 0, arguments[6] == kBadVersion};
   std::int64_t lease_ms = 0;
   if (!read(arguments[4], lease_ms) || !read(arguments[5], command.parent)) return std::nullopt;
   command.lease = std::chrono::milliseconds(lease_ms);

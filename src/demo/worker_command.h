@@ -20,6 +20,7 @@ struct WorkerCommand {
   std::string replaces;  // may be empty
   std::chrono::milliseconds lease{0};
   pid_t parent = 0;
+  bool bad = false;  // of a version that cannot start anything
 };
 
 std::vector<std::string> to_arguments(const WorkerCommand& command);

@@ -105,7 +105,7 @@ TEST(View, ShowsEveryTenantAndFigureOnAnOrdinaryScreen) {
   for (Cell& cell : scene.cells) cell = {cell.key, cell.slot, Cell::Mood::ticking, 42, 0};
   const std::string text = joined(draw(scene, {80, 24}, true));
   for (const char* part : {" 1 ", " 64 ", "w4.123", "4194304", "takeover", "gap", "moves", "double holders",
-                           "lost ticks", "stale writes refused 17", "kill -9", "quit"}) {
+                           "lost ticks", "stale writes refused 17", " kill ", "bad deploy", "quit"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
 }
