@@ -84,11 +84,13 @@ bool Director::replace_both(const Member& bad, const Member& old) {
   }
   if (!wait(kJoin, [&] { return joined(good->id); })) return false;
   const Instant at = clock_.now();
+  // Where the bad one was not found out, the old one keeps its tenants until it leaves.
+  if (!moved_away(old.id, kFoundOut)) crew_.leave(old.id);
   if (!moved_away(old.id, kJoin)) return false;
   chronicle_.add(good->id + " replaces " + bad.id + " and " + old.id + ": " + tenants(held) + " handed over in " +
                  human_ms(ms(clock_.now() - at)));
   crew_.leave(bad.id);
-  crew_.leave(old.id);
+  if (const auto still = crew_.find(old.id); still && still->state == Member::State::up) crew_.leave(old.id);
   return wait(kJoin, [&] { return !crew_.find(bad.id) && !crew_.find(old.id); });
 }
 
