@@ -164,8 +164,9 @@ std::vector<Command> listing_commands() {
       {.name = "restore",
        .summary = "compare what members remember of a lost log with the log, and put missing keys back",
        .text = "A member that lost the log it had read keeps its last state in memory for an hour. After a restored "
-               "backup the pool goes on with what the backup says; this command shows the difference, and with --apply "
-               "puts the jobs of missing keys back. Keys that are in the log stay as they are.",
+               "backup the pool goes on with what the backup says. This command shows the difference, and with --apply "
+               "puts the jobs of missing keys back, and dead tasks. They may have been done after the last entry that "
+               "the member had read, and are done again then. Keys that are in the log stay as they are.",
        .flags = {{"from-members", "", "from the memory of the pool's members"},
                  {"apply", "", "put the missing keys back"},
                  kLimit,

@@ -35,7 +35,9 @@ bool Restoration::may_begin(const v1::Restore& record) const {
       record.part() != 0) {
     return false;
   }
-  if (record.on_request() || (MUTANT(restored_twice) && state_.origin == RestorationState::Origin::restored)) {
+  const bool answered = record.request() != 0 && record.request() == state_.request;
+  if ((record.on_request() && !answered) ||
+      (MUTANT(restored_twice) && state_.origin == RestorationState::Origin::restored)) {
     return true;
   }
   return state_.origin == RestorationState::Origin::open && context_.log_time_ms() <= kRestoreWithinMs;
@@ -53,6 +55,7 @@ void Restoration::begin(const v1::Restore& record) {
   state_ = std::move(next);
   state_.under_way = true;
   state_.on_request = record.on_request();
+  state_.request = record.request();
   state_.position = record.position();
   state_.log = record.log();
   state_.session = record.session();
@@ -120,6 +123,7 @@ void save_restoration(const RestorationState& state, v1::RestorationState& into)
   into.set_session(state.session);
   into.set_position(state.position);
   into.set_log(state.log);
+  into.set_request(state.request);
   into.set_parts(state.parts);
   into.set_any_key(state.any_key);
   into.set_key(state.key);
@@ -137,6 +141,7 @@ bool load_restoration(const v1::RestorationState& from, RestorationState& into) 
   into.session = from.session();
   into.position = from.position();
   into.log = from.log();
+  into.request = from.request();
   into.parts = from.parts();
   into.any_key = from.any_key();
   into.key = from.key();

@@ -22,6 +22,7 @@ struct RestorationState {
   std::set<std::uint64_t> tickets;  // of jobs that were asked for while it is open; they may be remembered, too
   bool under_way = false;           // the rest describes it; otherwise the last one
   bool on_request = false;          // a person has asked for it
+  std::uint64_t request = 0;        // which request; what it has brought is not brought again
   std::uint64_t session = 0;        // of the member that puts the state back; zero if it has ended
   std::uint64_t position = 0;       // of what it remembers
   std::uint64_t log = 0;            // and of which log

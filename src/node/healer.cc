@@ -1,6 +1,7 @@
 #include "node/healer.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/mutant.h"
@@ -21,6 +22,18 @@ constexpr Nanos kAnswerTurn = milliseconds(300);
 constexpr std::size_t kAnswerBytesMax = 128U << 10;
 // The engine's clock may have been set back by a failover.
 constexpr std::int64_t kClockSlackMs = 60'000;
+
+// The keys of tasks that only `from` has buried, unless it has the key beside that, and the other has not.
+std::set<Bytes> missing_letters(const Machine& from, const Machine& other) {
+  std::set<Bytes> keys;
+  for (const auto& [id, letter] : from.dead()) {
+    if (letter.kind != JobKind::task) continue;
+    const auto there = other.dead().find(id);
+    if (there != other.dead().end() && there->second.key == letter.key) continue;
+    if (!from.find(letter.key) || other.find(letter.key)) keys.insert(letter.key);
+  }
+  return keys;
+}
 
 }  // namespace
 
@@ -66,7 +79,7 @@ void Healer::reloaded(std::unique_ptr<Machine> last, std::optional<std::int64_t>
   }
   if (!nothing_new) {
     remembered_ = {.position = last->position(), .engine_ms = last->engine_ms(), .restores = false};
-    memory_ = options_.on ? std::move(last) : nullptr;
+    memory_ = options_.remembers ? std::move(last) : nullptr;
     said_ = false;
     forget_.arm(loop_.now() + kRememberFor, [this] { forget(); });
   }
@@ -79,7 +92,7 @@ void Healer::judge(std::optional<std::int64_t> removed_ms) {
   if (memory_ == nullptr) return;
   const bool ended = memory_->shutting_down() || memory_->gone();
   const bool removed = removed_ms && *removed_ms != 0 && *removed_ms + kClockSlackMs >= memory_->engine_ms();
-  restores_ = !ended && !removed && (doubt_ == Doubt::none || (doubt_ == Doubt::removal && removed_ms));
+  restores_ = options_.on && !ended && !removed && (doubt_ == Doubt::none || (doubt_ == Doubt::removal && removed_ms));
   remembered_.restores = restores_;
 }
 
@@ -96,23 +109,23 @@ void Healer::forget() {
 void Healer::stop() {
   turn_.cancel();
   source_.reset();
-  on_request_ = false;
+  answer_when_back_.reset();
+  request_ = 0;
   waiting_ = false;
 }
 
 void Healer::look(const Machine& present, std::uint64_t session) {
+  const bool added = std::exchange(added_, false) && session != 0;
   if (!memory_) return;
+  if (request_ != 0 && source_) return go_on_with_request(present, session);
+  // Jobs that are back may end. They must not come back again, from the memory of this member.
+  if (added) return forget();
   if (question_ && session != 0 && !answer_.armed()) {
     present_ = &present;
     const auto before = static_cast<std::int64_t>(rank(present, session, false));
     answer_.arm(loop_.now() + kAnswerTurn * before, [this, session] { answer(*present_, session); });
   }
   const RestorationState& state = present.restoration();
-  if (on_request_ && source_) {
-    const bool mine = state.under_way && state.session == session_;
-    if (session == session_ && (mine || (!state.under_way && !source_->at_end()))) return send(present);
-    return stop();
-  }
   if (state.origin == RestorationState::Origin::restored && !state.under_way && !MUTANT(restored_twice)) {
     return forget();
   }
@@ -121,14 +134,29 @@ void Healer::look(const Machine& present, std::uint64_t session) {
       (state.origin == RestorationState::Origin::open && !late && !present.shutting_down()) || MUTANT(restored_twice);
   if (!open || !restores_ || session == 0) {
     if (session != 0 && !std::exchange(said_, true)) {
-      events_.not_restored(open ? "the pool may have been shut down meanwhile"
-                                : "the log has a state of its own, and `tenure restore --from-members` compares");
+      events_.not_restored(!open ? "the log has a state of its own, and `tenure restore --from-members` compares"
+                           : options_.on ? "the pool may have been shut down meanwhile"
+                                         : "nobody has asked for it (heal); `tenure restore --from-members` shows it");
     }
     return stop();
   }
   if (source_ && session_ == session && (!state.under_way || state.session == session)) return send(present);
   source_.reset();
   wait(present, session);
+}
+
+void Healer::go_on_with_request(const Machine& present, std::uint64_t session) {
+  const RestorationState& state = present.restoration();
+  if (session != session_) return stop();
+  const bool mine = state.request == request_ && state.session == session_;
+  if (mine && !state.under_way && source_->at_end() && state.parts == sent_) {
+    if (answer_when_back_) appender_.offer(*answer_when_back_);
+    return forget();
+  }
+  // Another member was first, and answers.
+  if (!mine && state.request == request_ && !state.under_way) return forget();
+  if (!mine && state.under_way) return stop();
+  send(present);
 }
 
 // The member that remembers most begins, or goes on where another one stopped; each of the others waits longer, should
@@ -169,10 +197,13 @@ void Healer::asked(const At& /*at*/, const v1::Ask& ask) {
   question_ = {.number = ask.question(), .limit = ask.remembered().limit(), .apply = ask.remembered().apply()};
 }
 
+void Healer::restored(const At& /*at*/, const Restored& it) { added_ = it.on_request; }
+
 // The one that remembers most answers at once, the others later: the first answer counts.
 void Healer::answer(const Machine& present, std::uint64_t session) {
   const Question question = *std::exchange(question_, std::nullopt);
   if (present.sessions().find(session) == nullptr) return;
+  if (question.apply && (source_ || present.restoration().under_way)) return;  // who puts it back, answers
   v1::Record record;
   v1::Told& told = *record.mutable_told();
   told.set_question(question.number);
@@ -182,22 +213,27 @@ void Healer::answer(const Machine& present, std::uint64_t session) {
   std::size_t bytes = 0;
   const auto compare = [&](const Machine& from, const Machine& other, auto* keys) {
     std::uint64_t count = 0;
+    const auto add = [&](BytesView key) {
+      ++count;
+      if (static_cast<std::size_t>(keys->size()) >= question.limit || bytes >= kAnswerBytesMax) return;
+      keys->Add(Bytes(key));
+      bytes += key.size();
+    };
     from.each_job(0, [&](const JobInfo& job) {
       if (other.find(job.key)) return true;
-      ++count;
-      if (static_cast<std::size_t>(keys->size()) < question.limit && bytes < kAnswerBytesMax) {
-        keys->Add(Bytes(job.key));
-        bytes += job.key.size();
-      }
+      add(job.key);
       return true;
     });
+    for (const Bytes& key : missing_letters(from, other)) add(key);
     return count;
   };
   told.set_only_remembered_count(compare(*memory_, present, told.mutable_only_remembered()));
   told.set_only_in_log_count(compare(present, *memory_, told.mutable_only_in_log()));
-  appender_.offer(record);
-  if (!question.apply || source_ || present.restoration().under_way || present.shutting_down()) return;
-  on_request_ = true;
+  if (!question.apply || told.only_remembered_count() == 0) return appender_.offer(record);
+  if (present.shutting_down()) return;
+  stop();
+  request_ = question.number;
+  answer_when_back_ = std::move(record);
   session_ = session;
   begin(present);
 }
@@ -223,7 +259,8 @@ void Healer::send(const Machine& present) {
     v1::Restore& part = *record.mutable_restore();
     part.set_session(session_);
     part.set_part(sent_++);
-    part.set_on_request(on_request_);
+    part.set_on_request(request_ != 0);
+    part.set_request(request_);
     source_->next(options_.part_bytes, part);
     appender_.offer(record);
   }

@@ -22,6 +22,7 @@
 #include "node/appender.h"
 #include "node/node_events.h"
 #include "node/remembered.h"
+#include "tenure/v1/record.pb.h"
 
 namespace tenure {
 
@@ -36,7 +37,8 @@ class HealerEvents {
 class Healer final : public PoolEffects {
  public:
   struct Options {
-    bool on = true;
+    bool on = true;         // it puts the state back without being asked
+    bool remembers = true;  // otherwise it keeps nothing of a lost log
     Nanos lease;
     std::size_t part_bytes;
   };
@@ -54,6 +56,7 @@ class Healer final : public PoolEffects {
   const Remembered& remembered() const { return remembered_; }
   // A person wants to know what members remember, or wants it back.
   void asked(const At& at, const v1::Ask& ask) override;
+  void restored(const At& at, const Restored& it) override;
   // After each entry. `session` is the node's own, zero if it is not in the pool.
   void look(const Machine& present, std::uint64_t session);
 
@@ -66,6 +69,7 @@ class Healer final : public PoolEffects {
 
   void judge(std::optional<std::int64_t> removed_ms);
   void answer(const Machine& present, std::uint64_t session);
+  void go_on_with_request(const Machine& present, std::uint64_t session);
   void forget();
   void stop();
   void wait(const Machine& present, std::uint64_t session);
@@ -95,13 +99,15 @@ class Healer final : public PoolEffects {
   Remembered remembered_;
   Timer forget_;
 
-  std::unique_ptr<RestoreSource> source_;  // set while this node puts the state back
-  std::uint64_t session_ = 0;              // under which
-  std::uint64_t sent_ = 0;                 // parts
-  std::uint64_t applied_ = 0;              // of them, when it was last looked
-  const Machine* present_ = nullptr;       // while a timer is armed: of the replica
-  bool on_request_ = false;                // of a person; otherwise by itself
-  std::optional<Question> question_;       // the last one; not yet answered
+  std::unique_ptr<RestoreSource> source_;       // set while this node puts the state back
+  std::uint64_t session_ = 0;                   // under which
+  std::uint64_t sent_ = 0;                      // parts
+  std::uint64_t applied_ = 0;                   // of them, when it was last looked
+  const Machine* present_ = nullptr;            // while a timer is armed: of the replica
+  std::uint64_t request_ = 0;                   // of a person; zero: by itself
+  std::optional<Question> question_;            // the last one; not yet answered
+  std::optional<v1::Record> answer_when_back_;  // to a person who wants the state back
+  bool added_ = false;                          // what some member remembers was put back on request a moment ago
   Timer answer_;
   bool waiting_ = false;  // for its turn,
   Instant turn_at_;       // then

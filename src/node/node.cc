@@ -35,6 +35,7 @@ Node::Node(const NodeWorld& world, NodeOptions options, NodeEvents& events)
       removal_(world.loop),
       healer_(world.loop, appender_,
               {.on = options_.restores && keys_ != nullptr,
+               .remembers = keys_ != nullptr,
                .lease = options_.lease,
                .part_bytes = options_.restore_part_bytes},
               *this) {}

@@ -264,5 +264,40 @@ TEST_F(Restore, AddsMissingKeysOnRequest) {
   EXPECT_EQ(origin(), RestorationState::Origin::begun);
 }
 
+// Several members may answer the same person, or one may answer twice. What is back may have ended by then.
+TEST_F(Restore, ServesARequestOnce) {
+  old_.node("a");
+  old_.task("missing");
+  fresh_.node("newcomer");
+  fresh_.append(survivor(kSurvivor, old_.machine()));
+  for (int time = 0; time < 2; ++time) {
+    for (v1::Record part : parts_of(old_.machine(), kSurvivor)) {
+      part.mutable_restore()->set_on_request(true);
+      part.mutable_restore()->set_request(77);
+      fresh_.append(part);
+    }
+    if (time == 0) fresh_.done("missing");
+  }
+  EXPECT_EQ(fresh_.info("missing"), std::nullopt);
+  expect_sound(fresh_);
+}
+
+// A log that goes on with a state of its own has the older dead letters already.
+TEST_F(Restore, AddsADeadLetterOnce) {
+  for (TestPool* one : {&old_, &fresh_}) {
+    one->node("a");
+    one->task("dead");
+    one->failed("dead", v1::Failed::BURY);
+  }
+  ASSERT_EQ(old_.machine().dead().size(), 1U);
+  fresh_.append(survivor(kSurvivor, old_.machine()));
+  for (v1::Record part : parts_of(old_.machine(), kSurvivor)) {
+    part.mutable_restore()->set_on_request(true);
+    fresh_.append(part);
+  }
+  EXPECT_EQ(fresh_.machine().dead().size(), 1U);
+  expect_sound(fresh_);
+}
+
 }  // namespace
 }  // namespace tenure::test

@@ -65,12 +65,23 @@ class HealerTest : public testing::Test, public HealerEvents, public AppenderEve
     if (other_joins) apply(present_, 2, join(4, healer_->remembered(), 2));
     healer_->look(present_, 3);
   }
+  void ask_to_put_back() {
+    v1::Ask ask;
+    ask.set_question(5);
+    ask.mutable_remembered()->set_limit(10);
+    ask.mutable_remembered()->set_apply(true);
+    healer_->asked({}, ask);
+    healer_->look(present_, 3);
+  }
   bool restores_within(Nanos span) {
     loop_.advance(span);
     for (; !log_.appends.empty(); loop_.settle()) {
       v1::Batch batch;
       EXPECT_TRUE(batch.ParseFromString(log_.appends[0].data));
-      for (const v1::Record& record : batch.records()) restored_ = restored_ || record.has_restore();
+      for (const v1::Record& record : batch.records()) {
+        restored_ = restored_ || record.has_restore();
+        if (record.has_restore()) sent_ = record;
+      }
       log_.answer(Position{1});
     }
     return restored_;
@@ -87,6 +98,7 @@ class HealerTest : public testing::Test, public HealerEvents, public AppenderEve
   Machine present_;
   std::string why_;
   bool restored_ = false;
+  v1::Record sent_;  // the last part
 };
 
 TEST_F(HealerTest, RestoresWhatItsValidLeaseVouchesFor) {
@@ -142,6 +154,36 @@ TEST_F(HealerTest, CanBeTurnedOff) {
   healer_->reloaded(pool(), 0);
   EXPECT_FALSE(healer_->remembered().restores);
   find_empty_log();
+  EXPECT_FALSE(restores_within(1min));
+}
+
+// A person may want it back nevertheless. Once: what is back may end, and is not to come back again.
+TEST_F(HealerTest, RemembersForAPersonEvenIfTurnedOff) {
+  make(false);
+  healer_->history_lost(true, loop_.now());
+  healer_->reloaded(pool(), 0);
+  find_empty_log();
+  ask_to_put_back();
+  EXPECT_TRUE(restores_within(1s));
+  // It is back, and so are the things that have ended since.
+  apply(present_, 3, sent_);
+  healer_->look(present_, 3);
+  restored_ = false;
+  ask_to_put_back();
+  EXPECT_FALSE(restores_within(1min));
+}
+
+// Another member has answered.
+TEST_F(HealerTest, ForgetsWhatAnotherMemberHasPutBack) {
+  make(false);
+  healer_->history_lost(true, loop_.now());
+  healer_->reloaded(pool(), 0);
+  find_empty_log();
+  Restored added{};
+  added.on_request = true;
+  healer_->restored({}, added);
+  healer_->look(present_, 3);
+  ask_to_put_back();
   EXPECT_FALSE(restores_within(1min));
 }
 

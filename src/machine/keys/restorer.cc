@@ -16,11 +16,11 @@ bool is_sound(const v1::RememberedJob& from) {
   const v1::JobState& job = from.job();
   std::size_t message_bytes = 0;
   for (const Bytes& text : job.messages()) message_bytes += text.size();
-  return job_content_fits(job) && job.ticket() != 0 && job.payload().size() <= kPayloadBytesMax && job.checkpoint().size() <= kBlobBytesMax &&
-         job.max_attempts() <= UINT16_MAX && job.attempts() <= UINT16_MAX && job.crashes() <= UINT16_MAX &&
-         static_cast<std::size_t>(job.messages_size()) <= kMessagesMax && message_bytes <= kMessagesBytesMax &&
-         job.last_message() < kCountMax && job.error().size() <= kErrorBytesMax && from.delay_ms() >= 0 &&
-         from.delay_ms() <= static_cast<std::int64_t>(kDelayMsMax);
+  return job_content_fits(job) && job.ticket() != 0 && job.payload().size() <= kPayloadBytesMax &&
+         job.checkpoint().size() <= kBlobBytesMax && job.max_attempts() <= UINT16_MAX && job.attempts() <= UINT16_MAX &&
+         job.crashes() <= UINT16_MAX && static_cast<std::size_t>(job.messages_size()) <= kMessagesMax &&
+         message_bytes <= kMessagesBytesMax && job.last_message() < kCountMax && job.error().size() <= kErrorBytesMax &&
+         from.delay_ms() >= 0 && from.delay_ms() <= static_cast<std::int64_t>(kDelayMsMax);
 }
 
 bool is_sound(const v1::RememberedKey& key) {
@@ -50,6 +50,7 @@ Restorer::Count Restorer::put_back(const v1::RememberedKey& key, const Case& how
   for (const v1::RememberedJob& from : key.jobs()) {
     if (how.there.contains(from.job().ticket())) continue;
     const bool dead_task = from.has_letter() && kind_of(key) == JobKind::task;
+    if (dead_task && how.on_request && has_letter(key, from)) continue;
     const bool put = dead_task ? put_dead_task(key, from) : joined && put_job(key, from, slot, hash);
     ++(put ? count.back : count.left_out);
     if (put) {
@@ -85,6 +86,12 @@ bool Restorer::put_job(const v1::RememberedKey& key, const v1::RememberedJob& fr
   state_.table.push_back(slot, id);
   if (from.has_letter()) bury(key, from, id);
   return true;
+}
+
+// The log may have the letter too, where it goes on with a state of its own.
+bool Restorer::has_letter(const v1::RememberedKey& key, const v1::RememberedJob& from) const {
+  const auto found = state_.dead.find(from.letter().id());
+  return found != state_.dead.end() && found->second.key == key.key();
 }
 
 bool Restorer::put_dead_task(const v1::RememberedKey& key, const v1::RememberedJob& from) {

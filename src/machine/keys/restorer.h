@@ -37,6 +37,7 @@ class Restorer {
  private:
   bool joins(const v1::RememberedKey& key, SlotId slot, const Case& how) const;
   bool put_job(const v1::RememberedKey& key, const v1::RememberedJob& from, SlotId& slot, std::uint64_t hash);
+  bool has_letter(const v1::RememberedKey& key, const v1::RememberedJob& from) const;
   bool put_dead_task(const v1::RememberedKey& key, const v1::RememberedJob& from);
   void bury(const v1::RememberedKey& key, const v1::RememberedJob& from, JobId job);
   BytesView type_of(const v1::RememberedJob& from) const;
