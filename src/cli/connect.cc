@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "base/file_name.h"
 #include "log/engines.h"
 
 namespace tenure::cli {
@@ -12,24 +13,6 @@ namespace {
 std::string from_environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
-}
-
-// A pool's name may have any characters, a file's name may not.
-std::string file_name(std::string_view pool) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string name;
-  for (const char c : pool) {
-    const bool plain =
-        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-    if (plain) {
-      name += c;
-    } else {
-      name += '%';
-      name += kHex[static_cast<unsigned char>(c) >> 4];
-      name += kHex[static_cast<unsigned char>(c) & 0xF];
-    }
-  }
-  return name + ".db";
 }
 
 // A file for this pool in the user's data folder.
@@ -53,7 +36,7 @@ Result<std::string> default_url(std::string_view pool, std::string_view query) {
   // For its owner alone, under any umask. An existing folder may be shared on purpose.
   if (made && !error) std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
   if (error) return fail(Errc::refused, "make " + folder.string(), error.message());
-  return file_url(**engine, (folder / file_name(pool)).string()).append(query);
+  return file_url(**engine, (folder / (file_name_of(pool) + ".db")).string()).append(query);
 }
 
 CoreOptions core_options(const Call& call, std::string url, Missing missing) {

@@ -257,7 +257,7 @@ class Told final : public NodeEvents {
 Result<KnownDeath*> death_watch_of(const WorkPlan& plan, std::uint32_t shard, guard::Guard& guard,
                                    std::vector<std::unique_ptr<guard::DeathWatch>>& watches) {
   if (!plan.known_death) return nullptr;
-  Result<std::unique_ptr<guard::DeathWatch>> watch = exec::watch_deaths(plan.core.url, shard);
+  Result<std::unique_ptr<guard::DeathWatch>> watch = exec::watch_deaths(plan.core.url, plan.core.pool, shard);
   if (!watch) return Failure(watch.error());
   if (!*watch) return nullptr;
   guard.share((*watch)->descriptor());

@@ -7,8 +7,9 @@
 
 namespace tenure::exec {
 
-Result<std::unique_ptr<guard::DeathWatch>> watch_deaths(std::string_view url, std::uint32_t shard) {
-  const std::optional<std::string> file = log_file(url, shard);
+Result<std::unique_ptr<guard::DeathWatch>> watch_deaths(std::string_view url, std::string_view pool,
+                                                        std::uint32_t shard) {
+  const std::optional<std::string> file = log_file(url, pool, shard);
   if (!file) return std::unique_ptr<guard::DeathWatch>();
   return guard::DeathWatch::open(*file);
 }

@@ -12,6 +12,7 @@
 namespace tenure::exec {
 
 // Null if the engine keeps no file on this host: then only leases tell who is dead.
-Result<std::unique_ptr<guard::DeathWatch>> watch_deaths(std::string_view url, std::uint32_t shard);
+Result<std::unique_ptr<guard::DeathWatch>> watch_deaths(std::string_view url, std::string_view pool,
+                                                        std::uint32_t shard);
 
 }  // namespace tenure::exec

@@ -15,6 +15,7 @@
 #include "log/sqlite/inspection.h"
 #include "log/sqlite/settings.h"
 #include "log/sqlite/sqlite_log.h"
+#include "log/sqlite/whereabouts.h"
 #endif
 
 namespace tenure {
@@ -41,10 +42,10 @@ constexpr Engine kSqlite = {
     .reach = Reach::host,
 #ifdef TENURE_WITH_SQLITE
     .open = [](std::string_view url, const LogOptions& options) { return open_sqlite_log(location_of(url), options); },
-    .file = [](std::string_view url, std::uint32_t shard) -> std::optional<std::string> {
-      auto settings = sqlite::parse_settings(location_of(url), shard);
+    .file = [](std::string_view url, std::string_view pool, std::uint32_t shard) -> std::optional<std::string> {
+      const auto settings = sqlite::parse_settings(location_of(url), pool, shard);
       if (!settings) return std::nullopt;
-      return std::move(settings->path);
+      return sqlite::likely_path(*settings, pool);
     },
     .inspect = [](std::string_view url, const LogOptions& /*options*/) { return sqlite::inspect(location_of(url)); },
 #endif

@@ -36,8 +36,8 @@ struct Engine {
   Reach reach = Reach::process;
 
   Result<std::unique_ptr<Log>> (*open)(std::string_view url, const LogOptions& options) = nullptr;
-  // The file of a shard's log. Nothing if the URL is wrong.
-  std::optional<std::string> (*file)(std::string_view url, std::uint32_t shard) = nullptr;
+  // The file of a pool's log, or where it would be. Nothing if the URL is wrong.
+  std::optional<std::string> (*file)(std::string_view url, std::string_view pool, std::uint32_t shard) = nullptr;
   // Looks at the engine's settings. Returns nothing if the engine cannot be reached: opening the log says why.
   std::vector<Finding> (*inspect)(std::string_view url, const LogOptions& options) = nullptr;
 

@@ -31,10 +31,10 @@ std::string other_count(std::uint32_t found, std::uint32_t wanted) {
          "; the number cannot change before the pool is shut down";
 }
 
-std::optional<std::string> log_file(std::string_view url, std::uint32_t shard) {
+std::optional<std::string> log_file(std::string_view url, std::string_view pool, std::uint32_t shard) {
   const Engine* const engine = engine_of(url);
   if (engine == nullptr || engine->file == nullptr) return std::nullopt;
-  return engine->file(url, shard);
+  return engine->file(url, pool, shard);
 }
 
 }  // namespace tenure

@@ -18,8 +18,7 @@
 namespace tenure {
 
 struct LogOptions {
-  std::string pool = "default";  // an opener with another pool name than the log's is refused; on Redis each pool
-                                 // has a log of its own
+  std::string pool = "default";  // each pool has a log of its own at the URL
   bool read_only = false;        // appends, snapshots and trims are refused; a missing log is not created
   bool create = true;            // false: opening fails with Errc::no_such_pool if there is no log
   // Which log of the pool. Opening fails if the count differs from the number of logs that the pool was created with. A
@@ -33,7 +32,7 @@ struct LogOptions {
 Result<std::unique_ptr<Log>> open_log(std::string_view url, const LogOptions& options);
 
 // The log's file, if the log is a file on this host. All its openers on the host can share things beside it.
-std::optional<std::string> log_file(std::string_view url, std::uint32_t shard = 0);
+std::optional<std::string> log_file(std::string_view url, std::string_view pool, std::uint32_t shard = 0);
 
 // The error text for an opener that expects another number of shards.
 std::string other_count(std::uint32_t found, std::uint32_t wanted);

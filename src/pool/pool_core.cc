@@ -33,7 +33,7 @@ Result<std::unique_ptr<KnownDeath>> deaths_of(const CoreOptions& options) {
   if (!options.known_deaths || options.known_death != nullptr || options.client_only) {
     return std::unique_ptr<KnownDeath>();
   }
-  Result<std::unique_ptr<guard::DeathWatch>> watch = exec::watch_deaths(options.url, options.shard.index);
+  Result<std::unique_ptr<guard::DeathWatch>> watch = exec::watch_deaths(options.url, options.pool, options.shard.index);
   if (!watch) return Failure(watch.error());
   return std::unique_ptr<KnownDeath>(*std::move(watch));
 }

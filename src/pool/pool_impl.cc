@@ -182,7 +182,7 @@ PoolImpl::~PoolImpl() {
 
 // Beside the shard's file, where it is one. Null elsewhere: the guard and the leases tell.
 Result<KnownDeath*> PoolImpl::death_watch_of(std::uint32_t shard) {
-  const std::optional<std::string> file = log_file(url_, shard);
+  const std::optional<std::string> file = log_file(url_, name_, shard);
   if (!file) return nullptr;
   Result<std::unique_ptr<guard::DeathWatch>> watch = guard::DeathWatch::open(*file);
   if (!watch) return Failure(watch.error());

@@ -63,7 +63,7 @@ int work(int count, char** words) {
 
   std::unique_ptr<guard::DeathWatch> deaths;
   if (known_death) {
-    deaths = must(guard::DeathWatch::open(*log_file(url)));
+    deaths = must(guard::DeathWatch::open(*log_file(url, "default")));
     guard->share(deaths->descriptor());
   }
 

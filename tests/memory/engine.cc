@@ -23,7 +23,8 @@ class MemoryPlace final : public Place {
   const std::unique_ptr<Log> keeper_ = open_log(url(), {}).value();
 };
 
-const RegisteredEngine kMemory({.name = "memory", .pool_tests_with_shards = true, .make_place = make<MemoryPlace>});
+const RegisteredEngine kMemory(
+    {.name = "memory", .many_pools = true, .pool_tests_with_shards = true, .make_place = make<MemoryPlace>});
 
 }  // namespace
 }  // namespace tenure::conformance

@@ -24,7 +24,8 @@ class SqlitePlace final : public Place {
   const TemporaryDirectory directory_;
 };
 
-const RegisteredEngine kSqlite({.name = "sqlite", .across_processes = true, .make_place = make<SqlitePlace>});
+const RegisteredEngine kSqlite(
+    {.name = "sqlite", .across_processes = true, .many_pools = true, .make_place = make<SqlitePlace>});
 
 }  // namespace
 }  // namespace tenure::conformance

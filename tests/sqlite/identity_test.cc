@@ -23,6 +23,7 @@ struct Case {
   File file;
   Deed deed;
   Life life;
+  bool second = false;  // another pool came first, and has the file of the URL
 };
 
 std::string name_of(const testing::TestParamInfo<Case>& info) {
@@ -30,7 +31,8 @@ std::string name_of(const testing::TestParamInfo<Case>& info) {
   static constexpr std::array<const char*, 6> kDeeds{"removed", "renamed_away", "replaced",
                                                      "emptied", "older_copy",   "older_copy_in_place"};
   return std::string(kFiles.at(static_cast<std::size_t>(info.param.file))) + "_" +
-         kDeeds.at(static_cast<std::size_t>(info.param.deed)) + "_under_" + name_of(info.param.life);
+         kDeeds.at(static_cast<std::size_t>(info.param.deed)) + "_under_" + name_of(info.param.life) +
+         (info.param.second ? "_of_a_second_pool" : "");
 }
 
 std::vector<Case> all_cases() {
@@ -39,6 +41,7 @@ std::vector<Case> all_cases() {
     for (const Deed deed : {Deed::removed, Deed::renamed_away, Deed::replaced, Deed::emptied, Deed::older_copy,
                             Deed::older_copy_in_place}) {
       for (const Life life : {Life::idle, Life::beating, Life::busy}) cases.push_back({file, deed, life});
+      cases.push_back({file, deed, Life::beating, true});
     }
   }
   return cases;
@@ -46,14 +49,27 @@ std::vector<Case> all_cases() {
 
 class SqliteIdentity : public SqliteFile, public testing::WithParamInterface<Case> {
  protected:
+  void SetUp() override {
+    if (!GetParam().second) return;
+    auto log = open_log("sqlite:" + path(), {.pool = "first"});
+    ASSERT_TRUE(log) << log.error().message();
+    first_ = *std::move(log);
+    ASSERT_TRUE(append(*first_, "of the first"));
+  }
+  void TearDown() override {
+    if (!first_) return;
+    EXPECT_TRUE(append(*first_, "still of the first")) << "the other pool was harmed";
+  }
+
   std::vector<std::string> files() const {
+    const std::string database = GetParam().second ? path() + "-pool-default.db" : path();
     switch (GetParam().file) {
-      case File::database: return {path()};
-      case File::wal: return {path() + "-wal"};
-      case File::shm: return {path() + "-shm"};
-      case File::wake: return {path() + "-wake"};
-      case File::all_beside: return {path() + "-wal", path() + "-shm", path() + "-wake"};
-      case File::all: return {path(), path() + "-wal", path() + "-shm", path() + "-wake"};
+      case File::database: return {database};
+      case File::wal: return {database + "-wal"};
+      case File::shm: return {database + "-shm"};
+      case File::wake: return {database + "-wake"};
+      case File::all_beside: return {database + "-wal", database + "-shm", database + "-wake"};
+      case File::all: return {database, database + "-wal", database + "-shm", database + "-wake"};
     }
     return {};
   }
@@ -83,6 +99,9 @@ class SqliteIdentity : public SqliteFile, public testing::WithParamInterface<Cas
   std::unique_ptr<Child> newcomer() const {
     return std::make_unique<Child>(TENURE_SQLITE_ACTOR, std::vector<std::string>{"join", "sqlite:" + path()});
   }
+
+ private:
+  std::unique_ptr<Log> first_;  // another pool at the same URL
 };
 
 bool finds(Child& newcomer, const std::string& data) {

@@ -51,15 +51,6 @@ TEST_F(SqliteOpen, ANewerFormatIsRefusedByItsVersion) {
   EXPECT_EQ(code_of_open(), Errc::version);
 }
 
-// Also when the pool is open in this process, and when it is not.
-TEST_F(SqliteOpen, AnotherPoolsNameIsRefused) {
-  const LogOptions other{.pool = "other", .read_only = false};
-  auto log = open();
-  EXPECT_EQ(code_of(open_log("sqlite:" + path(), other)), Errc::refused);
-  log.reset();
-  EXPECT_EQ(code_of(open_log("sqlite:" + path(), other)), Errc::refused);
-}
-
 TEST_F(SqliteOpen, PlacesWhereNoFileCanBeAreRefused) {
   EXPECT_EQ(code_of(open_log("sqlite:" + directory(), {})), Errc::refused);
   EXPECT_EQ(code_of(open_log("sqlite:" + directory() + "/missing/pool.db", {})), Errc::refused);

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <tuple>
 
 #include "base/assert.h"
 #include "log/callback_thread.h"
@@ -14,7 +15,7 @@ namespace tenure {
 namespace memory {
 namespace {
 
-// The stores by name. A store lives as long as a handle holds it, or until it is removed.
+// The stores by name and pool. A store lives as long as a handle holds it, or until it is removed.
 class Registry {
  public:
   static Registry& instance() {
@@ -25,13 +26,9 @@ class Registry {
   Result<std::shared_ptr<Store>> find(std::string_view name, const LogOptions& options) {
     std::lock_guard lock(mutex_);
     std::erase_if(stores_, [](const auto& named) { return named.second.expired(); });
-    std::weak_ptr<Store>& known = stores_[{std::string(name), options.shard.index}];
+    std::weak_ptr<Store>& known = stores_[{std::string(name), options.pool, options.shard.index}];
     std::shared_ptr<Store> store = known.lock();
     if (store && !store->removed()) {
-      if (store->pool() != options.pool) {
-        return fail(Errc::refused, "memory open",
-                    "the log belongs to pool '" + store->pool() + "', not '" + options.pool + "'");
-      }
       if (options.shard.count != 0 && store->shards() != options.shard.count) {
         return fail(Errc::refused, "memory open", other_count(store->shards(), options.shard.count));
       }
@@ -43,14 +40,15 @@ class Registry {
     if (!options.create) {
       return fail(Errc::no_such_pool, "memory open", std::string(name) + ": there is no pool '" + options.pool + "'");
     }
-    store = std::make_shared<Store>(options.pool, std::max(1U, options.shard.count));
+    store = std::make_shared<Store>(std::max(1U, options.shard.count));
     known = store;
     return store;
   }
 
  private:
   std::mutex mutex_;
-  std::map<std::pair<std::string, std::uint32_t>, std::weak_ptr<Store>> stores_;  // guarded by mutex_; also by shard
+  using Key = std::tuple<std::string, std::string, std::uint32_t>;  // name, pool, shard
+  std::map<Key, std::weak_ptr<Store>> stores_;                      // guarded by mutex_
 };
 
 using Done = std::function<void(Status)>;

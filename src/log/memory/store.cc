@@ -20,8 +20,7 @@ std::int64_t first_offset_ms(const BootClock& clock) {
 
 }  // namespace
 
-Store::Store(std::string pool, std::uint32_t shards)
-    : pool_(std::move(pool)), shards_(shards), time_offset_ms_(first_offset_ms(clock_)) {}
+Store::Store(std::uint32_t shards) : shards_(shards), time_offset_ms_(first_offset_ms(clock_)) {}
 
 Result<Position> Store::append(Bytes data) {
   std::lock_guard lock(mutex_);

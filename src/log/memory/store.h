@@ -24,9 +24,8 @@ class Store {
     virtual void entries_ready() = 0;
   };
 
-  Store(std::string pool, std::uint32_t shards);
+  explicit Store(std::uint32_t shards);
 
-  const std::string& pool() const { return pool_; }
   std::uint32_t shards() const { return shards_; }
 
   Result<Position> append(Bytes data);
@@ -47,7 +46,6 @@ class Store {
   Status check_present() const;
   void wake_waiters();
 
-  const std::string pool_;
   const std::uint32_t shards_;
   const BootClock clock_;
   const std::int64_t time_offset_ms_;

@@ -45,7 +45,7 @@ void check_disk(const std::string& folder, std::vector<Finding>& findings) {
 }  // namespace
 
 std::vector<Finding> inspect(std::string_view location) {
-  const Result<SqliteSettings> settings = parse_settings(location);
+  const Result<SqliteSettings> settings = parse_settings(location, {});
   if (!settings) return {};
   std::vector<Finding> findings = {durability(settings->sync)};
   check_disk(std::filesystem::path(settings->path).parent_path().string(), findings);

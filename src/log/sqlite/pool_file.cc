@@ -15,14 +15,15 @@
 #include "log/sqlite/log_clock.h"
 #include "log/sqlite/schema.h"
 #include "log/sqlite/side_files.h"
+#include "log/sqlite/whereabouts.h"
 
 namespace tenure::sqlite {
 namespace {
 
 constexpr Nanos kTryAgain = std::chrono::milliseconds(50);
 
-// The files that are open for writing, by path: one writer per file and process. The lock is held throughout an
-// opening, so that two openers do not start two writers.
+// The files that are open for writing, by the path that only this pool can have: one writer per file and process. The
+// lock is held throughout an opening, so that two openers do not start two writers.
 struct Registry {
   std::timed_mutex mutex;
   std::map<std::string, std::weak_ptr<PoolFile>> files;  // guarded by mutex
@@ -32,6 +33,19 @@ struct Registry {
     return *registry;
   }
 };
+
+bool may_write(const std::string& path) {
+  return !facts_of(path) || faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0;
+}
+
+Failure no_such_pool(const SqliteSettings& settings, const LogOptions& options) {
+  return fail(Errc::no_such_pool, "sqlite open", settings.path + ": there is no pool '" + options.pool + "'");
+}
+
+// The opener starts over.
+Failure moved(const std::string& path) {
+  return fail(Errc::unavailable, "sqlite open", path + ": the file was just created or removed; it is tried again");
+}
 
 }  // namespace
 
@@ -56,9 +70,9 @@ Result<std::shared_ptr<PoolFile>> PoolFile::open_known(const SqliteSettings& set
   const std::unique_lock lock(registry.mutex, patience.stuck);
   if (!lock) return fail(Errc::unavailable, "sqlite open", settings.path + ": this process is opening another file");
   std::erase_if(registry.files, [](const auto& named) { return named.second.expired(); });
-  std::weak_ptr<PoolFile>& known = registry.files[settings.path];
+  std::weak_ptr<PoolFile>& known = registry.files[settings.own_path];
   if (auto file = known.lock(); file && file->still_there()) {
-    if (Status ours = check_owner(settings.path, file->pool(), file->shards(), options); !ours) {
+    if (Status ours = check_owner(file->path_, file->pool(), file->shards(), options); !ours) {
       return Failure(ours.error());
     }
     file->writer().require(settings.sync);
@@ -73,52 +87,116 @@ Result<std::shared_ptr<PoolFile>> PoolFile::open_known(const SqliteSettings& set
 
 Result<std::shared_ptr<PoolFile>> PoolFile::open_for_reading(const SqliteSettings& settings,
                                                              const LogOptions& options) {
-  const std::string& path = settings.path;
-  const auto facts = facts_of(path);
-  if (!facts) {
+  const std::string& path = facts_of(settings.own_path) ? settings.own_path : settings.path;
+  if (!facts_of(path)) {
     return fail(Errc::refused, "sqlite open",
                 path + ": no pool is here, and a read-only opener does not create one: start a worker first");
   }
   let_bus_errors_through();
   auto connection = Connection::open(path, Connection::Mode::existing);
   if (!connection) return Failure(connection.error());
+  if (path == settings.path) {
+    const auto owner = pool_in(*connection);
+    if (owner && *owner && **owner != options.pool) return no_such_pool(settings, options);
+  }
   const Result<std::uint32_t> shards = check_schema(*connection, options);
   if (!shards) return Failure(shards.error());
   auto wake = WakeFile::open(path, true);
   if (!wake) return Failure(wake.error());
-  std::shared_ptr<PoolFile> file(
-      new PoolFile(path, options.pool, *shards, std::move(*wake), Proof::of(path, *connection)));
+  std::shared_ptr<PoolFile> file(new PoolFile(path, path == settings.path ? settings.own_path : "", options.pool,
+                                              *shards, std::move(*wake), Proof::of(path, *connection)));
   file->kept_ = std::move(*connection);
   return file;
 }
 
 Result<std::shared_ptr<PoolFile>> PoolFile::open_for_writing(const SqliteSettings& settings, const LogOptions& options,
                                                              TurnPatience patience) {
-  const std::string& path = settings.path;
   let_bus_errors_through();
-  if (facts_of(path) && faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) return not_writable(path);
+  std::optional<FileId> first;
+  if (facts_of(settings.own_path)) return open_own(settings, options, patience, first);
+  auto file = open_first(settings, options, patience, first);
+  if (!file || *file) return file;
+  return open_own(settings, options, patience, first);
+}
+
+Result<std::shared_ptr<PoolFile>> PoolFile::open_first(const SqliteSettings& settings, const LogOptions& options,
+                                                       TurnPatience patience, std::optional<FileId>& first) {
+  const std::string& path = settings.path;
+  if (!may_write(path)) return not_writable(path);
   auto wake = WakeFile::open(path, false);
   if (!wake) return Failure(wake.error());
   // While this process has the write turn, no other creates, upgrades or removes the pool.
   WriteTurn turn(**wake);
   if (const Status taken = turn.acquire(patience); !taken) return Failure(taken.error());
-  if (const Status settled = settle_files(settings, *(*wake)->map()); !settled) return Failure(settled.error());
+  if (facts_of(settings.own_path)) return moved(settings.own_path);
+  if (!facts_of(path) && belongs_apart(settings)) return std::shared_ptr<PoolFile>();
+  return open_here(settings, path, options, *wake, turn, &first);
+}
+
+Result<std::shared_ptr<PoolFile>> PoolFile::open_own(const SqliteSettings& settings, const LogOptions& options,
+                                                     TurnPatience patience, const std::optional<FileId>& first) {
+  const std::string& path = settings.own_path;
+  const bool there = facts_of(path).has_value();
+  if (!there && !options.create) return no_such_pool(settings, options);
+  if (!may_write(path)) return not_writable(path);
+  auto wake = WakeFile::open(path, false);
+  if (!wake) return Failure(wake.error());
+  WriteTurn turn(**wake);
+  if (const Status taken = turn.acquire(patience); !taken) return Failure(taken.error());
+  if (facts_of(path)) return open_here(settings, path, options, *wake, turn, nullptr);
+  // It was removed meanwhile, and may be created at the other path.
+  if (there) return moved(path);
+  auto first_wake = WakeFile::open(settings.path, false);
+  if (!first_wake) return Failure(first_wake.error());
+  WriteTurn first_turn(**first_wake);
+  if (const Status taken = first_turn.acquire(patience); !taken) return Failure(taken.error());
+  const auto now = facts_of(settings.path);
+  const bool in_the_way = first && now && now->id == *first;
+  if (!in_the_way && !belongs_apart(settings)) return moved(settings.path);
+  return open_here(settings, path, options, *wake, turn, nullptr);
+}
+
+Result<std::shared_ptr<PoolFile>> PoolFile::open_here(const SqliteSettings& settings, const std::string& path,
+                                                      const LogOptions& options, std::unique_ptr<WakeFile>& wake,
+                                                      WriteTurn& turn, std::optional<FileId>* first) {
+  if (const Status settled = settle_files(path, settings.group, *wake->map()); !settled) {
+    return Failure(settled.error());
+  }
   auto connection = Connection::open(path, Connection::Mode::create);
   if (!connection) return Failure(connection.error());
+  if (first != nullptr) {
+    const auto owner = pool_in(*connection);
+    if (!owner) return Failure(owner.error());
+    if (*owner && **owner != options.pool) {
+      share_files(path);
+      const Proof proof = Proof::of(path, *connection);
+      note_files(proof, **owner, *wake->map());
+      *first = proof.database();
+      return std::shared_ptr<PoolFile>();
+    }
+  }
   const Result<std::uint32_t> shards = create_or_check_schema(*connection, options);
   if (!shards) return Failure(shards.error());
   share_files(path);
-  std::shared_ptr<PoolFile> file(
-      new PoolFile(path, options.pool, *shards, std::move(*wake), Proof::of(path, *connection)));
+  std::shared_ptr<PoolFile> file(new PoolFile(path, path == settings.path ? settings.own_path : "", options.pool,
+                                              *shards, std::move(wake), Proof::of(path, *connection)));
   // Another handle of this process may still have replaced files open, and SQLite would share them.
   if (const Status there = file->still_there(); !there) {
+    turn.release();  // before the wake file goes with the file
     return fail(Errc::unavailable, "sqlite open", there.error().context + ", and is still in use by this process");
   }
-  note_files(file->proof_, *file->wake_->map());
+  note_files(file->proof_, file->pool_, *file->wake_->map());
   const Status started = file->start_writer(std::move(*connection));
   turn.release();
   if (!started) return Failure(started.error());
   return file;
+}
+
+Status PoolFile::still_there() const {
+  if (!other_path_.empty() && facts_of(other_path_)) {
+    return fail(Errc::lost_history, "sqlite log", other_path_ + ": the file is new, and newcomers open it");
+  }
+  return proof_.check();
 }
 
 Status PoolFile::start_writer(Connection connection) {
@@ -143,7 +221,7 @@ Status PoolFile::prove_for_writing(Connection& connection) {
     if (are_noted(proof_, *map) && proof_.can_save_wal(connection)) checkpoint(connection);
     return there;
   }
-  if (!has_noted(*map)) note_files(proof_, *map);
+  if (!has_noted(*map)) note_files(proof_, pool_, *map);
   return {};
 }
 

@@ -29,7 +29,7 @@ class PoolFile {
   Result<Connection> connect() const { return Connection::open(path_, Connection::Mode::existing); }
 
   // Errc::lost_history if a newcomer would get other files than these (proof.h).
-  Status still_there() const { return proof_.check(); }
+  Status still_there() const;
   // The same check for a new connection.
   Status has(const Connection& connection) const;
 
@@ -46,9 +46,22 @@ class PoolFile {
                                                       TurnPatience patience);
   static Result<std::shared_ptr<PoolFile>> open_for_writing(const SqliteSettings& settings, const LogOptions& options,
                                                             TurnPatience patience);
+  // At settings.path. Nothing if the pool has to be elsewhere, which is then noted in `first`.
+  static Result<std::shared_ptr<PoolFile>> open_first(const SqliteSettings& settings, const LogOptions& options,
+                                                      TurnPatience patience, std::optional<FileId>& first);
+  // At settings.own_path. If it has to be created, `first` is what may stand in the way at settings.path.
+  static Result<std::shared_ptr<PoolFile>> open_own(const SqliteSettings& settings, const LogOptions& options,
+                                                    TurnPatience patience, const std::optional<FileId>& first);
+  // With the write turn held, which is that of `wake`. A file that is opened takes over `wake`, and the turn is
+  // released.
+  static Result<std::shared_ptr<PoolFile>> open_here(const SqliteSettings& settings, const std::string& path,
+                                                     const LogOptions& options, std::unique_ptr<WakeFile>& wake,
+                                                     WriteTurn& turn, std::optional<FileId>* first);
 
-  PoolFile(std::string path, std::string pool, std::uint32_t shards, std::unique_ptr<WakeFile> wake, Proof proof)
+  PoolFile(std::string path, std::string other_path, std::string pool, std::uint32_t shards,
+           std::unique_ptr<WakeFile> wake, Proof proof)
       : path_(std::move(path)),
+        other_path_(std::move(other_path)),
         pool_(std::move(pool)),
         shards_(shards),
         proof_(std::move(proof)),
@@ -57,6 +70,7 @@ class PoolFile {
   Status prove_for_writing(Connection& connection);
 
   const std::string path_;
+  const std::string other_path_;  // a newcomer would open it, if it existed; may be empty
   const std::string pool_;
   const std::uint32_t shards_;
   const Proof proof_;

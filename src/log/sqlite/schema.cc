@@ -65,6 +65,17 @@ Result<std::string> owner_of(Connection& connection) {
 
 }  // namespace
 
+Result<std::optional<std::string>> pool_in(Connection& connection) {
+  const auto application = connection.query_integer("PRAGMA application_id");
+  if (!application) return Failure(application.error());
+  const auto version = connection.query_integer("PRAGMA user_version");
+  if (!version) return Failure(version.error());
+  if (*application != kApplicationId || *version != kSchemaVersion) return std::optional<std::string>();
+  Result<std::string> pool = owner_of(connection);
+  if (!pool) return Failure(pool.error());
+  return std::optional<std::string>(*std::move(pool));
+}
+
 Failure not_writable(const std::string& path) {
   return fail(
       Errc::refused, "sqlite open",

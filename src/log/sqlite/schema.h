@@ -10,6 +10,7 @@
 // The writer assigns positions: the last one + 1, dense from 1. They are never assigned twice without AUTOINCREMENT,
 // because a trim never removes the last entry. A first position above 1 means that the log was trimmed.
 
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -27,6 +28,9 @@ Result<std::uint32_t> create_or_check_schema(Connection& connection, const LogOp
 
 // The same for an opener that must not write.
 Result<std::uint32_t> check_schema(Connection& connection, const LogOptions& options);
+
+// The pool that the file belongs to. Nothing if it is empty, or not one that this version can read.
+Result<std::optional<std::string>> pool_in(Connection& connection);
 
 // The error for an opener that has to write but may not.
 Failure not_writable(const std::string& path);

@@ -3,10 +3,13 @@
 #include <grp.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <system_error>
 #include <vector>
 
+#include "base/bytes.h"
+#include "base/file_name.h"
 #include "log/sqlite/errors.h"
 
 namespace tenure::sqlite {
@@ -57,6 +60,16 @@ Status parse_option(std::string_view option, SqliteSettings& settings) {
   return {};
 }
 
+// Leaves room for the names of the files beside it. A hash keeps long names apart.
+std::string short_name_of(std::string_view pool) {
+  constexpr std::size_t kLongest = 100;
+  std::string name = file_name_of(pool);
+  if (name.size() <= kLongest) return name;
+  char hash[32];
+  std::snprintf(hash, sizeof hash, "%%%016llx", static_cast<unsigned long long>(hash_bytes(pool)));
+  return name.substr(0, kLongest) + hash;
+}
+
 Status resolve(std::string_view path, SqliteSettings& settings) {
   namespace fs = std::filesystem;
   if (path.empty() || path.find('\0') != std::string_view::npos) {
@@ -75,7 +88,7 @@ Status resolve(std::string_view path, SqliteSettings& settings) {
 
 }  // namespace
 
-Result<SqliteSettings> parse_settings(std::string_view location, std::uint32_t shard) {
+Result<SqliteSettings> parse_settings(std::string_view location, std::string_view pool, std::uint32_t shard) {
   SqliteSettings settings;
   const std::size_t question = location.find('?');
   if (question != std::string_view::npos) {
@@ -91,7 +104,10 @@ Result<SqliteSettings> parse_settings(std::string_view location, std::uint32_t s
   if (const Status resolved = resolve(location.substr(0, question), settings); !resolved) {
     return Failure(resolved.error());
   }
-  if (shard != 0) settings.path += "-shard-" + std::to_string(shard);
+  settings.own_first = settings.path + "-pool-" + short_name_of(pool) + ".db";
+  settings.own_path = settings.own_first;
+  if (shard == 0) return settings;
+  for (std::string* path : {&settings.path, &settings.own_path}) *path += "-shard-" + std::to_string(shard);
   return settings;
 }
 

@@ -20,13 +20,16 @@ enum class Sync : std::uint8_t {
   full = 2,    // a loss of power
 };
 
+// Paths are absolute, with symbolic links resolved: the same file has the same path.
 struct SqliteSettings {
-  std::string path;  // absolute, with symbolic links resolved: the same file has the same path
+  std::string path;       // of the pool that came first
+  std::string own_path;   // of this pool, if another one came first (whereabouts.h)
+  std::string own_first;  // own_path of its first shard
   Sync sync = Sync::full;
   std::optional<gid_t> group;  // who may use the pool, beside its owner
 };
 
 // Every shard but the first has a file beside the first one's: PATH-shard-N.
-Result<SqliteSettings> parse_settings(std::string_view location, std::uint32_t shard = 0);
+Result<SqliteSettings> parse_settings(std::string_view location, std::string_view pool, std::uint32_t shard = 0);
 
 }  // namespace tenure::sqlite

@@ -3,18 +3,20 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
+
 namespace tenure::sqlite {
 namespace {
 
 // Never opens an existing file (file_id.h). If the file cannot be created, SQLite reports why.
-void make_database(const SqliteSettings& settings) {
-  Rights rights{.mode = 0600, .group = settings.group};
-  if (settings.group) rights.mode = 0660;
-  if (facts_of(settings.path)) {
-    if (settings.group) rights.give_to(settings.path);
+void make_database(const std::string& path, std::optional<gid_t> group) {
+  Rights rights{.mode = 0600, .group = group};
+  if (group) rights.mode = 0660;
+  if (facts_of(path)) {
+    if (group) rights.give_to(path);
     return;
   }
-  const int made = open(settings.path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  const int made = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (made < 0) return;
   rights.give_to(made);
   close(made);
@@ -22,8 +24,7 @@ void make_database(const SqliteSettings& settings) {
 
 }  // namespace
 
-Status settle_files(const SqliteSettings& settings, const WakeMap& wake) {
-  const std::string& path = settings.path;
+Status settle_files(const std::string& path, std::optional<gid_t> group, const WakeMap& wake) {
   const auto database = facts_of(path);
   const auto wal = facts_of(path + "-wal");
   const WakeWords& words = wake.words();
@@ -37,14 +38,15 @@ Status settle_files(const SqliteSettings& settings, const WakeMap& wake) {
   const bool other_wal = known && (!wal || wal->id.number() != words.wal);
   if (replaced && !other_wal) unlink((path + "-wal").c_str());
   if (replaced || other_wal) unlink((path + "-shm").c_str());
-  make_database(settings);
+  make_database(path, group);
   return {};
 }
 
-void note_files(const Proof& proof, const WakeMap& wake) {
+void note_files(const Proof& proof, std::string_view pool, const WakeMap& wake) {
   WakeWords& words = wake.words();
   words.database = proof.database().number();
   words.wal = proof.wal().number();
+  words.pool = hash_bytes(pool);
   words.self = wake.id().number();
 }
 

@@ -83,9 +83,9 @@ class SqliteLog final : public Log {
 
 Result<std::unique_ptr<Log>> open_sqlite_log(std::string_view location, const LogOptions& options) {
   using namespace sqlite;
-  const auto settings = parse_settings(location, options.shard.index);
+  const auto settings = parse_settings(location, options.pool, options.shard.index);
   if (!settings) return Failure(settings.error());
-  if (!options.create && !facts_of(settings->path)) {
+  if (!options.create && !facts_of(settings->path) && !facts_of(settings->own_path)) {
     return fail(Errc::no_such_pool, "sqlite open", settings->path + ": there is no pool '" + options.pool + "'");
   }
   auto file = PoolFile::open(*settings, options);

@@ -30,9 +30,10 @@ struct WakeWords {
   std::atomic<std::uint64_t> self;
   std::atomic<std::uint64_t> database;
   std::atomic<std::uint64_t> wal;
+  std::atomic<std::uint64_t> pool;   // whose they are: a hash of its name
   std::atomic<std::uint64_t> crowd;  // about how many readers a commit wakes, times kCrowdOne
 };
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free && sizeof(WakeWords) == 48);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free && sizeof(WakeWords) == 56);
 
 // Wakes at most `count` waiters in any process, and returns how many.
 int futex_wake(std::atomic<std::uint32_t>& word, int count);
