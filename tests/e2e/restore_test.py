@@ -188,7 +188,7 @@ class Restore(ProgramTest):
         refused = self.run_tenure("restore", "--from-members", expect=8)
         self.assertIn("no member remembers", refused.stderr)
         self.run_tenure("restore", expect=2)
-        refused = self.run_tenure("restore", "--from-members", "--pool", "other", expect=(9 if "redis" in self.engine else 8))
+        refused = self.run_tenure("restore", "--from-members", "--pool", "other", expect=9)
         self.assertIn("other", refused.stderr)
 
     def test_a_worker_that_joins_later_remembers_nothing(self):
