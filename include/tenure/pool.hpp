@@ -7,8 +7,8 @@
 //     tenure::Ticket ticket = pool.dispatch_task("tenant-1", "hello").value();
 //     std::cout << ticket.wait_done(5s).value() << '\n';
 //
-// All processes that open the same URL with the same name share a pool. Several pools may share a URL. A process without
-// workers can still dispatch, list and wait. The URL chooses the engine:
+// All processes that open the same URL with the same name share a pool. Several pools may share a URL. A process
+// without workers can still dispatch, list and wait. The URL chooses the engine:
 //
 //     memory:NAME                         threads of this process
 //     sqlite:PATH[?sync=full|normal|off]  processes of one host, in a file

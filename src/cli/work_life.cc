@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "cli/failure.h"
 #include "cli/output.h"
 #include "render/table.h"
 #include "tenure/v1/record.pb.h"
