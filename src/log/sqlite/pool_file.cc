@@ -208,16 +208,16 @@ Status PoolFile::start_writer(Connection connection) {
   if (!checkpoints) return Failure(checkpoints.error());
   auto syncs = connect();
   if (!syncs) return Failure(syncs.error());
-  writer_ =
-      std::make_unique<Writer>(std::move(connection), std::move(*entries), std::move(*checkpoints), std::move(*syncs),
-                               *wake_, recent_, [this](Connection& writing) { return prove_for_writing(writing); });
+  writer_ = std::make_unique<Writer>(
+      std::move(connection), std::move(*entries), std::move(*checkpoints), std::move(*syncs), *wake_, recent_,
+      [this](Connection& writing, bool beats) { return prove_for_writing(writing, beats); });
   return {};
 }
 
 // With the write turn held. A new wake file does not know yet which files belong together.
-Status PoolFile::prove_for_writing(Connection& connection) {
+Status PoolFile::prove_for_writing(Connection& connection, bool beats) {
   const auto map = wake_->map();
-  if (Status there = still_there(); !there) {
+  if (Status there = beats ? still_there() : unchanged(); !there) {
     if (are_noted(proof_, *map) && proof_.can_save_wal(connection)) checkpoint(connection);
     return there;
   }

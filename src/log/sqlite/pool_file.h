@@ -30,6 +30,8 @@ class PoolFile {
 
   // Errc::lost_history if a newcomer would get other files than these (proof.h).
   Status still_there() const;
+  // The same without a look for another file of the pool (whereabouts.h), which costs as much as the rest.
+  Status unchanged() const { return proof_.check(); }
   // The same check for a new connection.
   Status has(const Connection& connection) const;
 
@@ -67,7 +69,7 @@ class PoolFile {
         proof_(std::move(proof)),
         wake_(std::move(wake)) {}
   Status start_writer(Connection connection);
-  Status prove_for_writing(Connection& connection);
+  Status prove_for_writing(Connection& connection, bool beats);
 
   const std::string path_;
   const std::string other_path_;  // a newcomer would open it, if it existed; may be empty

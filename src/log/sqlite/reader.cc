@@ -128,7 +128,7 @@ void Reader::serve_ends(std::unique_lock<std::mutex>& lock) {
 
 Result<Position> Reader::end() {
   if (!now_) return fail(Errc::lost_history, "sqlite log", "history was lost, and no snapshot was loaded since");
-  if (const Status there = now_->file->still_there(); !there) return Failure(there.error());
+  if (const Status there = now_->file->unchanged(); !there) return Failure(there.error());
   return now_->entries.end();
 }
 
@@ -183,10 +183,11 @@ bool Reader::keep_gap(std::unique_lock<std::mutex>& lock) {
 void Reader::serve_read(std::unique_lock<std::mutex>& lock) {
   if (!keep_gap(lock)) return;
   const Cursor after = read_after_;
+  const bool starts_over = !snapshot_dones_.empty();
   lock.unlock();
   // Taken before the look: a later commit changes the word, and then the wait below returns at once.
   const std::uint32_t seen = now_ ? now_->file->wake().commits() : 0;
-  Result<std::vector<Entry>> run = look(after, seen);
+  Result<std::vector<Entry>> run = look(after, seen, starts_over);
   if (!run && run.error().code == Errc::lost_history) access_->lose();
   lock.lock();
   if (stopping_) return;
@@ -212,10 +213,13 @@ void Reader::serve_read(std::unique_lock<std::mutex>& lock) {
 }
 
 // The memory knows only announced commits, and no changes by foreign programs. The slow poll finds the rest.
-Result<std::vector<Entry>> Reader::look(const Cursor& after, std::uint32_t commits) {
+Result<std::vector<Entry>> Reader::look(const Cursor& after, std::uint32_t commits, bool starts_over) {
   if (!now_) return fail(Errc::lost_history, "sqlite log", "history was lost, and no snapshot was loaded since");
-  if (const Status there = now_->file->still_there(); !there) return Failure(there.error());
-  if (!std::exchange(polling_, false)) {
+  const bool polls = std::exchange(polling_, false);
+  if (const Status there = polls || starts_over ? now_->file->still_there() : now_->file->unchanged(); !there) {
+    return Failure(there.error());
+  }
+  if (!polls) {
     if (auto recent = now_->file->recent().after(after, commits)) return *std::move(recent);
   }
   return now_->entries.after(after);

@@ -51,7 +51,7 @@ class Reader {
   void serve_snapshot(std::unique_lock<std::mutex>& lock);
   void serve_ends(std::unique_lock<std::mutex>& lock);
   void serve_read(std::unique_lock<std::mutex>& lock);
-  Result<std::vector<Entry>> look(const Cursor& after, std::uint32_t commits);
+  Result<std::vector<Entry>> look(const Cursor& after, std::uint32_t commits, bool starts_over);
   Result<Snapshot> load_newest();
   Result<Position> end();
   Status follow_path();

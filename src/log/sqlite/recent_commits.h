@@ -11,7 +11,7 @@
 //     it: a backup that is restored in place may end where the lost history did.
 //   - A failed commit, and a chore of this process that removes entries, drop everything as well.
 //   - It belongs to the PoolFile, which is one file on the disk. A pool that was removed and created again is another
-//     file, and cannot have the same inode while the old one is open. Readers call PoolFile::still_there() first.
+//     file, and cannot have the same inode while the old one is open. Readers call PoolFile::unchanged() first.
 //
 // Until the writer's next transaction this memory does not know of changes by others. A reader may then still get older
 // entries, as if it had asked a moment earlier. At their end it asks the file, at the latest with its slow poll. A

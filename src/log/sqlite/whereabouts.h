@@ -9,7 +9,8 @@
 // stays where it is, whatever becomes of the others:
 //
 //   - Who creates one of the two files has the write turn of PATH. So nobody creates the other one meanwhile.
-//   - A member at PATH looks for the second file with each commit and read, because a newcomer would open it.
+//   - A member at PATH looks for the second file with each beat, because a newcomer would open it. One that does not
+//     beat looks whenever nothing has come for a while.
 //
 // The turn of the second file, if it is needed too, is taken before that of PATH.
 

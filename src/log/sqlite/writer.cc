@@ -331,7 +331,7 @@ void Writer::answer_chore(const Result<bool>& finished) {
 }
 
 Status Writer::prepare_transaction() {
-  if (Status there = prove_(connection_); !there) return there;
+  if (Status there = prove_(connection_, batch_beats_ != 0); !there) return there;
   const Sync wanted = sync_wanted_.load();
   if (wanted == sync_set_) return {};
   if (Status set = connection_.set_synchronous(static_cast<int>(wanted)); !set) return set;
