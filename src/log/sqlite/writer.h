@@ -35,8 +35,8 @@ class Writer {
  public:
   using Callbacks = std::shared_ptr<CallbackThread>;
   using ChoreDone = std::function<void(Status)>;
-  // Checks that newcomers would get the files that were opened (proof.h); before beats, also that they would look for no
-  // other ones. Called with the write turn held, with the writer's connection.
+  // Checks that newcomers would get the files that were opened (proof.h); before beats, also that they would look for
+  // no other ones. Called with the write turn held, with the writer's connection.
   using Prove = std::function<Status(Connection&, bool beats)>;
 
   // The bound of a lane. Above it an append fails with Errc::unavailable. Each lane has its own bound, so that a flood
