@@ -30,6 +30,8 @@ std::string_view to_string(FenceReason reason) {
 
 // From the newest snapshot to the log's end.
 void Node::load() {
+  farewell_.stop();
+  starting_over_ = false;
   phase_ = Phase::loading;
   membership_.loading();
   replica_.resume();
@@ -98,6 +100,7 @@ void Node::start_over() {
 }
 
 void Node::remove_and_load() {
+  end_position_.reset();  // entries that come meanwhile are still of the old log
   remove_log(token_.guard([this, histories = histories_] {
     if (histories != histories_) return;  // the reader has noticed, and started over
     ++histories_;
