@@ -206,6 +206,19 @@ TEST(Shutdown, TheLastOpenWorkersEndOpensTheDrainedOnes) {
   EXPECT_EQ(pool.outcome(task), TicketState::done);
 }
 
+TEST(Shutdown, DrainedWorkersDoTheTasksThatTheOpenOnesDoNotTake) {
+  TestPool pool;
+  pool.node("a");
+  pool.append(rec::drain("a"));
+  pool.node("b", {.takes = rec::takes_of({"resident", "task:other"})});
+  const std::uint64_t task = pool.task("k");
+  EXPECT_EQ(pool.holder("k"), "");
+  pool.append(rec::shutdown());
+  EXPECT_EQ(pool.holder("k"), "a");
+  pool.done("k");
+  EXPECT_EQ(pool.outcome(task), TicketState::done);
+}
+
 // Where there is nothing to wait for but the task itself.
 TEST(Shutdown, ATaskIsTriedAgainSoonAndNotForEver) {
   TestPool pool;

@@ -104,11 +104,14 @@ void Workers::on(const v1::Drain& record) {
 
 void Workers::open_drained() {
   if (!context_.shutting_down() || MUTANT(shutdown_leaves_drained)) return;
+  // Where some take only certain tasks, the drained ones may be the only ones that take the others.
   const std::vector<WorkerIx>& all = state_.workers.by_age;
-  if (std::any_of(all.begin(), all.end(), [this](WorkerIx ix) { return state_.workers[ix].open(); })) return;
+  const bool any = std::any_of(all.begin(), all.end(), [this](WorkerIx ix) { return state_.workers[ix].open(); });
+  if (any && state_.takers.uniform(JobKind::task)) return;
   std::vector<WorkerIx> drained;
   for (const WorkerIx ix : state_.workers.by_age) {
-    if (!state_.workers[ix].leaving && state_.workers[ix].live) drained.push_back(ix);
+    const PoolWorker& worker = state_.workers[ix];
+    if (worker.live && !worker.leaving && !worker.replaced && !worker.open()) drained.push_back(ix);
   }
   for (const WorkerIx ix : drained) {
     state_.workers[ix].draining = false;
