@@ -62,7 +62,13 @@ namespace tenure {
   X(shutdown_keeps_log)        /* the log of a pool that is gone is left to others */                 \
   X(log_removed_too_soon)      /* a log is removed before the engine's clock has passed its epochs */ \
   X(removes_next_log)          /* a removal without an answer goes on after the node has loaded the next log */ \
-  X(ticks_only_when_due)       /* log time is not kept going until a timer is due */
+  X(ticks_only_when_due)       /* log time is not kept going until a timer is due */                  \
+  X(emit_position_ignored)     /* an emit counts although its position was reached before */          \
+  X(emit_of_any_epoch)         /* an emit counts although its tenure is over */                       \
+  X(emit_gap_accepted)         /* an emit counts although the log lost what was before it */          \
+  X(emit_taken_in_part)        /* an emit for which there is no room is taken in in part */           \
+  X(emit_first_shard_for_all)  /* the next holder goes on from the first shard's position */          \
+  X(restore_forgets_sources)   /* positions of sources are not put back */
 
 enum class Mutant : std::uint8_t {
   none,
