@@ -5,6 +5,7 @@
 #include <tenure/assignment.hpp>
 #include <tenure/checkout.hpp>
 #include <tenure/defaults.hpp>
+#include <tenure/emit.hpp>
 #include <tenure/error.hpp>
 #include <tenure/handler.hpp>
 #include <tenure/handlers.hpp>

@@ -19,12 +19,9 @@ constexpr std::size_t kTypeBytesMax = 64;
 constexpr std::size_t kTypesMax = 1024;  // types of the jobs in a pool; a job of one more type is refused as pool_full
 constexpr std::size_t kTakesMax = 256;   // kinds and types that a worker names
 
-// What one emit may bring, and how many sources a shard keeps. A source may have the name of a key.
+// How many sources a shard keeps. A source may have the name of a key. tenure/emit.hpp has the limits of an emit.
 constexpr std::size_t kSourcesMax = 4096;
 constexpr std::size_t kSourceBytesMax = kKeyBytesMax;
-constexpr std::size_t kEmitTasksMax = 4096;
-constexpr std::size_t kEmitBytesMax = kPayloadBytesMax + (64U << 10);  // of keys, payloads and types
-constexpr std::uint64_t kSourcePositionMax = (1ULL << 62) - 1;
 
 constexpr std::uint64_t kDelayMsMax = 366ULL * 24 * 3600 * 1000;
 constexpr std::int64_t kShutdownPauseMsMax = 1'000;  // between the attempts of a task while the pool is shutting down

@@ -2,6 +2,7 @@
 
 // A core with a node: it follows the log, and may have workers.
 
+#include <atomic>
 #include <map>
 
 #include "node/node.h"
@@ -32,6 +33,7 @@ class MemberCore final : public PoolCore {
   void leave_at_shutdown() override;
   void host_lost() override;
   HoldReports& reports() override;
+  std::uint32_t version() const override { return version_; }
 
  private:
   struct HeardWorker {
@@ -85,6 +87,8 @@ class MemberCore final : public PoolCore {
   // Guarded by mutex_: the state as reported by the node.
   bool caught_up_ = false;
   std::map<std::string, HeardWorker> workers_;
+
+  std::atomic<std::uint32_t> version_ = 0;
 
   // Owned by the loop.
   struct Awaited {

@@ -163,6 +163,10 @@ void ThreadHost::trip_later(const LiveJobPtr& job) {
   trips_.post([job] { job->trip(); });
 }
 
+std::shared_ptr<Emitter> ThreadHost::emitter_of(LiveJob& job) const {
+  return emitters_ ? job.emitter(emitters_) : nullptr;
+}
+
 Status ThreadHost::checkpoint(const LiveJob& job, std::string bytes) {
   if (bytes.size() > kBlobBytesMax) {
     return fail(Errc::invalid, "checkpoint",

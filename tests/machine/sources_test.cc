@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <tenure/emit.hpp>
 
 #include "base/shard.h"
 #include "machine/pool.h"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tenure/emit.hpp>
 #include <utility>
 
 #include "base/mutant.h"
@@ -15,6 +16,8 @@
 namespace tenure {
 namespace {
 
+static_assert(kEmitBytesMax > kPayloadBytesMax + kKeyBytesMax + kTypeBytesMax, "any task can be emitted");
+
 std::uint64_t position_of(const v1::EmittedTask& task, const v1::Emit& record) {
   return task.position() != 0 ? task.position() : record.position();
 }
@@ -23,7 +26,7 @@ std::uint64_t position_of(const v1::EmittedTask& task, const v1::Emit& record) {
 bool is_valid(const v1::Emit& record) {
   if (record.source().empty() || record.source().size() > kSourceBytesMax) return false;
   if (record.key().empty() || record.key().size() > kKeyBytesMax || record.epoch() > kEpochFloorMax) return false;
-  if (record.position() > kSourcePositionMax || record.after() > kSourcePositionMax) return false;
+  if (record.position() > kEmitPositionMax || record.after() > kEmitPositionMax) return false;
   if (record.tasks_size() != 0 && record.position() == 0) return false;
   if (static_cast<std::size_t>(record.tasks_size()) > kEmitTasksMax) return false;
   std::size_t bytes = 0;
