@@ -22,6 +22,7 @@
 #include "exec/poller.h"
 #include "guard/guard.h"
 #include "guard/guard_deaths.h"
+#include "node/keys/emitter.h"
 #include "node/keys/host.h"
 
 namespace tenure::exec {
@@ -46,6 +47,8 @@ struct ProgramOptions {
 class GuardedHost : public Host {
  public:
   void attach(HoldReports& reports) { reports_ = &reports; }
+  // What programs emit with. Without it they cannot.
+  void set_emitters(EmitterMaker make) { emitters_ = std::move(make); }
 
   void start(HeldJob job) final;
   void stop(const Hold& hold, StopReason reason, Instant deadline) final;
@@ -98,6 +101,7 @@ class GuardedHost : public Host {
   guard::Guard& guard_;
   const ProgramOptions options_;
   HoldReports* reports_ = nullptr;
+  EmitterMaker emitters_;
   HostSessions sessions_;
 
   // Owned by the host's thread.

@@ -72,10 +72,10 @@ void Restoration::begin(const v1::Restore& record) {
       frame_.senders.merge(sender.id(), sender.last(), sender.seen(), frame_.log_time_ms);
     }
   }
-  sources_.put_back(record);
   if (MUTANT(restored_epochs_low)) context_.forget_epochs();
   context_.note(state_.session);
   context_.effects().restoring(context_.at(), summary());
+  sources_.put_back(record);
 }
 
 void Restoration::on(const v1::Restore& record) {

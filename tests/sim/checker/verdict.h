@@ -61,5 +61,6 @@ void check_end(const History& history, const Expectations& expected, Verdict& ve
 void check_delays(const History& history, const Expectations& expected, Verdict& verdict);  // D
 void check_handovers(const History& history, const PastHolds& holds, Verdict& verdict);     // n
 void check_takes(const History& history, Verdict& verdict);                                 // t
+void check_sources(const History& history, const Expectations& expected, Verdict& verdict);  // E
 
 }  // namespace tenure::sim
