@@ -21,13 +21,15 @@ struct SequenceTask {
   std::uint32_t part;
 };
 
-// The tasks of an event, in order. A few are for keys that may have a resident.
+// The tasks of an event, in order. Most are for keys of the source's own, some for those of other tasks, and a few for
+// keys that may have a resident.
 inline std::vector<SequenceTask> tasks_of_event(const std::string& source, std::uint64_t event) {
   std::vector<SequenceTask> tasks;
   const std::uint64_t dice = hash_mix(hash_bytes(source), event);
   for (std::uint32_t i = 0; i < dice % 3; ++i) {
     const std::uint64_t one = hash_mix(dice, i);
-    std::string key = (one % 16 == 0 ? "key-" : "task-") + std::to_string(one / 16 % 3);
+    std::string key = one % 16 == 0 ? "key-" : one % 16 < 4 ? "task-" : "of-" + source + "-";
+    key += std::to_string(one / 16 % 3);
     const auto part = static_cast<std::uint32_t>(hash_bytes(key) % kSourceParts);
     tasks.push_back({event, i, std::move(key), part});
   }

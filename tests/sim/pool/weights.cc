@@ -103,7 +103,7 @@ void choose_bounds(Plan& plan) {
 // Residents with sources, in half of the runs.
 void choose_emits(Plan& plan) {
   Dice dice(plan.seed, "emits");
-  if (dice.chance(0.5)) plan.work.emits = static_cast<double>(dice.between(2, 20)) / 10;
+  if (dice.chance(0.5)) plan.work.emits = static_cast<double>(dice.between(1, 8)) / 10;
 }
 
 // A new pool or log has the default bounds until its first worker joins.
