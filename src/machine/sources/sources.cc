@@ -123,7 +123,8 @@ std::vector<const v1::Dispatch*> Sources::on(const v1::Emit& record, bool undeci
 
 std::vector<const v1::Dispatch*> Sources::take_in(const v1::Emit& record, Source& source) {
   const std::uint64_t before = source.position;
-  if (record.position() <= before && !MUTANT(emit_position_ignored)) return {};
+  const bool repeated = record.position() <= before;
+  if (repeated && (record.position() == 0 || !MUTANT(emit_position_ignored))) return {};
   std::vector<const v1::Dispatch*> tasks = new_tasks(record, before);
   std::uint64_t buried = 0;
   for (const v1::Dispatch* task : tasks) {
