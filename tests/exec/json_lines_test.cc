@@ -34,6 +34,7 @@ TEST(JsonLines, FromTheProgram) {
 }
 
 TEST(JsonLines, Emits) {
+  using Type = JsonLine::Type;
   const JsonLine line = read_json_line(
       R"({"type":"emit","position":7,"source":"s","tasks":[{"key":"a","payload":"p","position":6},)"
       R"({"key_base64":"/w==","payload":{"n":1},"job_type":"t","delay_ms":5,"max_attempts":2}]})");
