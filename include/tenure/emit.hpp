@@ -3,9 +3,9 @@
 // What a resident hands over with Job::emit(). See docs/emit.md.
 
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <tenure/emit_limits.hpp>
 
 namespace tenure {
 
@@ -26,11 +26,5 @@ struct EmitOptions {
   // After it the call returns Errc::timed_out. The tasks may still be taken in; emitted() tells.
   std::chrono::nanoseconds timeout = std::chrono::seconds(30);
 };
-
-// The limits of one emit: its tasks, and the bytes of their keys, payloads and types together.
-inline constexpr std::size_t kEmitTasksMax = 4096;
-inline constexpr std::size_t kEmitBytesMax = (1U << 20) + (64U << 10);
-// Positions are 1 to 2^62 - 1.
-inline constexpr std::uint64_t kEmitPositionMax = (1ULL << 62) - 1;
 
 }  // namespace tenure

@@ -50,9 +50,9 @@ class Job {
   // effect together. An emit at or below the position that the pool has changes nothing, so an emit may be repeated
   // whenever its outcome is not known. The same events must give the same tasks with the same positions.
   //
-  // Ask emitted() first, and go on behind it. Errc::pool_full, busy, timed_out: emit the same again. Errc::lost_history:
-  // a log has lost entries; ask emitted() again, and go on from there. Errc::refused: another tenure has taken over.
-  // Errc::version: members of an older version are in the pool. One emit of a source at a time.
+  // Ask emitted() first, and go on behind it. Errc::pool_full, busy, timed_out: emit the same again.
+  // Errc::lost_history: a log has lost entries; ask emitted() again, and go on from there. Errc::refused: another
+  // tenure has taken over. Errc::version: members of an older version are in the pool. One emit of a source at a time.
   Status emit(std::uint64_t position, std::vector<EmitTask> tasks, const EmitOptions& options = {});
   // How far the source is, whoever has emitted it; zero if it is new. From then on earlier tenures cannot emit it.
   Result<std::uint64_t> emitted(const EmitOptions& options = {});

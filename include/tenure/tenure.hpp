@@ -6,6 +6,7 @@
 #include <tenure/checkout.hpp>
 #include <tenure/defaults.hpp>
 #include <tenure/emit.hpp>
+#include <tenure/emit_limits.hpp>
 #include <tenure/error.hpp>
 #include <tenure/handler.hpp>
 #include <tenure/handlers.hpp>

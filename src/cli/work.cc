@@ -171,8 +171,7 @@ Result<Programs> programs_from(Result<std::unique_ptr<Made>> made) {
   if (!made) return Failure(made.error());
   Made* host = made->get();
   return Programs{*std::move(made), [host](HoldReports& reports, Shards& pool) {
-                    host->attach(reports);
-                    host->set_emitters([&pool](const Hold& hold) { return pool.emitter(hold); });
+                    host->attach(reports, [&pool](const Hold& hold) { return pool.emitter(hold); });
                   }};
 }
 

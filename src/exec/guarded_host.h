@@ -46,9 +46,11 @@ struct ProgramOptions {
 // Calls as in Host. Call attach() before the node is started. The node must end before the host.
 class GuardedHost : public Host {
  public:
-  void attach(HoldReports& reports) { reports_ = &reports; }
-  // What programs emit with. Without it they cannot.
-  void set_emitters(EmitterMaker make) { emitters_ = std::move(make); }
+  // Without `emitters` programs cannot emit.
+  void attach(HoldReports& reports, EmitterMaker emitters = {}) {
+    reports_ = &reports;
+    emitters_ = std::move(emitters);
+  }
 
   void start(HeldJob job) final;
   void stop(const Hold& hold, StopReason reason, Instant deadline) final;

@@ -41,8 +41,8 @@ class Program {
   JobFolder folder;
   Pipes pipes;
   Cause cause = Cause::itself;
-  bool starting = true;             // the guard has not answered yet
-  bool started = false;             // reported as started
+  bool starting = true;                // the guard has not answered yet
+  bool started = false;                // reported as started
   std::shared_ptr<Emitter> emitter{};  // once it has emitted something
   std::optional<Instant> patience;     // after the farewell: when to stop it
 

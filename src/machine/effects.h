@@ -176,7 +176,10 @@ class PoolEffects {
   virtual void restored(const At&, const Restored&) {}
 };
 
-class Effects : public SessionEffects, public TicketEffects, public KeyEffects, public SourceEffects, public PoolEffects {
-};
+class Effects : public SessionEffects,
+                public TicketEffects,
+                public KeyEffects,
+                public SourceEffects,
+                public PoolEffects {};
 
 }  // namespace tenure

@@ -19,7 +19,8 @@ constexpr std::size_t kTypeBytesMax = 64;
 constexpr std::size_t kTypesMax = 1024;  // types of the jobs in a pool; a job of one more type is refused as pool_full
 constexpr std::size_t kTakesMax = 256;   // kinds and types that a worker names
 
-// How many sources a shard keeps. A source may have the name of a key. tenure/emit.hpp has the limits of an emit.
+// How many sources a shard keeps. A source may have the name of a key. tenure/emit_limits.hpp has the limits of an
+// emit.
 constexpr std::size_t kSourcesMax = 4096;
 constexpr std::size_t kSourceBytesMax = kKeyBytesMax;
 

@@ -57,9 +57,8 @@ void TenureEmitter::emit(Emission emission, Nanos timeout, Done done) {
       due = {.done = std::move(done),
              .result = emit_failed(Errc::invalid, "ask emitted() first: the source may be further, or not so far")};
     } else {
-      due = begin(found->second, {.done = std::move(done),
-                                  .deadline = BootClock().now() + timeout,
-                                  .emission = std::move(emission)});
+      due = begin(found->second,
+                  {.done = std::move(done), .deadline = BootClock().now() + timeout, .emission = std::move(emission)});
     }
   }
   carry_out(source, std::move(due));
@@ -68,7 +67,8 @@ void TenureEmitter::emit(Emission emission, Nanos timeout, Done done) {
 // With the lock held, like all functions that take a line.
 TenureEmitter::Due TenureEmitter::begin(Line& line, Work work) {
   if (line.work) {
-    return {.done = std::move(work.done), .result = emit_failed(Errc::busy, "the last emit of the source is under way")};
+    return {.done = std::move(work.done),
+            .result = emit_failed(Errc::busy, "the last emit of the source is under way")};
   }
   work.number = ++works_;
   line.work = std::move(work);
@@ -134,8 +134,8 @@ void TenureEmitter::send(const Bytes& source, SourceBook::Part part, std::uint64
   if (!ticket) return answered(source, part, number, Failure(ticket.error()));
   PendingTicket::when(*ticket, TicketCallback::on_done([self = shared_from_this(), source, part,
                                                         number](const Result<std::string>& answer) {
-                        self->answered(source, part, number, answer);
-                      }));
+    self->answered(source, part, number, answer);
+  }));
 }
 
 Result<TicketPtr> TenureEmitter::submit(std::uint32_t shard, const Request& request) {
@@ -197,9 +197,10 @@ TenureEmitter::Due TenureEmitter::note_answer(Line& line, const SourceBook::Part
   const bool whole = line.book.all_heard();
   if (!whole && work.emission) {
     line.asked = false;
-    return finish(line, emit_failed(Errc::lost_history, "a log has lost what it had taken in, and has the source up to " +
-                                                            std::to_string(line.book.position()) +
-                                                            ": ask emitted(), and go on from there"));
+    return finish(line,
+                  emit_failed(Errc::lost_history, "a log has lost what it had taken in, and has the source up to " +
+                                                      std::to_string(line.book.position()) +
+                                                      ": ask emitted(), and go on from there"));
   }
   return send_tasks(line);
 }

@@ -68,7 +68,7 @@ class TenureEmitter final : public Emitter, public std::enable_shared_from_this<
     explicit Line(std::uint32_t shards) : book(shards) {}
     SourceBook book;
     std::optional<Work> work;
-    bool asked = false;       // by the handler, since the last loss
+    bool asked = false;        // by the handler, since the last loss
     std::size_t tellings = 0;  // on their way
     std::optional<Instant> rests_since;
   };

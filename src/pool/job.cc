@@ -32,9 +32,8 @@ class AwaitedEmit {
 Result<std::shared_ptr<Emitter>> emitter_of(LiveJob& job) {
   if (job.held.kind != JobKind::resident) return fail(Errc::invalid, "emit", "only residents emit");
   const std::lock_guard lock(job.door->mutex);
-  std::shared_ptr<Emitter> emitter = job.door->host == nullptr ? nullptr : job.door->host->emitter_of(job);
-  if (!emitter) return fail(Errc::closed, "emit", "the pool was closed");
-  return emitter;
+  if (job.door->host == nullptr || !job.door->emitters) return fail(Errc::closed, "emit", "the pool was closed");
+  return job.emitter(job.door->emitters);
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ class ThreadHost;
 // Handles of jobs may outlive the host. Through this they find the host, or learn that it is gone.
 struct HostDoor {
   std::mutex mutex;
-  ThreadHost* host;  // guarded by mutex; null once it is gone
+  ThreadHost* host;         // guarded by mutex; null once it is gone
+  EmitterMaker emitters{};  // guarded by mutex; may be null
   // Where threads that run handlers note a crash. Null: nowhere.
   std::atomic<guard::CrashNote*> note = nullptr;
 };

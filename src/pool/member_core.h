@@ -2,7 +2,6 @@
 
 // A core with a node: it follows the log, and may have workers.
 
-#include <atomic>
 #include <map>
 
 #include "node/node.h"
@@ -33,7 +32,6 @@ class MemberCore final : public PoolCore {
   void leave_at_shutdown() override;
   void host_lost() override;
   HoldReports& reports() override;
-  std::uint32_t version() const override { return version_; }
 
  private:
   struct HeardWorker {
@@ -87,8 +85,6 @@ class MemberCore final : public PoolCore {
   // Guarded by mutex_: the state as reported by the node.
   bool caught_up_ = false;
   std::map<std::string, HeardWorker> workers_;
-
-  std::atomic<std::uint32_t> version_ = 0;
 
   // Owned by the loop.
   struct Awaited {

@@ -117,8 +117,6 @@ class PoolCore : protected NodeEvents {
   // The error for a caller whose wait timed out: why the log accepts nothing now, or just the timeout.
   Error late(const char* operation) const;
 
-  // The machine version of the pool, as of the last entry that was read. A client does not know it, and gives its own.
-  virtual std::uint32_t version() const { return kMachineVersion; }
   // Its number of shards is the pool's.
   const CoreOptions& options() const { return options_; }
   // For one of several shards, from any thread: the others will end, or have ended.

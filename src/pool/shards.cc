@@ -121,10 +121,6 @@ Result<TicketPtr> Shards::submit(const Request& request) {
 Result<TicketPtr> Shards::submit_to(std::uint32_t shard, const Request& request) {
   const Result<PoolCore*> core = reach(shard);
   if (!core) return Failure(core.error());
-  const bool sources = request.kind == Request::Kind::emit || request.kind == Request::Kind::forget_source;
-  if (sources && (*core)->version() < version_of(Rule::sources)) {
-    return fail(Errc::version, request.operation(), "members of an older version are in the pool, and know no sources");
-  }
   return (*core)->submit(request);
 }
 

@@ -62,7 +62,7 @@ class Shards {
 
   // See PoolCore.
   Result<TicketPtr> submit(const Request& request);
-  // The same at a given shard. For requests about sources: Errc::version if members do not know sources yet.
+  // The same at a given shard.
   Result<TicketPtr> submit_to(std::uint32_t shard, const Request& request);
   Status add_worker(const NodeWorker& worker, Deadline deadline);
   Status remove_worker(const std::string& id, Deadline deadline);

@@ -163,8 +163,9 @@ void ThreadHost::trip_later(const LiveJobPtr& job) {
   trips_.post([job] { job->trip(); });
 }
 
-std::shared_ptr<Emitter> ThreadHost::emitter_of(LiveJob& job) const {
-  return emitters_ ? job.emitter(emitters_) : nullptr;
+void ThreadHost::set_emitters(EmitterMaker make) {
+  const std::lock_guard lock(door_->mutex);
+  door_->emitters = std::move(make);
 }
 
 Status ThreadHost::checkpoint(const LiveJob& job, std::string bytes) {

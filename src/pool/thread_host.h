@@ -123,10 +123,8 @@ class ThreadHost final {
   bool on_executor() const;
 
   // What residents emit with. Call it before the first worker is added.
-  void set_emitters(EmitterMaker make) { emitters_ = std::move(make); }
+  void set_emitters(EmitterMaker make);
 
-  // For Job.
-  std::shared_ptr<Emitter> emitter_of(LiveJob& job) const;
   // For LiveJob: a resident has ended by itself.
   void end_by_itself(LiveJob& job, Outcome outcome);
   static Status checkpoint(const LiveJob& job, std::string bytes);
@@ -169,7 +167,6 @@ class ThreadHost final {
   static thread_local const ThreadHost* executing_;
 
   ThreadHostOptions options_;
-  EmitterMaker emitters_;
   const std::shared_ptr<HostDoor> door_;
   std::deque<HostPart> parts_;  // by shard; never moved
   const BootClock clock_;

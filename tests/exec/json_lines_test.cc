@@ -35,9 +35,9 @@ TEST(JsonLines, FromTheProgram) {
 
 TEST(JsonLines, Emits) {
   using Type = JsonLine::Type;
-  const JsonLine line = read_json_line(
-      R"({"type":"emit","position":7,"source":"s","tasks":[{"key":"a","payload":"p","position":6},)"
-      R"({"key_base64":"/w==","payload":{"n":1},"job_type":"t","delay_ms":5,"max_attempts":2}]})");
+  const JsonLine line =
+      read_json_line(R"({"type":"emit","position":7,"source":"s","tasks":[{"key":"a","payload":"p","position":6},)"
+                     R"({"key_base64":"/w==","payload":{"n":1},"job_type":"t","delay_ms":5,"max_attempts":2}]})");
   ASSERT_EQ(line.type, Type::emit);
   EXPECT_EQ(line.emission.source, "s");
   EXPECT_EQ(line.emission.position, 7U);

@@ -1,10 +1,10 @@
-// A resident emits tasks: they and the position are taken in together and once, whoever emits them again, and nobody but
-// the present holder does.
+// A resident emits tasks: they and the position are taken in together and once, whoever emits them again, and nobody
+// but the present holder does.
 
 #include <gtest/gtest.h>
 
 #include <map>
-#include <tenure/emit.hpp>
+#include <tenure/emit_limits.hpp>
 
 #include "base/shard.h"
 #include "machine/pool.h"
@@ -188,10 +188,9 @@ TEST_F(Sources, AForgottenSourceBeginsAnew) {
 TEST_F(Sources, TheirNumberIsBounded) {
   TestPool::Records records;
   for (std::size_t i = 0; i <= kSourcesMax; ++i) {
-    records.push_back(rec::emit(pool_.new_ticket(), {.source = "s" + std::to_string(i),
-                                                     .key = "src",
-                                                     .epoch = pool_.epoch("src"),
-                                                     .position = 1}));
+    records.push_back(
+        rec::emit(pool_.new_ticket(),
+                  {.source = "s" + std::to_string(i), .key = "src", .epoch = pool_.epoch("src"), .position = 1}));
   }
   pool_.append(records);
   EXPECT_EQ(pool_.machine().sources().size(), kSourcesMax);
@@ -238,8 +237,8 @@ TEST(SourcesByVersion, ArePassedOverUntilTheSwitch) {
   EXPECT_EQ(pool.machine().sources().at("src").position, 3U);
 }
 
-// A log that lost everything gets the positions back with the jobs. Until that is decided, nothing is taken in: a source
-// that seems to be at its beginning would be emitted again.
+// A log that lost everything gets the positions back with the jobs. Until that is decided, nothing is taken in: a
+// source that seems to be at its beginning would be emitted again.
 TEST(SourcesRestored, PositionsComeBackBeforeAnythingIsTakenIn) {
   TestPool old;
   old.node("a");

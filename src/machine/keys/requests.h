@@ -1,6 +1,7 @@
 #pragma once
 
-// Requests of users: dispatch a job, send its holder a message, stop it. And tasks that other parts of the machine bring.
+// Requests of users: dispatch a job, send its holder a message, stop it. And tasks that other parts of the machine
+// bring.
 
 #include <cstdint>
 #include <vector>

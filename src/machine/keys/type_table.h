@@ -20,9 +20,7 @@ constexpr TypeId kNoType = 0;  // the empty type; every table has it
 class TypeTable {
  public:
   // A type that is new needs a free number.
-  bool has_room_for(BytesView name) const {
-    return numbers_.size() < kTypesMax || knows(name);
-  }
+  bool has_room_for(BytesView name) const { return numbers_.size() < kTypesMax || knows(name); }
   bool knows(BytesView name) const { return name.empty() || numbers_.find(name) != numbers_.end(); }
   // How many new ones have a free number.
   std::size_t room() const { return kTypesMax - std::min(numbers_.size(), kTypesMax); }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <string>
-#include <tenure/emit.hpp>
+#include <tenure/emit_limits.hpp>
 #include <utility>
 
 #include "base/mutant.h"
@@ -83,8 +83,8 @@ std::optional<Sources::Refusal> Sources::judge(const v1::Emit& record, bool unde
   }
   const std::uint64_t have = known == nullptr ? 0 : known->position;
   if (record.after() > have && !MUTANT(emit_gap_accepted)) {
-    return Refusal{Errc::lost_history, "the log has the source up to " + std::to_string(have) + " only, and had it up to " +
-                                           std::to_string(record.after())};
+    return Refusal{Errc::lost_history, "the log has the source up to " + std::to_string(have) +
+                                           " only, and had it up to " + std::to_string(record.after())};
   }
   if (known == nullptr && state_.by_name.size() >= kSourcesMax) {
     return Refusal{Errc::pool_full, "the pool has " + std::to_string(kSourcesMax) + " sources: forget some"};

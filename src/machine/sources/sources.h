@@ -2,9 +2,9 @@
 
 // The part `sources`: residents hand over tasks, each exactly once.
 //
-// A resident reads a source outside the pool: an ordered sequence of events with growing positions. The state keeps, for
-// each source, the position up to which this shard has everything, and the epoch of the last tenure that was heard. An
-// emit brings a position and tasks, and is applied as a whole. It changes nothing if
+// A resident reads a source outside the pool: an ordered sequence of events with growing positions. The state keeps,
+// for each source, the position up to which this shard has everything, and the epoch of the last tenure that was heard.
+// An emit brings a position and tasks, and is applied as a whole. It changes nothing if
 //
 //   - its position is not above the one that is kept: the shard has these tasks already,
 //   - it comes from an older epoch, or from a tenure that is over (only the shard of the tenure's key knows that),

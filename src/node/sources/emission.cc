@@ -9,8 +9,7 @@ namespace {
 Failure bad(std::string what) { return fail(Errc::invalid, "emit", std::move(what)); }
 
 Failure too_long(const std::string& what, std::size_t bytes, std::size_t limit) {
-  return bad(what + " has " + std::to_string(bytes) + " bytes; at most " + std::to_string(limit) +
-             " are allowed");
+  return bad(what + " has " + std::to_string(bytes) + " bytes; at most " + std::to_string(limit) + " are allowed");
 }
 
 Status check_task(const EmitTask& task) {

@@ -41,8 +41,8 @@ class SourceReplay {
 
   void on(const LogEmitted& emitted) {
     SourceLine& source = sources_[emitted.source];
-    const std::string what = emitted.source + " up to " + std::to_string(emitted.to) + ", epoch " +
-                             std::to_string(emitted.epoch);
+    const std::string what =
+        emitted.source + " up to " + std::to_string(emitted.to) + ", epoch " + std::to_string(emitted.epoch);
     if (emitted.before != source.position) {
       broken("does not go on from " + std::to_string(source.position) + ": " + what);
     }

@@ -58,9 +58,7 @@ class Sourced {
     return *this;
   }
   // "E" or nothing; other promises are not at stake.
-  std::string verdict() const {
-    return story_.verdict(kUnsettled).find('E') == std::string::npos ? "" : "E";
-  }
+  std::string verdict() const { return story_.verdict(kUnsettled).find('E') == std::string::npos ? "" : "E"; }
 
  private:
   Story story_;

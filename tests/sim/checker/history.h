@@ -110,7 +110,7 @@ struct Asked {
   bool delayed = false;  // not before some time: it may be overtaken
   std::uint64_t of = 0;  // for retry_dead and drop_dead: the ticket of the buried job
   std::string type = {};
-  Time delay = 0;  // if delayed
+  Time delay = 0;           // if delayed
   std::uint64_t tasks = 0;  // of an emit
   // Of a task that a resident emits: nobody waits for it.
   std::string source = {};
@@ -281,13 +281,12 @@ struct Closed {    // the end, and what the log looks like then
   std::uint64_t snapshot_bytes;
 };
 
-using What =
-    std::variant<ProcessCrashed, ProcessLeft, ProcessPaused, ProcessResumed, NodeBroke, Leased, HoldBegan, HoldEnded,
-                 Wrote, Delivered, Asked, Answered, TicketLost, LogSettled, LogGranted, LogUnfit, LogFit, LogEnded,
-                 LogTimedOut, LogFenced, LogBuried, LogBlob, LogShutdown, LogJoined, LogRestoring, LogRestored,
-                 LogRestoreEnded, NoticedLoss, LogLost, GhostSettled, GhostGranted, Digest, Healed, Closed, WorkerTakes,
-                 HandlerCrashed, LogCulprits, WorkerReady, Serves, LogDrained, LogRemoved, LogEmitted,
-                 LogSourceRestored>;
+using What = std::variant<ProcessCrashed, ProcessLeft, ProcessPaused, ProcessResumed, NodeBroke, Leased, HoldBegan,
+                          HoldEnded, Wrote, Delivered, Asked, Answered, TicketLost, LogSettled, LogGranted, LogUnfit,
+                          LogFit, LogEnded, LogTimedOut, LogFenced, LogBuried, LogBlob, LogShutdown, LogJoined,
+                          LogRestoring, LogRestored, LogRestoreEnded, NoticedLoss, LogLost, GhostSettled, GhostGranted,
+                          Digest, Healed, Closed, WorkerTakes, HandlerCrashed, LogCulprits, WorkerReady, Serves,
+                          LogDrained, LogRemoved, LogEmitted, LogSourceRestored>;
 
 struct Event {
   Time at;

@@ -8,7 +8,7 @@ namespace tenure::sim {
 namespace {
 
 constexpr Time kRounding = 2 * kMilli;  // the log counts in milliseconds
-constexpr Time kDriftMax = 1000;         // the engine's clock runs ahead by less than one in so many
+constexpr Time kDriftMax = 1000;        // the engine's clock runs ahead by less than one in so many
 
 std::string name(const Asked& asked) { return asked.key + " (ticket " + std::to_string(asked.ticket) + ")"; }
 

@@ -15,9 +15,9 @@ Actor::Actor(const RunContext& run, Process& process, Link& link, Options option
       entropy_(run.world.fork(process.name() + "/entropy")),
       log_(run.wires.connect(process, link)) {
   if (!options_.workers.empty()) {
-    host_ = std::make_unique<SimHost>(SimHost::Parts{process, run.recorder, run.store, run.work, nullptr, {}},
-                                      run.world.fork(process.name() + "/host"),
-                                      run.world.fork(process.name() + "/emits"));
+    host_ =
+        std::make_unique<SimHost>(SimHost::Parts{process, run.recorder, run.store, run.work, nullptr, {}},
+                                  run.world.fork(process.name() + "/host"), run.world.fork(process.name() + "/emits"));
   }
   NodeEvents& events = *this;
   node_ = std::make_unique<Node>(NodeWorld{*log_, node_loop_, heart_loop_, process.clock(), entropy_, host_.get()},
@@ -112,11 +112,8 @@ void Actor::send_emit(Node& node, const ShardEmission& emission, const std::vect
   request.emission = filled;
   const Result<std::uint64_t> ticket = node.ask(request);
   if (!ticket) return answered(Failure(ticket.error()));
-  run_.recorder.add(Asked{.process = process().number(),
-                          .ticket = *ticket,
-                          .ask = Ask::emit,
-                          .key = emission.key,
-                          .tasks = tasks.size()});
+  run_.recorder.add(Asked{
+      .process = process().number(), .ticket = *ticket, .ask = Ask::emit, .key = emission.key, .tasks = tasks.size()});
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     const std::uint64_t of_task = tenure::Request::task_ticket(*ticket, i);
     run_.recorder.number_is(numbers[i], of_task);

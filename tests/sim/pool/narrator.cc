@@ -18,8 +18,7 @@ const char* name(Step step) {
   return kNames[static_cast<std::size_t>(step)];
 }
 const char* name(Ask ask) {
-  constexpr std::array<const char*, 7> kNames{"resident",   "task",      "notify", "stop",
-                                              "retry_dead", "drop_dead", "emit"};
+  constexpr std::array<const char*, 7> kNames{"resident", "task", "notify", "stop", "retry_dead", "drop_dead", "emit"};
   return kNames[static_cast<std::size_t>(ask)];
 }
 std::string with_code(Step step, Errc code) {

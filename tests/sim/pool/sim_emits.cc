@@ -27,9 +27,8 @@ void SimEmits::step(const tenure::Hold& hold, SimLoop& thread) {
       emission.tasks.push_back({.key = task.key, .position = event, .max_attempts = task.index + 1});
     }
   }
-  auto parts = line.book.plan(std::move(emission), [](BytesView key) {
-    return static_cast<std::uint32_t>(hash_bytes(key) % kSourceParts);
-  });
+  auto parts = line.book.plan(std::move(emission),
+                              [](BytesView key) { return static_cast<std::uint32_t>(hash_bytes(key) % kSourceParts); });
   line.open = static_cast<std::size_t>(
       std::count_if(parts.begin(), parts.end(), [](const auto& part) { return part.awaited; }));
   if (line.open == 0) line.book.emitted(line.position);

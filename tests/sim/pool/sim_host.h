@@ -10,8 +10,8 @@
 #include <set>
 
 #include "node/keys/host.h"
-#include "sim/pool/sim_emits.h"
 #include "sim/pool/recorder.h"
+#include "sim/pool/sim_emits.h"
 #include "sim/pool/weights.h"
 
 namespace tenure::sim {
