@@ -12,6 +12,7 @@ void SimEmits::step(const tenure::Hold& hold, SimLoop& thread) {
   line.failed = false;
   line.asking = !line.book.known();
   if (line.asking) {
+    line.last.clear();
     line.open = kSourceParts;
     for (std::uint32_t part = 0; part < kSourceParts; ++part) send(line, hold.epoch, {.shard = part}, 0);
     return;
@@ -19,6 +20,12 @@ void SimEmits::step(const tenure::Hold& hold, SimLoop& thread) {
   if (dice_.chance(0.1)) {
     for (SourceBook::Part& part : line.book.untold()) send(line, hold.epoch, std::move(part), 0);
   }
+  // Now and then the last emit once more, as after an answer that was lost.
+  if (line.last.empty() || !dice_.chance(0.1)) line.last = next(line);
+  emit(line, hold.epoch);
+}
+
+std::vector<SourceBook::Part> SimEmits::next(Line& line) {
   line.position = line.book.position() + static_cast<std::uint64_t>(dice_.between(1, 4));
   Emission emission{.source = line.key, .position = line.position};
   for (std::uint64_t event = line.book.position() + 1; event <= line.position; ++event) {
@@ -27,14 +34,17 @@ void SimEmits::step(const tenure::Hold& hold, SimLoop& thread) {
       emission.tasks.push_back({.key = task.key, .position = event, .max_attempts = task.index + 1});
     }
   }
-  auto parts = line.book.plan(std::move(emission),
-                              [](BytesView key) { return static_cast<std::uint32_t>(hash_bytes(key) % kSourceParts); });
+  return line.book.plan(std::move(emission),
+                        [](BytesView key) { return static_cast<std::uint32_t>(hash_bytes(key) % kSourceParts); });
+}
+
+void SimEmits::emit(Line& line, std::uint64_t epoch) {
   line.open = static_cast<std::size_t>(
-      std::count_if(parts.begin(), parts.end(), [](const auto& part) { return part.awaited; }));
+      std::count_if(line.last.begin(), line.last.end(), [](const auto& part) { return part.awaited; }));
   if (line.open == 0) line.book.emitted(line.position);
   Time after = 0;
-  for (SourceBook::Part& part : parts) {
-    send(line, hold.epoch, std::move(part), after);
+  for (const SourceBook::Part& part : line.last) {
+    send(line, epoch, part, after);
     after += dice_.chance(0.5) ? dice_.magnitude(kMilli, kSecond) : 0;
   }
 }

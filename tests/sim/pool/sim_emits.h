@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <vector>
 
 #include "node/sources/source_book.h"
 #include "sim/checker/sequence.h"
@@ -36,9 +37,12 @@ class SimEmits {
     bool asking = false;
     std::size_t open = 0;
     bool failed = false;
-    std::uint64_t position = 0;  // of the emit under way
+    std::uint64_t position = 0;  // of the last emit
+    std::vector<SourceBook::Part> last{};
   };
 
+  std::vector<SourceBook::Part> next(Line& line);
+  void emit(Line& line, std::uint64_t epoch);
   void send(Line& line, std::uint64_t epoch, SourceBook::Part part, Time after);
   void answered(std::uint64_t epoch, const SourceBook::Part& part, const Result<std::string>& answer);
 
