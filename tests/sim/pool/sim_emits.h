@@ -9,6 +9,7 @@
 #include <map>
 #include <vector>
 
+#include "node/keys/host.h"
 #include "node/sources/source_book.h"
 #include "sim/checker/sequence.h"
 #include "sim/pool/recorder.h"
