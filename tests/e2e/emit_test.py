@@ -33,15 +33,19 @@ class Emit(unittest.TestCase):
         self.done.touch()
         self.outbox = self.folder / "outbox"
         self.outbox.touch()
+        self.workers = 0
 
     def work(self, *words):
         env = dict(os.environ, OUTBOX=str(self.outbox), OUTBOX_STEP="3", OUTBOX_PAUSE="0.01", DONE=str(self.done))
-        log = open(self.folder / "log", "ab")
-        self.addCleanup(log.close)
-        worker = subprocess.Popen([TENURE, "work", "--engine", self.engine, "--shards", str(self.shards), "--lease", "5s",
-                                   *words], env=env, stdout=subprocess.DEVNULL, stderr=log)
+        self.workers += 1
+        events = self.folder / f"events-{self.workers}"
+        with open(self.folder / "log", "ab") as log, events.open("wb") as out:
+            worker = subprocess.Popen([TENURE, "work", "--json", "--engine", self.engine, "--shards", str(self.shards),
+                                       "--lease", "5s", *words], env=env, stdout=out, stderr=log)
         self.addCleanup(worker.wait, PATIENCE)
         self.addCleanup(worker.kill)
+        # The worker creates the pool, with its shards.
+        self.wait_for(lambda: '"ready"' in events.read_text())
         return worker
 
     def reader(self):

@@ -379,7 +379,8 @@ TEST(Json, ATaskHearsThatOnlyResidentsEmit) {
                   Protocol::json);
   const std::uint64_t epoch = stage.start(JobKind::task);
   const std::string answer = stage.logged(epoch, "got");
-  EXPECT_TRUE(answer.starts_with(R"({"type":"emitted","source":"s","accepted":false,"error":{"code":"invalid")")) << answer;
+  EXPECT_TRUE(answer.starts_with(R"({"type":"emitted","source":"s","accepted":false,"error":{"code":"invalid")"))
+      << answer;
   EXPECT_EQ(stage.end_of(epoch).text, "fine");
 }
 
