@@ -14,8 +14,10 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <tenure/emit.hpp>
 #include <tenure/kinds.hpp>
 #include <tenure/result.hpp>
+#include <vector>
 
 namespace tenure {
 
@@ -42,6 +44,18 @@ class Job {
   // Saves bytes for the next holder, replacing earlier ones. This sends them at once but does not wait for the log: if
   // the process dies before the log has them, they are lost. Errc::invalid for more than kCheckpointBytesMax.
   Status checkpoint(std::string bytes);
+
+  // For residents: hands over tasks, each exactly once, from an ordered source outside the pool (docs/emit.md). The
+  // position says how far the source is with it: everything up to there has been handed over. Tasks and position take
+  // effect together. An emit at or below the position that the pool has changes nothing, so an emit may be repeated
+  // whenever its outcome is not known. The same events must give the same tasks with the same positions.
+  //
+  // Ask emitted() first, and go on behind it. Errc::pool_full, busy, timed_out: emit the same again.
+  // Errc::lost_history: a log has lost entries; ask emitted() again, and go on from there. Errc::refused: another
+  // tenure has taken over. Errc::version: members of an older version are in the pool. One emit of a source at a time.
+  Status emit(std::uint64_t position, std::vector<EmitTask> tasks, const EmitOptions& options = {});
+  // How far the source is, whoever has emitted it; zero if it is new. From then on earlier tenures cannot emit it.
+  Result<std::uint64_t> emitted(const EmitOptions& options = {});
 
   // Trips when the job must stop: somebody stopped it, its key moves, or the lease cannot be renewed. Its callbacks run
   // on a thread of the library and should be short.

@@ -56,6 +56,16 @@ struct KeyPage {
   std::optional<std::uint64_t> next{};  // empty on the last page
 };
 
+// A source of tasks (docs/emit.md).
+struct SourceInfo {
+  std::string name{};
+  std::string key{};           // of the resident that emitted it last
+  std::uint64_t epoch = 0;     // of its tenure
+  std::uint64_t position = 0;  // everything up to it was taken in, by all shards
+  std::uint64_t tasks = 0;     // that were taken in
+  std::uint64_t buried = 0;    // of them, at once, because their keys had residents
+};
+
 struct Holder {
   std::string worker{};
   std::uint64_t epoch = 0;

@@ -92,6 +92,13 @@ class Pool {
   Result<Ticket> retry_dead(std::uint64_t id);
   Result<Ticket> drop_dead(std::uint64_t id);
 
+  // The sources that residents emit (Job::emit), ordered by name. With shards, a shard that had no tasks of a source
+  // lately may be behind; the position is the lowest.
+  Result<std::vector<SourceInfo>> sources(Timeout timeout = kListingTimeout) const;
+  // The source begins anew, or is gone for good. A pool keeps up to 4096 sources. Stop the resident that emits it
+  // first. Errc::no_such_key if the pool has no such source.
+  Status forget_source(const std::string& source, Timeout timeout = kListingTimeout);
+
   // Moves all keys away from a worker of any process, and assigns no new ones to it. Waits until the pool has recorded
   // it, or also until the worker holds nothing. Errc::timed_out does not cancel it.
   enum class DrainUntil : std::uint8_t { recorded, empty };

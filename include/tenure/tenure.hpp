@@ -5,6 +5,8 @@
 #include <tenure/assignment.hpp>
 #include <tenure/checkout.hpp>
 #include <tenure/defaults.hpp>
+#include <tenure/emit.hpp>
+#include <tenure/emit_limits.hpp>
 #include <tenure/error.hpp>
 #include <tenure/handler.hpp>
 #include <tenure/handlers.hpp>

@@ -10,59 +10,65 @@
 
 namespace tenure {
 
-#define TENURE_MUTANT_LIST(X)                                                                         \
-  X(grant_before_release)      /* a moving key is granted before its old holder has stopped */        \
-  X(accept_ended_session)      /* a tenure's records count although its session has ended */          \
-  X(no_dedupe)                 /* a batch that was sent twice is applied twice */                     \
-  X(deadline_from_confirm)     /* the own lease runs from the answer, not from the sending */         \
-  X(observer_lease_short)      /* an observer waits half a lease */                                   \
-  X(watchdog_off)              /* nobody stops the jobs when the lease runs out */                    \
-  X(fence_forgets_jobs)        /* a node that finds itself expired rejoins and leaves jobs running */ \
-  X(lost_history_ignored)      /* a node continues after the log lost entries */                      \
-  X(lost_records_ignored)      /* a node continues after its own records were lost unread */          \
-  X(epoch_from_position)       /* epochs restart when the log lost entries */                         \
-  X(queue_bound_off_by_one)    /* one job too many is accepted */                                     \
-  X(granted_not_counted)       /* a granted job leaves the queue bound before a handler begins it */  \
-  X(delayed_not_counted)       /* delayed jobs have no bound */                                       \
-  X(start_timeout_uncounted)   /* a start that timed out is tried again for ever */                   \
-  X(message_refusal_swallowed) /* a message that was refused is said to be handled */                 \
-  X(queue_trims_oldest)        /* a full queue drops its oldest job and says nothing */               \
-  X(key_exists_unchecked)      /* a second resident job is accepted, and nothing done */              \
-  X(retry_lost)                /* a failed task is forgotten instead of tried again */                \
-  X(orphan_lost)               /* a dead worker's running jobs are forgotten */                       \
-  X(checkpoint_not_restored)   /* the next holder starts without the checkpoint */                    \
-  X(snapshot_forgets_timers)   /* a restored node knows no retries */                                 \
-  X(local_time_in_machine)     /* a decision depends on who applies it */                             \
-  X(beat_confirms_any)         /* any session's beat renews the own lease */                          \
-  X(beats_unproven)            /* a log that was replaced still accepts beats */                      \
-  X(tasks_overlap)             /* the next task of a key is granted before the last is done */        \
-  X(stale_epoch_accepted)      /* a holder's record counts whatever epoch it names */                 \
-  X(unsent_forgotten)          /* a batch whose answer was lost is not sent again */                  \
-  X(notify_dropped_on_move)    /* messages to a key that is moving are dropped */                     \
-  X(rule_ahead_of_version)     /* a node applies a new rule as soon as it speaks it */                \
-  X(failed_start_drops)        /* a resident that ran is dropped when it fails to start elsewhere */  \
-  X(unfit_gets_keys)           /* a worker whose starts keep failing gets keys like others */         \
-  X(unfit_for_ever)            /* a worker that was unfit never gets keys again */                    \
-  X(placement_ignores_takes)   /* a job is granted to a worker that does not take it */               \
-  X(joins_unseat_residents)    /* a newcomer unseats residents that it does not take */               \
-  X(restored_twice)            /* a second member puts the pool back again after it was restored */   \
-  X(restored_epochs_low)       /* a restored pool gives epochs that were given before */              \
-  X(restore_forgets_dead)      /* buried jobs are not put back */                                     \
-  X(blames_all_young)          /* a death without evidence counts against every young job there */    \
-  X(evidence_ignored)          /* a job that crashes its process is never blamed */                   \
-  X(foreign_culprit)           /* evidence counts against a job that another session holds */         \
-  X(choice_by_holder)          /* a choice is not written if the holder is the worker chosen */       \
-  X(choice_of_other_workers)   /* a choice counts that was made for workers of before */              \
-  X(choice_gives_nothing)      /* where the function fails, nothing is written */                     \
-  X(serving_ends_unasked)      /* a key that is served no more stays with its server */               \
-  X(shutdown_starts_residents) /* residents that nobody holds are kept in a shutdown */               \
-  X(shutdown_leaves_drained)   /* drained workers take no tasks in a shutdown */                      \
-  X(shutdown_waits_forever)    /* a task may put itself off for ever in a shutdown */                 \
-  X(shutdown_left_early)       /* members leave a pool that has ended, whoever is still in it */      \
-  X(shutdown_keeps_log)        /* the log of a pool that is gone is left to others */                 \
-  X(log_removed_too_soon)      /* a log is removed before the engine's clock has passed its epochs */ \
+#define TENURE_MUTANT_LIST(X)                                                                                   \
+  X(grant_before_release)      /* a moving key is granted before its old holder has stopped */                  \
+  X(accept_ended_session)      /* a tenure's records count although its session has ended */                    \
+  X(no_dedupe)                 /* a batch that was sent twice is applied twice */                               \
+  X(deadline_from_confirm)     /* the own lease runs from the answer, not from the sending */                   \
+  X(observer_lease_short)      /* an observer waits half a lease */                                             \
+  X(watchdog_off)              /* nobody stops the jobs when the lease runs out */                              \
+  X(fence_forgets_jobs)        /* a node that finds itself expired rejoins and leaves jobs running */           \
+  X(lost_history_ignored)      /* a node continues after the log lost entries */                                \
+  X(lost_records_ignored)      /* a node continues after its own records were lost unread */                    \
+  X(epoch_from_position)       /* epochs restart when the log lost entries */                                   \
+  X(queue_bound_off_by_one)    /* one job too many is accepted */                                               \
+  X(granted_not_counted)       /* a granted job leaves the queue bound before a handler begins it */            \
+  X(delayed_not_counted)       /* delayed jobs have no bound */                                                 \
+  X(start_timeout_uncounted)   /* a start that timed out is tried again for ever */                             \
+  X(message_refusal_swallowed) /* a message that was refused is said to be handled */                           \
+  X(queue_trims_oldest)        /* a full queue drops its oldest job and says nothing */                         \
+  X(key_exists_unchecked)      /* a second resident job is accepted, and nothing done */                        \
+  X(retry_lost)                /* a failed task is forgotten instead of tried again */                          \
+  X(orphan_lost)               /* a dead worker's running jobs are forgotten */                                 \
+  X(checkpoint_not_restored)   /* the next holder starts without the checkpoint */                              \
+  X(snapshot_forgets_timers)   /* a restored node knows no retries */                                           \
+  X(local_time_in_machine)     /* a decision depends on who applies it */                                       \
+  X(beat_confirms_any)         /* any session's beat renews the own lease */                                    \
+  X(beats_unproven)            /* a log that was replaced still accepts beats */                                \
+  X(tasks_overlap)             /* the next task of a key is granted before the last is done */                  \
+  X(stale_epoch_accepted)      /* a holder's record counts whatever epoch it names */                           \
+  X(unsent_forgotten)          /* a batch whose answer was lost is not sent again */                            \
+  X(notify_dropped_on_move)    /* messages to a key that is moving are dropped */                               \
+  X(rule_ahead_of_version)     /* a node applies a new rule as soon as it speaks it */                          \
+  X(failed_start_drops)        /* a resident that ran is dropped when it fails to start elsewhere */            \
+  X(unfit_gets_keys)           /* a worker whose starts keep failing gets keys like others */                   \
+  X(unfit_for_ever)            /* a worker that was unfit never gets keys again */                              \
+  X(placement_ignores_takes)   /* a job is granted to a worker that does not take it */                         \
+  X(joins_unseat_residents)    /* a newcomer unseats residents that it does not take */                         \
+  X(restored_twice)            /* a second member puts the pool back again after it was restored */             \
+  X(restored_epochs_low)       /* a restored pool gives epochs that were given before */                        \
+  X(restore_forgets_dead)      /* buried jobs are not put back */                                               \
+  X(blames_all_young)          /* a death without evidence counts against every young job there */              \
+  X(evidence_ignored)          /* a job that crashes its process is never blamed */                             \
+  X(foreign_culprit)           /* evidence counts against a job that another session holds */                   \
+  X(choice_by_holder)          /* a choice is not written if the holder is the worker chosen */                 \
+  X(choice_of_other_workers)   /* a choice counts that was made for workers of before */                        \
+  X(choice_gives_nothing)      /* where the function fails, nothing is written */                               \
+  X(serving_ends_unasked)      /* a key that is served no more stays with its server */                         \
+  X(shutdown_starts_residents) /* residents that nobody holds are kept in a shutdown */                         \
+  X(shutdown_leaves_drained)   /* drained workers take no tasks in a shutdown */                                \
+  X(shutdown_waits_forever)    /* a task may put itself off for ever in a shutdown */                           \
+  X(shutdown_left_early)       /* members leave a pool that has ended, whoever is still in it */                \
+  X(shutdown_keeps_log)        /* the log of a pool that is gone is left to others */                           \
+  X(log_removed_too_soon)      /* a log is removed before the engine's clock has passed its epochs */           \
   X(removes_next_log)          /* a removal without an answer goes on after the node has loaded the next log */ \
-  X(ticks_only_when_due)       /* log time is not kept going until a timer is due */
+  X(ticks_only_when_due)       /* log time is not kept going until a timer is due */                            \
+  X(emit_position_ignored)     /* an emit counts although its position was reached before */                    \
+  X(emit_of_any_epoch)         /* an emit counts although its tenure is over */                                 \
+  X(emit_gap_accepted)         /* an emit counts although the log lost what was before it */                    \
+  X(emit_taken_in_part)        /* an emit for which there is no room is taken in in part */                     \
+  X(emit_first_shard_for_all)  /* the next holder goes on from the first shard's position */                    \
+  X(restore_forgets_sources)   /* positions of sources are not put back */
 
 enum class Mutant : std::uint8_t {
   none,

@@ -163,14 +163,16 @@ guard::GuardOptions guard_options(const Call& call) {
 // The host that runs the programs: one program per job, or warm programs.
 struct Programs {
   std::unique_ptr<Host> host;
-  std::function<void(HoldReports&)> attach;
+  std::function<void(HoldReports&, Shards&)> attach;
 };
 
 template <class Made>
 Result<Programs> programs_from(Result<std::unique_ptr<Made>> made) {
   if (!made) return Failure(made.error());
   Made* host = made->get();
-  return Programs{*std::move(made), [host](HoldReports& reports) { host->attach(reports); }};
+  return Programs{*std::move(made), [host](HoldReports& reports, Shards& pool) {
+                    host->attach(reports, [&pool](const Hold& hold) { return pool.emitter(hold); });
+                  }};
 }
 
 Result<Programs> programs_of(guard::Guard& guard, const WorkPlan& plan) {
@@ -308,7 +310,7 @@ int run_work(const Call& call) {
     return report_usage(call, {Errc::invalid, "", "--warm must be at least " + least + ": a program for each shard"});
   }
   ToldReports reports(events, pool->reports());
-  programs->attach(reports);
+  programs->attach(reports, *pool);
   host.attach(reports);
 
   const Joining joining = join(*pool, plan->workers, taken, signals);

@@ -83,6 +83,14 @@ Bytes Dialogue::stop(Nanos left) const {
   return protocol_ == Protocol::json ? json_stop(std::max<std::int64_t>(to_ms(left), 0)) : Bytes();
 }
 
+Bytes Dialogue::emitted(BytesView source, const Result<std::uint64_t>& outcome) const {
+  return protocol_ == Protocol::json ? json_emitted(source, outcome) : Bytes();
+}
+
+void Dialogue::break_off(Bytes why) {
+  if (!failure_) failure_ = {std::move(why), true};
+}
+
 std::deque<Said> Dialogue::output(BytesView bytes) {
   std::deque<Said> said;
   if (protocol_ == Protocol::plain && kind_ == JobKind::task) {
@@ -123,10 +131,12 @@ void Dialogue::take_line(BytesView line, std::deque<Said>& into) {
   const bool too_long = (read.type == JsonLine::Type::checkpoint && read.data.size() > kBlobBytesMax) ||
                         (read.type == JsonLine::Type::result && read.data.size() > kResultBytesMax);
   if (too_long)
-    read = {JsonLine::Type::broken, "its \"data\" has " + std::to_string(read.data.size()) + " bytes", true};
+    read = {.type = JsonLine::Type::broken, .data = "its \"data\" has " + std::to_string(read.data.size()) + " bytes"};
   switch (read.type) {
     case JsonLine::Type::ready: into.push_back({Said::What::ready, {}}); return;
     case JsonLine::Type::checkpoint: into.push_back({Said::What::checkpoint, std::move(read.data)}); return;
+    case JsonLine::Type::emit: into.push_back({Said::What::emit, {}, std::move(read.emission)}); return;
+    case JsonLine::Type::emitted: into.push_back({Said::What::emitted, {}, std::move(read.emission)}); return;
     case JsonLine::Type::result: result_ = std::move(read.data); return;
     case JsonLine::Type::fail: failure_ = {std::move(read.data), read.retry}; return;
     case JsonLine::Type::broken:

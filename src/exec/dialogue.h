@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/lines.h"
 #include "node/keys/host.h"
+#include "node/sources/emission.h"
 
 namespace tenure::exec {
 
@@ -19,9 +20,10 @@ enum class Protocol : std::uint8_t { plain, json };
 
 // A message from a program.
 struct Said {
-  enum class What : std::uint8_t { ready, checkpoint, log };
+  enum class What : std::uint8_t { ready, checkpoint, log, emit, emitted };
   What what;
   Bytes data;
+  Emission emission{};  // of emit; of emitted, which asks how far a source is, only the source
 };
 
 // Why a program ended.
@@ -54,6 +56,7 @@ class Dialogue {
   bool input_ends_after_opening() const { return protocol_ == Protocol::plain && kind_ == JobKind::task; }
   Bytes notify(BytesView message) const;
   Bytes stop(Nanos left) const;
+  Bytes emitted(BytesView source, const Result<std::uint64_t>& outcome) const;
 
   // Standard output and error, in pieces as they arrive.
   std::deque<Said> output(BytesView bytes);
@@ -61,6 +64,8 @@ class Dialogue {
   // The rest without a line end.
   std::deque<Said> output_end();
 
+  // The program breaks the protocol. Its job fails with this.
+  void break_off(Bytes why);
   // The program has reported everything, and should exit by itself.
   bool settled() const { return failure_.has_value() || (result_.has_value() && kind_ == JobKind::task); }
   // `status` is as from waitpid.

@@ -22,6 +22,7 @@
 #include "exec/poller.h"
 #include "guard/guard.h"
 #include "guard/guard_deaths.h"
+#include "node/keys/emitter.h"
 #include "node/keys/host.h"
 
 namespace tenure::exec {
@@ -45,7 +46,11 @@ struct ProgramOptions {
 // Calls as in Host. Call attach() before the node is started. The node must end before the host.
 class GuardedHost : public Host {
  public:
-  void attach(HoldReports& reports) { reports_ = &reports; }
+  // Without `emitters` programs cannot emit.
+  void attach(HoldReports& reports, EmitterMaker emitters = {}) {
+    reports_ = &reports;
+    emitters_ = std::move(emitters);
+  }
 
   void start(HeldJob job) final;
   void stop(const Hold& hold, StopReason reason, Instant deadline) final;
@@ -98,6 +103,7 @@ class GuardedHost : public Host {
   guard::Guard& guard_;
   const ProgramOptions options_;
   HoldReports* reports_ = nullptr;
+  EmitterMaker emitters_;
   HostSessions sessions_;
 
   // Owned by the host's thread.

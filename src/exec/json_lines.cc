@@ -1,11 +1,14 @@
 #include "exec/json_lines.h"
 
+#include <algorithm>
 #include <boost/json.hpp>
+#include <chrono>
 #include <new>
 #include <string>
 
 #include "base/base64.h"
 #include "base/utf8.h"
+#include "machine/limits.h"
 
 namespace tenure::exec {
 namespace {
@@ -88,11 +91,62 @@ JsonLine read_data(const json::object& object, JsonLine::Type type) {
   return {.type = type, .data = *data};
 }
 
+// The field as a whole number; `otherwise` without the field.
+std::optional<std::uint64_t> number_of(const json::object& object, const char* name, std::uint64_t otherwise) {
+  const json::value* value = object.if_contains(name);
+  if (value == nullptr) return otherwise;
+  boost::system::error_code wrong;
+  const auto number = value->to_number<std::uint64_t>(wrong);
+  return wrong ? std::nullopt : std::optional(number);
+}
+
+JsonLine broken_emit(Bytes why) { return {.type = JsonLine::Type::broken, .data = std::move(why)}; }
+
+// False if a field is not of its type. What is out of range, the pool refuses.
+bool read_task(const json::value& value, EmitTask& task) {
+  const json::object* object = value.if_object();
+  if (object == nullptr) return false;
+  const auto key = bytes_of(*object, "key");
+  const auto payload = bytes_of(*object, "payload");
+  const auto job_type = bytes_of(*object, "job_type");
+  const auto position = number_of(*object, "position", 0);
+  const auto delay = number_of(*object, "delay_ms", 0);
+  const auto attempts = number_of(*object, "max_attempts", 0);
+  if (!key || !payload || !job_type || !position || !delay || !attempts || *delay > kDelayMsMax) return false;
+  task.key = *key;
+  task.payload = *payload;
+  task.type = *job_type;
+  task.position = *position;
+  task.delay = std::chrono::milliseconds(*delay);
+  task.max_attempts = static_cast<std::uint32_t>(std::min<std::uint64_t>(*attempts, UINT32_MAX));
+  return true;
+}
+
+JsonLine read_emit(const json::object& object, JsonLine::Type type) {
+  JsonLine line{.type = type};
+  const auto source = bytes_of(object, "source");
+  if (!source) return broken_emit("\"source_base64\" is not base64");
+  line.emission.source = *source;
+  if (type == JsonLine::Type::emitted) return line;
+  const auto position = number_of(object, "position", 0);
+  if (!position) return broken_emit("\"position\" is not a whole number");
+  line.emission.position = *position;
+  const json::value* tasks = object.if_contains("tasks");
+  if (tasks == nullptr) return line;
+  if (!tasks->is_array()) return broken_emit("\"tasks\" is not an array");
+  for (const json::value& one : tasks->as_array()) {
+    if (!read_task(one, line.emission.tasks.emplace_back())) return broken_emit("a task of an emit is malformed");
+  }
+  return line;
+}
+
 JsonLine read_typed(const json::object& object, std::string_view type) {
   if (type == "ready") return {.type = JsonLine::Type::ready};
   if (type == "checkpoint") return read_data(object, JsonLine::Type::checkpoint);
   if (type == "result") return read_data(object, JsonLine::Type::result);
   if (type == "fail") return read_fail(object);
+  if (type == "emit") return read_emit(object, JsonLine::Type::emit);
+  if (type == "emitted") return read_emit(object, JsonLine::Type::emitted);
   return {.type = JsonLine::Type::other};
 }
 
@@ -135,6 +189,22 @@ Bytes json_stop(std::int64_t deadline_ms) {
   json::object object;
   object["type"] = "stop";
   object["deadline_ms"] = deadline_ms;
+  return line_of(object);
+}
+
+Bytes json_emitted(BytesView source, const Result<std::uint64_t>& outcome) {
+  json::object object;
+  object["type"] = "emitted";
+  if (!source.empty()) put(object, "source", source);
+  object["accepted"] = outcome.has_value();
+  if (outcome) {
+    object["position"] = *outcome;
+  } else {
+    json::object error;
+    error["code"] = to_string(outcome.error().code);
+    put(error, "message", outcome.error().message());
+    object["error"] = std::move(error);
+  }
   return line_of(object);
 }
 

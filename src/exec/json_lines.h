@@ -6,6 +6,8 @@
 #include <optional>
 
 #include "base/bytes.h"
+#include "base/result.h"
+#include "node/sources/emission.h"
 
 namespace tenure::exec {
 
@@ -16,6 +18,9 @@ Bytes json_task(BytesView key, std::uint64_t epoch, BytesView job_type, std::uin
                 const std::optional<Bytes>& checkpoint);
 Bytes json_notify(BytesView message);
 Bytes json_stop(std::int64_t deadline_ms);
+// The answer to `emit` and `emitted`: how far the source is, or why nothing was taken in. `source` as the program gave
+// it.
+Bytes json_emitted(BytesView source, const Result<std::uint64_t>& outcome);
 
 // A line from the program.
 struct JsonLine {
@@ -24,6 +29,8 @@ struct JsonLine {
     checkpoint,
     result,
     fail,
+    emit,     // tasks of a source
+    emitted,  // asks how far the source is
     other,    // an unknown type, of a newer program; ignored
     broken,   // a known type with a wrong content; `data` explains it
     nothing,  // not a JSON object: ordinary output
@@ -31,6 +38,7 @@ struct JsonLine {
   Type type = Type::nothing;
   Bytes data{};  // of checkpoint and result; the error of fail
   bool retry = true;
+  Emission emission{};                   // of emit; of emitted, only the source
   std::optional<std::uint64_t> epoch{};  // if the line has one
 };
 JsonLine read_json_line(BytesView line);

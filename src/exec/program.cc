@@ -3,6 +3,8 @@
 namespace tenure::exec {
 namespace {
 
+constexpr std::size_t kUnreadAnswersMax = 1024;
+
 HeldJob without_bytes(const HeldJob& job) {
   return {job.hold, job.session, job.worker, job.kind, job.type, job.attempt, {}, job.has_checkpoint, {}};
 }
@@ -24,6 +26,12 @@ void Program::notify(std::uint64_t message, BytesView text) {
   pending_.push_back({pipes.sent(), message});
 }
 
+bool Program::tell_emitted(BytesView source, const Result<std::uint64_t>& outcome) {
+  pipes.send(dialogue.emitted(source, outcome));
+  answers_.push_back(pipes.sent());
+  return answers_.size() <= kUnreadAnswersMax;
+}
+
 void Program::ask_stop(Nanos left) { pipes.send(dialogue.stop(left)); }
 
 std::optional<std::uint64_t> Program::write() {
@@ -33,6 +41,7 @@ std::optional<std::uint64_t> Program::write() {
     handled = pending_.front().message;
     pending_.pop_front();
   }
+  while (!answers_.empty() && answers_.front() <= pipes.gone()) answers_.pop_front();
   return handled;
 }
 

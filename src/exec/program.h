@@ -14,6 +14,7 @@
 #include "exec/dialogue.h"
 #include "exec/job_folder.h"
 #include "exec/pipes.h"
+#include "node/keys/emitter.h"
 #include "node/keys/host.h"
 
 namespace tenure::exec {
@@ -26,6 +27,8 @@ class Program {
   // The machine bounds these bytes: it sends no more than kMessagesBytesMax of unhandled messages.
   void notify(std::uint64_t message, BytesView text);
   void ask_stop(Nanos left);
+  // False if the program has left too many answers unread.
+  bool tell_emitted(BytesView source, const Result<std::uint64_t>& outcome);
   // Writes as much as the pipe takes. Returns the last message that was written completely or dropped.
   std::optional<std::uint64_t> write();
   // Reads what is available, up to a limit. True if there may be more.
@@ -38,9 +41,10 @@ class Program {
   JobFolder folder;
   Pipes pipes;
   Cause cause = Cause::itself;
-  bool starting = true;             // the guard has not answered yet
-  bool started = false;             // reported as started
-  std::optional<Instant> patience;  // after the farewell: when to stop it
+  bool starting = true;                // the guard has not answered yet
+  bool started = false;                // reported as started
+  std::shared_ptr<Emitter> emitter{};  // once it has emitted something
+  std::optional<Instant> patience;     // after the farewell: when to stop it
 
  private:
   struct Pending {
@@ -48,6 +52,7 @@ class Program {
     std::uint64_t message;
   };
   std::deque<Pending> pending_;
+  std::deque<std::uint64_t> answers_;  // to emits: where each ends, see Pipes::sent()
 };
 
 }  // namespace tenure::exec

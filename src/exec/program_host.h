@@ -51,6 +51,8 @@ class ProgramHost final : public GuardedHost {
 
   void exchange(Program& program);  // reads and writes as much as possible, and reports to the node
   void tell(Program& program, std::deque<Said>& said);
+  void take_emission(Program& program, Emission emission, bool asks);
+  void tell_emitted(std::uint64_t number, const Bytes& source, const Result<std::uint64_t>& outcome);
   void take_checkpoint(Program& program);
   void write_on(Program& program);
   void ended(Program& program, int status, bool guard_killed);

@@ -13,6 +13,8 @@ using namespace std::chrono_literals;
 constexpr Nanos kFarewell = 5s;
 // The time in a stop line of a fenced session: a part of the lease is left.
 Nanos fence_grace(Nanos lease) { return lease / 20; }
+// How long an emit may take before the program hears that it is not known what became of it.
+constexpr Nanos kEmitPatience = 30s;
 // The limit on starts that the guard has not answered. With more, a stop would wait behind them in the socket.
 constexpr std::size_t kStartingMax = 16;
 // A pipe holds at most this many reads.
@@ -173,6 +175,8 @@ void ProgramHost::tell(Program& program, std::deque<Said>& said) {
   for (Said& one : said) {
     if (one.what == Said::What::log && ++logged <= kLogLinesMax) log(program.job.hold, one.data);
     if (one.what == Said::What::checkpoint) reports_->checkpoint(program.job.hold, std::move(one.data));
+    if (one.what == Said::What::emit) take_emission(program, std::move(one.emission), false);
+    if (one.what == Said::What::emitted) take_emission(program, std::move(one.emission), true);
     if (one.what == Said::What::ready && !std::exchange(program.started, true)) reports_->started(program.job.hold);
   }
   log_left_out(program.job.hold, logged);
@@ -180,6 +184,29 @@ void ProgramHost::tell(Program& program, std::deque<Said>& said) {
     program.patience = BootClock().now() + kFarewell;
     program.pipes.end_input();
   }
+}
+
+// The answer comes on another thread, or at once.
+void ProgramHost::take_emission(Program& program, Emission emission, bool asks) {
+  auto done = [this, number = program.number, source = emission.source](const Result<std::uint64_t>& outcome) {
+    post([this, number, source, outcome] { tell_emitted(number, source, outcome); });
+  };
+  if (program.job.kind != JobKind::resident) return done(fail(Errc::invalid, "emit", "only residents emit"));
+  if (!program.emitter && emitters_) program.emitter = emitters_(program.job.hold);
+  if (!program.emitter) return done(fail(Errc::closed, "emit", "the pool was closed"));
+  if (asks) return program.emitter->ask(emission.source, kEmitPatience, done);
+  program.emitter->emit(std::move(emission), kEmitPatience, done);
+}
+
+void ProgramHost::tell_emitted(std::uint64_t number, const Bytes& source, const Result<std::uint64_t>& outcome) {
+  const auto found = programs_.find(number);
+  if (found == programs_.end()) return;
+  Program& program = *found->second;
+  if (!program.tell_emitted(source, outcome)) {
+    program.dialogue.break_off("the program does not read the answers to its emits");
+    guard_.end_program(number);
+  }
+  write_on(program);
 }
 
 void ProgramHost::take_checkpoint(Program& program) {

@@ -94,6 +94,8 @@ void WarmProgram::hear(BytesView line, bool whole) {
     case JsonLine::Type::broken: return break_off("the program wrote an invalid line: " + read.data);
     case JsonLine::Type::nothing: said_.emplace_back(line.substr(0, kWarmLogBytesMax)); return;
     case JsonLine::Type::ready:
+    case JsonLine::Type::emit:
+    case JsonLine::Type::emitted: return break_off("the program emits tasks, and only residents can");
     case JsonLine::Type::other: return;
   }
 }

@@ -17,12 +17,13 @@
 namespace tenure {
 
 class Answers;
+class Keys;
 
 class Context {
  public:
   // `speaks`: the newest version that this machine can apply.
-  Context(std::uint32_t speaks, FrameState& frame, const SessionTable& sessions, Answers& answers)
-      : speaks_(speaks), frame_(frame), sessions_(sessions), answers_(answers) {}
+  Context(std::uint32_t speaks, FrameState& frame, const SessionTable& sessions, Answers& answers, Keys& keys)
+      : speaks_(speaks), frame_(frame), sessions_(sessions), answers_(answers), keys_(keys) {}
 
   // The entry.
   std::uint64_t position() const { return frame_.position; }
@@ -55,6 +56,7 @@ class Context {
   MachineTimers& timers() { return frame_.timers; }
   const SessionTable& sessions() const { return sessions_; }
   Answers& answers() { return answers_; }
+  Keys& keys() { return keys_; }
 
   // Mixes a decision into the digest.
   void note(std::uint64_t word) { frame_.digest = hash_mix(frame_.digest, word); }
@@ -71,6 +73,7 @@ class Context {
   FrameState& frame_;
   const SessionTable& sessions_;
   Answers& answers_;
+  Keys& keys_;
   bool epochs_forgotten_ = false;
   Effects* effects_ = nullptr;  // set while an entry is applied
 };

@@ -68,6 +68,17 @@ struct SeenBeat {
 
 enum class SessionEnd : std::uint8_t { left, fenced, crashed, expired };
 
+// Tasks of a source were taken in, together with the position.
+struct Emitted {
+  BytesView source;
+  BytesView key;
+  std::uint64_t epoch;
+  std::uint64_t before;    // the position until now
+  std::uint64_t position;  // from now on
+  std::uint64_t tasks;
+  std::uint64_t buried;  // of them, because their keys had residents
+};
+
 // A state that was put back, or is about to be, from what a member remembers of a log that was lost.
 struct Restored {
   std::uint64_t session;   // of the member that puts it back, or did so last
@@ -136,6 +147,16 @@ class KeyEffects {
   virtual void choices_due(const At&) {}
 };
 
+class SourceEffects {
+ public:
+  virtual ~SourceEffects() = default;
+
+  virtual void emitted(const At&, const Emitted&) {}
+  // What a member remembers of a source in a log that was lost is back.
+  virtual void source_restored(const At&, BytesView /*source*/, std::uint64_t /*position*/) {}
+  virtual void source_forgotten(const At&, BytesView /*source*/) {}
+};
+
 class PoolEffects {
  public:
   virtual ~PoolEffects() = default;
@@ -155,6 +176,10 @@ class PoolEffects {
   virtual void restored(const At&, const Restored&) {}
 };
 
-class Effects : public SessionEffects, public TicketEffects, public KeyEffects, public PoolEffects {};
+class Effects : public SessionEffects,
+                public TicketEffects,
+                public KeyEffects,
+                public SourceEffects,
+                public PoolEffects {};
 
 }  // namespace tenure

@@ -15,11 +15,13 @@ class EffectsTee final : public Effects {
     add_sessions(listener);
     add_tickets(listener);
     add_keys(listener);
+    add_sources(listener);
     add_pool(listener);
   }
   void add_sessions(SessionEffects& listener) { sessions_.push_back(&listener); }
   void add_tickets(TicketEffects& listener) { tickets_.push_back(&listener); }
   void add_keys(KeyEffects& listener) { keys_.push_back(&listener); }
+  void add_sources(SourceEffects& listener) { sources_.push_back(&listener); }
   void add_pool(PoolEffects& listener) { pool_.push_back(&listener); }
 
   void joined(const At& at, std::uint64_t session) override { each(sessions_, &SessionEffects::joined, at, session); }
@@ -69,6 +71,14 @@ class EffectsTee final : public Effects {
   void choice_due(const At& at, BytesView key) override { each(keys_, &KeyEffects::choice_due, at, key); }
   void choices_due(const At& at) override { each(keys_, &KeyEffects::choices_due, at); }
 
+  void emitted(const At& at, const Emitted& it) override { each(sources_, &SourceEffects::emitted, at, it); }
+  void source_restored(const At& at, BytesView source, std::uint64_t position) override {
+    each(sources_, &SourceEffects::source_restored, at, source, position);
+  }
+  void source_forgotten(const At& at, BytesView source) override {
+    each(sources_, &SourceEffects::source_forgotten, at, source);
+  }
+
   void version_switched(const At& at, std::uint32_t version) override {
     each(pool_, &PoolEffects::version_switched, at, version);
   }
@@ -89,6 +99,7 @@ class EffectsTee final : public Effects {
   std::vector<SessionEffects*> sessions_;
   std::vector<TicketEffects*> tickets_;
   std::vector<KeyEffects*> keys_;
+  std::vector<SourceEffects*> sources_;
   std::vector<PoolEffects*> pool_;
 };
 

@@ -19,6 +19,11 @@ constexpr std::size_t kTypeBytesMax = 64;
 constexpr std::size_t kTypesMax = 1024;  // types of the jobs in a pool; a job of one more type is refused as pool_full
 constexpr std::size_t kTakesMax = 256;   // kinds and types that a worker names
 
+// How many sources a shard keeps. A source may have the name of a key. tenure/emit_limits.hpp has the limits of an
+// emit.
+constexpr std::size_t kSourcesMax = 4096;
+constexpr std::size_t kSourceBytesMax = kKeyBytesMax;
+
 constexpr std::uint64_t kDelayMsMax = 366ULL * 24 * 3600 * 1000;
 constexpr std::int64_t kShutdownPauseMsMax = 1'000;  // between the attempts of a task while the pool is shutting down
 // Epochs are stored in users' databases, whose integers are signed. And there must be room above a joiner's floor.

@@ -12,6 +12,7 @@
 #include "machine/restoration.h"
 #include "machine/sessions/sessions.h"
 #include "machine/snapshot.h"
+#include "machine/sources/sources.h"
 #include "tenure/v1/snapshot.pb.h"
 
 namespace tenure {
@@ -107,7 +108,7 @@ Result<MachineState> load_snapshot(const std::vector<Bytes>& chunks, std::uint32
   MachineState state;
   if (!load_frame(global.frame(), state.frame) || !load_sessions(global.sessions(), state.sessions) ||
       !load_restoration(global.restoration(), state.restoration) || !load_answers(global.answers(), state.answers) ||
-      !load_keys(global.keys(), parsed.items, state.keys)) {
+      !load_keys(global.keys(), parsed.items, state.keys) || !load_sources(global.sources(), state.sources)) {
     return broken("its global state is inconsistent");
   }
   std::uint64_t keys = 0;

@@ -54,6 +54,8 @@ void Machine::apply_record(const v1::Record& record) {
     case v1::Record::kExpire: return end_session(sessions_.on(record.expire()));
     case v1::Record::kEnd: return end_session(sessions_.on(record.end()));
     case v1::Record::kAnswer: return answers_.on(record.answer());
+    case v1::Record::kEmit:
+    case v1::Record::kForgetSource: return on_source(record);
     case v1::Record::KIND_NOT_SET: ++context_.stats.records_unknown; return;
     default:
       if (restoration_.notes_jobs() && record.has_dispatch()) restoration_.note_job(record.dispatch().ticket());
@@ -119,6 +121,19 @@ void Machine::configure(const v1::Configure& record) {
 void Machine::put_back(const v1::Restore& record) {
   if (restoration_.brings_options(record)) configure(record.configure());
   restoration_.on(record);
+}
+
+// Version 1 knows no sources, and skips these records.
+void Machine::on_source(const v1::Record& record) {
+  if (!context_.rule(Rule::sources)) {
+    ++context_.stats.records_unknown;
+  } else if (record.has_forget_source()) {
+    sources_.on(record.forget_source());
+  } else {
+    for (const v1::Dispatch* task : sources_.on(record.emit(), restoration_.is_undecided())) {
+      if (restoration_.notes_jobs()) restoration_.note_job(task->ticket());
+    }
+  }
 }
 
 void Machine::switch_version(const v1::SwitchVersion& record) {

@@ -10,6 +10,7 @@
 //   sessions/  nodes that join, beat and end
 //   answers/   the answers that dispatchers get
 //   keys/      workers, jobs, and who holds what
+//   sources/   how far each source of tasks was taken in
 //
 // Parts reach the frame and each other through a Context. state.h has the whole state, snapshot.h its bytes. What
 // follows a log sees only a StateMachine.
@@ -35,6 +36,7 @@
 #include "machine/restore_source.h"
 #include "machine/sessions/sessions.h"
 #include "machine/snapshot.h"
+#include "machine/sources/sources.h"
 #include "machine/state.h"
 #include "machine/state_machine.h"
 
@@ -61,7 +63,7 @@ class Machine final : public StateMachine, public TicketSource {
   void apply(const EntryView& entry, const v1::Batch* batch, Effects& effects) override;
   std::unique_ptr<SnapshotSource> begin_snapshot() override;
   Status restore(const std::vector<Bytes>& chunks) override;
-  std::uint64_t state_bytes() const override { return keys_.bytes(); }
+  std::uint64_t state_bytes() const override { return keys_.bytes() + state_.sources.by_name.size() * 64; }
 
   // A digest of the whole state, computed from scratch. For tests, and to check a restored snapshot.
   std::uint64_t state_digest() const { return digest_of(state_); }
@@ -80,6 +82,7 @@ class Machine final : public StateMachine, public TicketSource {
   // Reading the parts.
   const std::map<std::uint64_t, DueAnswer>& answers() const { return state_.answers.by_ticket; }
   const std::map<std::uint64_t, std::uint64_t>& answer_order() const { return state_.answers.by_order; }  // -> ticket
+  const std::map<Bytes, Source, std::less<>>& sources() const { return state_.sources.by_name; }
   const WorkerTable& workers() const { return state_.keys.workers; }
   const std::map<std::uint64_t, DeadLetter>& dead() const { return state_.keys.dead; }
   BytesView dead_payload(const DeadLetter& letter) const { return state_.keys.table.jobs[letter.job].payload; }
@@ -114,16 +117,18 @@ class Machine final : public StateMachine, public TicketSource {
   void set_version(std::uint32_t version);
   void switch_version(const v1::SwitchVersion& record);
   void put_back(const v1::Restore& record);
+  void on_source(const v1::Record& record);
   void begin_shutdown();
   void check_end();
 
   Decoder decoder_;
   MachineState state_;
-  Context context_{speaks(), state_.frame, state_.sessions, answers_};
+  Context context_{speaks(), state_.frame, state_.sessions, answers_, keys_};
   Answers answers_{state_.answers, context_};
   Sessions sessions_{state_.sessions, context_};
   Keys keys_{state_.keys, context_};
-  Restoration restoration_{state_.restoration, state_.frame, context_, keys_.restorer()};
+  Sources sources_{state_.sources, context_};
+  Restoration restoration_{state_.restoration, state_.frame, context_, keys_.restorer(), sources_};
   bool told_drained_ = false;  // between entries: drained()
   bool snapshot_under_way_ = false;
 };

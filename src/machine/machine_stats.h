@@ -15,6 +15,8 @@ struct MachineStats {
   std::uint64_t grants = 0;
   std::uint64_t moves = 0;
   std::uint64_t dead_dropped = 0;
+  std::uint64_t emits = 0;          // that were taken in
+  std::uint64_t emitted_tasks = 0;  // of them
 };
 
 }  // namespace tenure

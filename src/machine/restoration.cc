@@ -16,6 +16,13 @@ void Restoration::joined(bool newcomer) {
   if (state_.origin == RestorationState::Origin::open && !state_.under_way) close(RestorationState::Origin::begun);
 }
 
+bool Restoration::is_undecided() const {
+  if (state_.under_way) return true;
+  if (state_.origin != RestorationState::Origin::open || context_.log_time_ms() > kRestoreWithinMs) return false;
+  const auto& sessions = context_.sessions().all;
+  return std::any_of(sessions.begin(), sessions.end(), [](const auto& entry) { return entry.second.restores; });
+}
+
 void Restoration::note_job(std::uint64_t ticket) {
   state_.tickets.insert(ticket);
   if (state_.tickets.size() > kTicketsNotedMax && !state_.under_way) close(RestorationState::Origin::begun);
@@ -68,6 +75,7 @@ void Restoration::begin(const v1::Restore& record) {
   if (MUTANT(restored_epochs_low)) context_.forget_epochs();
   context_.note(state_.session);
   context_.effects().restoring(context_.at(), summary());
+  sources_.put_back(record);
 }
 
 void Restoration::on(const v1::Restore& record) {

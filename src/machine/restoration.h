@@ -15,6 +15,7 @@
 #include "machine/context.h"
 #include "machine/keys/restorer.h"
 #include "machine/restoration_state.h"
+#include "machine/sources/sources.h"
 
 namespace tenure {
 
@@ -25,12 +26,14 @@ class RestorationState;
 
 class Restoration {
  public:
-  Restoration(RestorationState& state, FrameState& frame, Context& context, Restorer restorer)
-      : state_(state), frame_(frame), context_(context), restorer_(restorer) {}
+  Restoration(RestorationState& state, FrameState& frame, Context& context, Restorer restorer, Sources& sources)
+      : state_(state), frame_(frame), context_(context), restorer_(restorer), sources_(sources) {}
 
   // A node has joined.
   void joined(bool newcomer);
   void session_ended(std::uint64_t session);
+  // A member may still put the log back, or is about to: nobody can tell yet what the state will be.
+  bool is_undecided() const;
   // A batch that lay in the lost log, and whose answer was lost, too, is sent once more into the new one: its jobs are
   // remembered, and come a second time. So jobs that are dispatched while the log is open are noted.
   bool notes_jobs() const { return state_.origin == RestorationState::Origin::open; }
@@ -50,6 +53,7 @@ class Restoration {
   FrameState& frame_;
   Context& context_;
   Restorer restorer_;
+  Sources& sources_;
 };
 
 // For snapshots.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "machine/machine.h"
+#include "machine/sources/sources.h"
 #include "tenure/v1/restore.pb.h"
 
 namespace tenure {
@@ -39,7 +40,12 @@ void RestoreSource::next(std::size_t bytes, v1::Restore& into) {
     encode_config(state_.frame.config, *into.mutable_configure());
     into.mutable_configure()->set_shards(0);  // which shard it is, the log was created with
   }
-  if (into.part() == 0) add_senders(into);
+  if (into.part() == 0) {
+    add_senders(into);
+    v1::SourcesState sources;
+    save_sources(state_.sources, sources);
+    into.mutable_sources()->Swap(sources.mutable_sources());
+  }
   std::size_t size = 0;
   while (at_ < keys_.size() && size < bytes) {
     if (!take_key(bytes, size, into)) return;

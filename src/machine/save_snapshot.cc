@@ -7,6 +7,7 @@
 #include "machine/restoration.h"
 #include "machine/sessions/sessions.h"
 #include "machine/snapshot.h"
+#include "machine/sources/sources.h"
 #include "tenure/v1/snapshot.pb.h"
 
 namespace tenure {
@@ -55,6 +56,7 @@ Bytes save_global(const MachineState& state) {
   save_sessions(state.sessions, *global.mutable_sessions());
   save_answers(state.answers, *global.mutable_answers());
   save_keys(state.keys, *global.mutable_keys());
+  if (!state.sources.by_name.empty()) save_sources(state.sources, *global.mutable_sources());
   return global.SerializeAsString();
 }
 

@@ -8,6 +8,7 @@
 #include "machine/keys/keys_state.h"
 #include "machine/restoration_state.h"
 #include "machine/sessions/session_table.h"
+#include "machine/sources/source_state.h"
 
 namespace tenure {
 
@@ -17,6 +18,7 @@ struct MachineState {
   SessionTable sessions;
   AnswersState answers;
   KeysState keys;
+  SourcesState sources;
 };
 
 }  // namespace tenure

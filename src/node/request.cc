@@ -21,6 +21,29 @@ Asked& begun(Asked& asked, std::uint64_t ticket, bool answer_in_log) {
   return asked;
 }
 
+void encode_emission(const ShardEmission& from, std::uint64_t ticket, v1::Emit& into) {
+  into.Clear();
+  into.set_ticket(ticket);
+  into.set_source(from.source);
+  into.set_key(from.key);
+  into.set_epoch(from.epoch);
+  into.set_after(from.after);
+  into.set_position(from.position);
+  for (std::size_t i = 0; i < from.tasks.size(); ++i) {
+    const EmitTask& task = from.tasks[i];
+    v1::EmittedTask& emitted = *into.add_tasks();
+    emitted.set_position(task.position);
+    v1::Dispatch& dispatch = *emitted.mutable_task();
+    dispatch.set_ticket(Request::task_ticket(ticket, i));
+    dispatch.set_kind(v1::TASK);
+    dispatch.set_key(task.key);
+    dispatch.set_payload(task.payload);
+    dispatch.set_delay_ms(static_cast<std::uint64_t>(task.delay.count()));
+    dispatch.set_max_attempts(task.max_attempts);
+    dispatch.set_type(task.type);
+  }
+}
+
 }  // namespace
 
 const char* Request::operation() const {
@@ -30,12 +53,15 @@ const char* Request::operation() const {
     case Kind::stop: return "stop";
     case Kind::retry_dead: return "retry dead job";
     case Kind::drop_dead: return "drop dead job";
+    case Kind::emit: return "emit";
+    case Kind::forget_source: return "forget source";
   }
   return "request";
 }
 
 Status Request::check() const {
   if (kind == Kind::retry_dead || kind == Kind::drop_dead) return {};
+  if (kind == Kind::emit) return emission->check();
   if (key.empty()) return fail(Errc::invalid, operation(), "the key is empty");
   if (key.size() > kKeyBytesMax) return over(operation(), "the key", key.size(), kKeyBytesMax);
   if (kind == Kind::notify && text.size() > kMessageBytesMax) {
@@ -72,6 +98,8 @@ void Request::encode(std::uint64_t ticket, bool answer_in_log, Bytes& into) cons
     case Kind::stop: begun(*record.mutable_stop(), ticket, answer_in_log).set_key(key); break;
     case Kind::retry_dead: begun(*record.mutable_retry_dead(), ticket, answer_in_log).set_id(dead_id); break;
     case Kind::drop_dead: begun(*record.mutable_drop_dead(), ticket, answer_in_log).set_id(dead_id); break;
+    case Kind::forget_source: begun(*record.mutable_forget_source(), ticket, answer_in_log).set_source(key); break;
+    case Kind::emit: encode_emission(*emission, ticket, *record.mutable_emit()); break;
   }
   append_record(record, into);
 }

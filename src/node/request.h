@@ -10,31 +10,37 @@
 #include "base/clock.h"
 #include "base/result.h"
 #include "machine/effects.h"
+#include "node/sources/emission.h"
 
 namespace tenure {
 
 class OpenTicket;
 
 struct Request {
-  enum class Kind : std::uint8_t { dispatch, notify, stop, retry_dead, drop_dead };
+  enum class Kind : std::uint8_t { dispatch, notify, stop, retry_dead, drop_dead, emit, forget_source };
 
   Kind kind = Kind::dispatch;
   JobKind job = JobKind::resident;
-  Bytes key{};
+  Bytes key{};   // of forget_source: the source
   Bytes text{};  // the payload, or the message
   Bytes type{};
   Nanos delay{};
   std::uint32_t max_attempts = 0;
   std::uint64_t dead_id = 0;
+  std::shared_ptr<const ShardEmission> emission{};  // of emit; such a request is never answered in the log
 
   const char* operation() const;
   // Its acceptance is its only result.
-  bool single() const { return kind == Kind::retry_dead || kind == Kind::drop_dead; }
+  bool single() const {
+    return kind == Kind::retry_dead || kind == Kind::drop_dead || kind == Kind::emit || kind == Kind::forget_source;
+  }
   // Errc::invalid if anything is empty, malformed or over a bound.
   Status check() const;
   // Appends it to `into` as a record with this ticket, ready for a batch. `answer_in_log`: the dispatcher keeps no
   // state, and needs the outcome in the log.
   void encode(std::uint64_t ticket, bool answer_in_log, Bytes& into) const;
+  // The tickets of the tasks of an emit that has this ticket.
+  static std::uint64_t task_ticket(std::uint64_t ticket, std::size_t task) { return hash_mix(ticket, task + 1) | 1; }
 };
 
 // The error for a request when too much is waiting to be sent.

@@ -112,6 +112,27 @@ Result<Holder> Pool::holder(std::string_view key, Timeout timeout) const {
   return Holder{info->worker, info->epoch};
 }
 
+Result<std::vector<SourceInfo>> Pool::sources(Timeout timeout) const {
+  const auto listed = impl_->shards().list_sources(after(timeout));
+  if (!listed) return Failure(listed.error());
+  std::vector<SourceInfo> infos;
+  for (const auto& [name, parts] : *listed) {
+    SourceInfo& info = infos.emplace_back();
+    info.name = name;
+    // A shard that does not have it has taken in nothing.
+    info.position = parts.size() < impl_->shards().count() ? 0 : UINT64_MAX;
+    for (const v1::ListedSource& part : parts) {
+      info.position = std::min<std::uint64_t>(info.position, part.position());
+      info.tasks += part.tasks();
+      info.buried += part.buried();
+      if (part.epoch() < info.epoch) continue;
+      info.epoch = part.epoch();
+      info.key = part.key();
+    }
+  }
+  return infos;
+}
+
 Result<std::vector<DeadJob>> Pool::dead_jobs(std::uint64_t after_id, std::size_t limit, Timeout timeout) const {
   const Deadline deadline = after(timeout);
   const Result<std::vector<v1::ListedDead>> listed =

@@ -11,6 +11,7 @@
 #include <tenure/handler.hpp>
 
 #include "guard/crash_note.h"
+#include "node/keys/emitter.h"
 #include "node/keys/host.h"
 
 namespace tenure {
@@ -20,7 +21,8 @@ class ThreadHost;
 // Handles of jobs may outlive the host. Through this they find the host, or learn that it is gone.
 struct HostDoor {
   std::mutex mutex;
-  ThreadHost* host;  // guarded by mutex; null once it is gone
+  ThreadHost* host;         // guarded by mutex; null once it is gone
+  EmitterMaker emitters{};  // guarded by mutex; may be null
   // Where threads that run handlers note a crash. Null: nowhere.
   std::atomic<guard::CrashNote*> note = nullptr;
 };
@@ -74,6 +76,13 @@ class LiveJob {
     return source_.has_value();
   }
 
+  // Made when the handler first emits.
+  std::shared_ptr<Emitter> emitter(const EmitterMaker& make) {
+    std::lock_guard lock(stop_mutex_);
+    if (!emitter_) emitter_ = make(held.hold);
+    return emitter_;
+  }
+
   struct Message {
     std::uint64_t number;
     Bytes text;
@@ -94,6 +103,7 @@ class LiveJob {
 
   std::atomic<int> stop_{0};
   std::mutex stop_mutex_;
+  std::shared_ptr<Emitter> emitter_;        // guarded by stop_mutex_
   std::optional<std::stop_source> source_;  // guarded by stop_mutex_; created when a token is requested
 };
 

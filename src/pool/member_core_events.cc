@@ -19,6 +19,7 @@ void MemberCore::give_up_tickets(const Error& error) {
 // may find it gone before it has read the end.
 void MemberCore::caught_up() {
   const Machine& machine = node_->machine();
+  sender_.note_version(machine.version());
   const bool empty = machine.sessions().all.empty() && machine.keys() == 0;
   // The positions that callers wait for may be of the history that was lost.
   for (const EndSoughtPtr& sought : std::exchange(ends_sought_, {})) answer_end(sought, EndSought::Answer::ask_again);
@@ -52,6 +53,7 @@ void MemberCore::worker_removed(BytesView worker) {
 }
 
 void MemberCore::applied(const Machine& machine) {
+  sender_.note_version(machine.version());
   if (!ends_sought_.empty()) tell_ends(machine.position());
   for (const std::shared_ptr<Awaited>& awaited : awaited_) {
     if (awaited->wanted(machine)) hear([&] { awaited->reached = true; });

@@ -91,6 +91,10 @@ Result<Ticket> Pool::drop_dead(std::uint64_t id) {
   return submit(*impl_, request);
 }
 
+Status Pool::forget_source(const std::string& source, Timeout timeout) {
+  return impl_->shards().forget_source(source, after(timeout));
+}
+
 Status Pool::drain(const std::string& worker, DrainUntil until, Timeout timeout) {
   return impl_->shards().drain(worker, until == DrainUntil::empty, after(timeout));
 }

@@ -42,6 +42,7 @@ class Ask;
 class ListJobs;
 class ListedDead;
 class ListedJob;
+class ListedSource;
 class Told;
 }  // namespace v1
 

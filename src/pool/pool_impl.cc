@@ -136,6 +136,9 @@ Result<std::shared_ptr<PoolImpl>> PoolImpl::open(std::string name, std::string u
     PoolCore& core = pool->shards_->core(i);
     pool->host_->part(i).attach(core.reports(), core.loop());
   }
+  if (!client_only) {
+    pool->host_->set_emitters([shards = pool->shards_.get()](const Hold& hold) { return shards->emitter(hold); });
+  }
   return pool;
 }
 

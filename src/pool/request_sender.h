@@ -13,6 +13,7 @@
 #include <optional>
 
 #include "base/loop.h"
+#include "machine/rules.h"
 #include "node/request.h"
 #include "pool/callbacks.h"
 #include "pool/request_outbox.h"
@@ -36,12 +37,14 @@ class RequestSender {
 
   // Call it before the first submit().
   void set_way(Way way) { way_ = std::move(way); }
-  // Fails at once with Errc::invalid for a malformed request, with Errc::busy for too many at a time, and after
-  // close().
+  // Fails at once with Errc::invalid for a malformed request, with Errc::busy for too many at a time, with
+  // Errc::version for one about sources while members do not know them, and after close().
   Result<TicketPtr> submit(const Request& request);
   // Submitted requests without any answer.
   std::uint64_t unanswered() const;
 
+  // On the loop: the machine version of the pool. Until it is known, as for a client, it is taken to be the newest.
+  void note_version(std::uint32_t version) { version_.store(version, std::memory_order_relaxed); }
   // On the loop. There was no room, and now there is.
   void has_room() { send_submitted(); }
   // On the loop: this many of the sent tickets were answered so far. True if nothing is unanswered.
@@ -60,6 +63,8 @@ class RequestSender {
   Way way_;
   std::atomic<std::uint64_t> numbers_;      // of the next ticket
   std::atomic<std::uint64_t> answered_{0};  // of all submitted ones; written by the loop
+
+  std::atomic<std::uint32_t> version_{kMachineVersion};
 
   mutable std::mutex mutex_;
   // Guarded by mutex_.

@@ -21,6 +21,7 @@ Result<std::unique_ptr<Shards>> Shards::open(CoreOptions options, ShardParts par
   for (std::uint32_t i = 1; i < count; ++i) {
     if (Status opened = shards->open_one(i); !opened) return Failure(opened.error());
   }
+  shards->emitters_ = std::make_unique<Emitters>(*shards, shards->core(0).loop());
   shards->go_on([&] { shards->reachable_ = shards->open_ones(); });
   return shards;
 }
@@ -61,6 +62,7 @@ Status Shards::open_one(std::uint32_t shard) {
 
 // The first one goes last: the removal of the others' logs runs in it.
 Shards::~Shards() {
+  emitters_.reset();
   {
     std::lock_guard lock(mutex_);
     leaving_ = true;
@@ -113,6 +115,10 @@ Status Shards::each(const std::vector<PoolCore*>& cores, const std::function<Sta
 Result<TicketPtr> Shards::submit(const Request& request) {
   const bool dead = request.kind == Request::Kind::retry_dead || request.kind == Request::Kind::drop_dead;
   const auto shard = dead ? static_cast<std::uint32_t>(request.dead_id % count()) : shard_of(request.key, count());
+  return submit_to(shard, request);
+}
+
+Result<TicketPtr> Shards::submit_to(std::uint32_t shard, const Request& request) {
   const Result<PoolCore*> core = reach(shard);
   if (!core) return Failure(core.error());
   return (*core)->submit(request);

@@ -20,12 +20,14 @@
 #include <atomic>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "pool/emitters.h"
 #include "pool/pool_core.h"
 #include "pool/shard_reports.h"
 
@@ -60,6 +62,8 @@ class Shards {
 
   // See PoolCore.
   Result<TicketPtr> submit(const Request& request);
+  // The same at a given shard.
+  Result<TicketPtr> submit_to(std::uint32_t shard, const Request& request);
   Status add_worker(const NodeWorker& worker, Deadline deadline);
   Status remove_worker(const std::string& id, Deadline deadline);
   bool has_worker(const std::string& id) const;  // in any of them, as PoolCore has it
@@ -80,6 +84,10 @@ class Shards {
   // The same, ordered by id.
   Result<std::vector<v1::ListedDead>> list_dead(std::uint64_t after, std::size_t limit, bool payloads,
                                                 Deadline deadline);
+  // All sources, ordered by name: of each, what every shard has of it.
+  Result<std::map<Bytes, std::vector<v1::ListedSource>>> list_sources(Deadline deadline);
+  // In all shards.
+  Status forget_source(const std::string& source, Deadline deadline);
   Status close(Deadline deadline);
   Status shut_down(Deadline deadline);
   // True if all shards are over, or if one has failed: the others cannot replace it.
@@ -88,6 +96,8 @@ class Shards {
   void host_lost();
   // For a host that all shards share.
   HoldReports& reports() { return reports_; }
+  // Emits of its residents. Not for a client-only pool.
+  std::shared_ptr<Emitter> emitter(const Hold& hold) { return emitters_->open(hold); }
   const std::string& node_name() const { return places_.front().core.load()->options().node.name; }
 
  private:
@@ -114,6 +124,7 @@ class Shards {
   std::atomic<std::uint32_t> count_ = 1;
   std::deque<Place> places_;  // by shard; `count_` of them
   ShardReports reports_{*this};
+  std::unique_ptr<Emitters> emitters_;  // null for a client
 
   std::mutex mutex_;
   // Guarded by mutex_. The loops reach other cores only through this.

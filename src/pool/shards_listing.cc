@@ -53,4 +53,42 @@ Result<std::vector<v1::ListedDead>> Shards::list_dead(std::uint64_t after, std::
   return dead;
 }
 
+Result<std::map<Bytes, std::vector<v1::ListedSource>>> Shards::list_sources(Deadline deadline) {
+  std::map<Bytes, std::vector<v1::ListedSource>> all;
+  for (std::uint32_t shard = 0; shard < count(); ++shard) {
+    v1::Ask ask;
+    ask.mutable_sources()->set_limit(kListedMax);
+    for (bool more = true; more;) {
+      const Result<v1::Told> told = inquire(shard, ask, deadline);
+      if (!told) return Failure(told.error());
+      for (const v1::ListedSource& source : told->sources()) all[source.name()].push_back(source);
+      more = told->more_sources() && told->sources_size() != 0;
+      if (more) ask.mutable_sources()->set_after(told->sources(told->sources_size() - 1).name());
+    }
+  }
+  return all;
+}
+
+// A shard that never heard of the source has nothing to forget.
+Status Shards::forget_source(const std::string& source, Deadline deadline) {
+  Request request;
+  request.kind = Request::Kind::forget_source;
+  request.key = source;
+  std::vector<TicketPtr> tickets;
+  for (std::uint32_t shard = 0; shard < count(); ++shard) {
+    Result<TicketPtr> ticket = submit_to(shard, request);
+    if (!ticket) return Failure(ticket.error());
+    tickets.push_back(*std::move(ticket));
+  }
+  bool known = false;
+  for (const TicketPtr& ticket : tickets) {
+    if (!ticket->wait(Stage::accepted, deadline)) return Failure(late("forget source"));
+    const Status forgotten = ticket->outcome(Stage::accepted);
+    if (!forgotten && forgotten.error().code != Errc::no_such_key) return forgotten;
+    known = known || forgotten;
+  }
+  if (known) return {};
+  return fail(Errc::no_such_key, "forget source", "the pool has no source '" + source + "'");
+}
+
 }  // namespace tenure

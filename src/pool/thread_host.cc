@@ -163,6 +163,11 @@ void ThreadHost::trip_later(const LiveJobPtr& job) {
   trips_.post([job] { job->trip(); });
 }
 
+void ThreadHost::set_emitters(EmitterMaker make) {
+  const std::lock_guard lock(door_->mutex);
+  door_->emitters = std::move(make);
+}
+
 Status ThreadHost::checkpoint(const LiveJob& job, std::string bytes) {
   if (bytes.size() > kBlobBytesMax) {
     return fail(Errc::invalid, "checkpoint",

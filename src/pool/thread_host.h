@@ -122,6 +122,9 @@ class ThreadHost final {
   // True if the caller is a handler of this host.
   bool on_executor() const;
 
+  // What residents emit with. Call it before the first worker is added.
+  void set_emitters(EmitterMaker make);
+
   // For LiveJob: a resident has ended by itself.
   void end_by_itself(LiveJob& job, Outcome outcome);
   static Status checkpoint(const LiveJob& job, std::string bytes);

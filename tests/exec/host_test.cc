@@ -371,6 +371,26 @@ TEST(Json, TaskGivesAResult) {
   EXPECT_EQ(end.log, std::vector<Bytes>{"stray words"});
 }
 
+// tests/e2e/emit_test.py has residents that emit into a pool.
+TEST(Json, ATaskHearsThatOnlyResidentsEmit) {
+  HostStage stage(HostStage::shell(R"(
+      read start; echo '{"type":"emit","position":1,"source":"s","tasks":[{"key":"k"}]}'
+      read -r answer; printf 'got %s\n' "$answer" >&2; echo '{"type":"result","data":"fine"}')"),
+                  Protocol::json);
+  const std::uint64_t epoch = stage.start(JobKind::task);
+  const std::string answer = stage.logged(epoch, "got");
+  EXPECT_TRUE(answer.starts_with(R"({"type":"emitted","source":"s","accepted":false,"error":{"code":"invalid")"))
+      << answer;
+  EXPECT_EQ(stage.end_of(epoch).text, "fine");
+}
+
+TEST(Json, AProgramThatReadsNoAnswersToItsEmitsFails) {
+  HostStage stage(HostStage::shell(R"(yes '{"type":"emitted"}')"), Protocol::json);
+  const Heard end = stage.end_of(stage.start(JobKind::task));
+  EXPECT_EQ(end.end, "failed");
+  EXPECT_NE(end.text.find("does not read"), Bytes::npos) << end.text;
+}
+
 TEST(Json, FailSaysWhetherToRetry) {
   HostStage stage(HostStage::shell(R"(echo '{"type":"fail","error":"no such tenant","retry":false}'; exit 1)"),
                   Protocol::json);

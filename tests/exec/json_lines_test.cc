@@ -33,6 +33,39 @@ TEST(JsonLines, FromTheProgram) {
   }
 }
 
+TEST(JsonLines, Emits) {
+  using Type = JsonLine::Type;
+  const JsonLine line =
+      read_json_line(R"({"type":"emit","position":7,"source":"s","tasks":[{"key":"a","payload":"p","position":6},)"
+                     R"({"key_base64":"/w==","payload":{"n":1},"job_type":"t","delay_ms":5,"max_attempts":2}]})");
+  ASSERT_EQ(line.type, Type::emit);
+  EXPECT_EQ(line.emission.source, "s");
+  EXPECT_EQ(line.emission.position, 7U);
+  ASSERT_EQ(line.emission.tasks.size(), 2U);
+  EXPECT_EQ(line.emission.tasks[0].key, "a");
+  EXPECT_EQ(line.emission.tasks[0].position, 6U);
+  const EmitTask& second = line.emission.tasks[1];
+  EXPECT_EQ(second.key, "\xff");
+  EXPECT_EQ(second.payload, R"({"n":1})");
+  EXPECT_EQ(second.type, "t");
+  EXPECT_EQ(second.delay, std::chrono::milliseconds(5));
+  EXPECT_EQ(second.max_attempts, 2U);
+  EXPECT_EQ(read_json_line(R"({"type":"emitted","source":"s"})").emission.source, "s");
+  EXPECT_EQ(read_json_line(R"({"type":"emitted"})").type, Type::emitted);
+  EXPECT_TRUE(read_json_line(R"({"type":"emit","position":7})").emission.tasks.empty());
+  for (const char* const wrong :
+       {R"({"type":"emit","position":"seven"})", R"({"type":"emit","position":-1})",
+        R"({"type":"emit","position":1,"tasks":{}})", R"({"type":"emit","position":1,"tasks":["a"]})",
+        R"({"type":"emit","position":1,"tasks":[{"key":"a","position":"b"}]})",
+        R"({"type":"emit","position":1,"tasks":[{"key_base64":"!"}]})", R"({"type":"emitted","source_base64":"!"})"}) {
+    EXPECT_EQ(read_json_line(wrong).type, Type::broken) << wrong;
+  }
+  EXPECT_EQ(json_emitted("", 7), "{\"type\":\"emitted\",\"accepted\":true,\"position\":7}\n");
+  EXPECT_EQ(json_emitted("s", fail(Errc::pool_full, "emit", "max")),
+            "{\"type\":\"emitted\",\"source\":\"s\",\"accepted\":false,"
+            "\"error\":{\"code\":\"pool_full\",\"message\":\"emit: pool_full (max)\"}}\n");
+}
+
 // A program may not make the worker take much memory, or time, for a line; what is within the bounds is read.
 TEST(JsonLines, ManyValuesAreTooMany) {
   constexpr std::size_t kLineBytes = 8U << 20;

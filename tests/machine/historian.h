@@ -13,7 +13,7 @@
 namespace tenure::test {
 
 // Tickets tell what they were for, so that a checker needs no list of them.
-enum class TicketUse : std::uint8_t { dispatch = 1, notify = 2, stop = 3, dead = 4 };
+enum class TicketUse : std::uint8_t { dispatch = 1, notify = 2, stop = 3, dead = 4, emit = 5 };
 inline TicketUse use_of(std::uint64_t ticket) { return static_cast<TicketUse>(ticket >> 56); }
 
 class Historian {
@@ -46,6 +46,7 @@ class Historian {
   v1::Record record(const Machine& machine) {
     const std::size_t dice = style_ == kBadWorkers && chance(60) ? 30 : below(100);
     if (machine.workers().by_age.size() < 2 && dice < 30) return grow(machine);
+    if (dice < 31 && chance(25)) return sources_word(machine);
     if (dice < 35) return holders_word(machine);
     if (dice < 60) return users_word(machine);
     if (dice < 75) return members_word(machine);
@@ -155,6 +156,25 @@ class Historian {
       case 4: return rec::dispatch(ticket(TicketUse::dispatch), v1::RESIDENT, key(), spec);
       default: return rec::dispatch(ticket(TicketUse::dispatch), v1::TASK, chance(2) ? Bytes() : key(), spec);
     }
+  }
+
+  // Of the key's own holder, mostly, and from about where its source is.
+  v1::Record sources_word(const Machine& machine) {
+    const Bytes source = key();
+    if (chance(3)) return rec::forget_source(ticket(TicketUse::emit), source, chance(20));
+    const auto known = machine.sources().find(source);
+    const std::uint64_t have = known == machine.sources().end() ? 0 : known->second.position;
+    const std::optional<JobInfo> job = machine.find(source);
+    rec::EmitSpec spec{.source = source, .key = source, .epoch = job ? job->epoch : below(1'000)};
+    if (chance(10)) spec.epoch -= below(3);
+    spec.after = have - (chance(30) ? std::min<std::uint64_t>(have, below(5)) : 0) + (chance(5) ? 1 : 0);
+    spec.position = spec.after + below(6);
+    for (std::size_t i = below(4); i > 0; --i) {
+      const rec::JobSpec task{.delay_ms = chance(20) ? 1 + below(5'000) : 0, .type = chance(40) ? type() : Bytes()};
+      spec.tasks.emplace_back(chance(30) ? 0 : spec.after + below(6),
+                              rec::dispatch(ticket(TicketUse::dispatch), v1::TASK, key(), task));
+    }
+    return rec::emit(ticket(TicketUse::emit), spec);
   }
 
   // One that waits to be handled, or none.

@@ -165,6 +165,13 @@ class Recorder final : public Effects {
     line("choices_due");
     choices.emplace_back();
   }
+  void emitted(const At&, const Emitted& it) override {
+    line("emitted", it.source, it.key, it.epoch, it.before, it.position, it.tasks, it.buried);
+  }
+  void source_restored(const At&, BytesView source, std::uint64_t position) override {
+    line("source_restored", source, position);
+  }
+  void source_forgotten(const At&, BytesView source) override { line("source_forgotten", source); }
   void version_switched(const At&, std::uint32_t version) override { line("version_switched", version); }
   void saved(const At&, std::uint64_t position) override { line("saved", position); }
   void shutdown_began(const At&) override { line("shutdown_began"); }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.h"
@@ -145,6 +146,41 @@ inline Record dispatch(std::uint64_t ticket, v1::Kind kind, BytesView key, const
   dispatch.set_max_attempts(spec.max_attempts);
   dispatch.set_answer_in_log(spec.answer_in_log);
   dispatch.set_type(spec.type);
+  return record;
+}
+
+// Tasks of a source: the position of the event, zero for that of the emit, and the job.
+struct EmitSpec {
+  Bytes source;
+  Bytes key;
+  std::uint64_t epoch;
+  std::uint64_t position = 0;
+  std::uint64_t after = 0;
+  std::vector<std::pair<std::uint64_t, Record>> tasks = {};
+};
+
+inline Record emit(std::uint64_t ticket, const EmitSpec& spec) {
+  Record record;
+  v1::Emit& emit = *record.mutable_emit();
+  emit.set_ticket(ticket);
+  emit.set_source(spec.source);
+  emit.set_key(spec.key);
+  emit.set_epoch(spec.epoch);
+  emit.set_after(spec.after);
+  emit.set_position(spec.position);
+  for (const auto& [position, task] : spec.tasks) {
+    v1::EmittedTask& emitted = *emit.add_tasks();
+    emitted.set_position(position);
+    *emitted.mutable_task() = task.dispatch();
+  }
+  return record;
+}
+
+inline Record forget_source(std::uint64_t ticket, BytesView source, bool answer_in_log = false) {
+  Record record;
+  record.mutable_forget_source()->set_ticket(ticket);
+  record.mutable_forget_source()->set_source(Bytes(source));
+  record.mutable_forget_source()->set_answer_in_log(answer_in_log);
   return record;
 }
 

@@ -102,6 +102,21 @@ TEST_F(Restore, BringsEveryKindOfJobBack) {
   expect_sound(fresh_);
 }
 
+// As one whose task came before it, or was emitted for its key.
+TEST_F(Restore, BringsADeadTaskBackWhoseKeyHasAResident) {
+  old_.node("a");
+  old_.task("k");
+  old_.failed("k", v1::Failed::BURY);
+  old_.running("k");
+  begin();
+  put_back();
+  EXPECT_EQ(fresh_.state("k"), JobState::starting);
+  ASSERT_EQ(fresh_.machine().dead().size(), 1U);
+  const DeadLetter& letter = fresh_.machine().dead().begin()->second;
+  EXPECT_EQ(letter.kind, JobKind::task);
+  expect_sound(fresh_);
+}
+
 TEST_F(Restore, BringsTheOptionsBack) {
   v1::Record join = rec::join(1);
   join.mutable_join()->mutable_configure()->set_max_attempts(7);

@@ -52,6 +52,16 @@ TEST_F(RequestSenderTest, SendsTogetherWhatComesTogether) {
   EXPECT_EQ(blocks_, (std::vector<std::size_t>{3, 1}));
 }
 
+// Members of version 1 would skip it without an answer.
+TEST_F(RequestSenderTest, SaysNothingOfSourcesToAPoolThatKnowsNone) {
+  sender_.note_version(1);
+  const Result<TicketPtr> ticket = sender_.submit({.kind = Request::Kind::forget_source, .key = "s"});
+  ASSERT_FALSE(ticket);
+  EXPECT_EQ(ticket.error().code, Errc::version);
+  sender_.note_version(2);
+  EXPECT_TRUE(sender_.submit({.kind = Request::Kind::forget_source, .key = "s"}));
+}
+
 // Nothing is lost, reordered, or sent before the way says that it has room again.
 TEST_F(RequestSenderTest, WaitsForRoom) {
   room_ = false;

@@ -44,6 +44,21 @@ void DeadLetters::bury(SlotId slot, bool quarantined, BytesView error) {
   line_.next_job(slot);
 }
 
+void DeadLetters::bury_unheld(JobId id, BytesView key, BytesView error) {
+  const std::uint64_t letter = context_.next_epoch(0);
+  slots_.tell_failed(state_.table.jobs[id], 0, error);
+  context_.effects().buried(context_.at(), key, letter, false);
+  state_.dead[letter] = {.key = Bytes(key),
+                         .kind = JobKind::task,
+                         .quarantined = false,
+                         .job = id,
+                         .epoch = 0,
+                         .since_ms = context_.log_time_ms(),
+                         .error = Bytes(error)};
+  ++state_.dead_tasks;
+  if (state_.dead_tasks > kDeadTasksMax) drop_oldest_task();
+}
+
 void DeadLetters::drop_oldest_task() {
   const auto oldest = std::find_if(state_.dead.begin(), state_.dead.end(),
                                    [](const auto& entry) { return entry.second.kind == JobKind::task; });

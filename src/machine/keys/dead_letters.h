@@ -28,6 +28,8 @@ class DeadLetters {
   void on(const v1::DropDead& record);
 
   void bury(SlotId slot, bool quarantined, BytesView error);
+  // A task that its key does not allow: in no line, and never held.
+  void bury_unheld(JobId job, BytesView key, BytesView error);
   // The letter of a dead resident.
   void erase_letter_of(SlotId slot);
   // The pool is ending. Dead residents end with their keys.

@@ -133,6 +133,12 @@ void Keys::restored() {
   slots_.forget_snapshots();
 }
 
+bool Keys::holds(BytesView key, std::uint64_t epoch) const {
+  const SlotId slot = state_.table.find(key);
+  if (slot == kNone || state_.table.slots[slot].kind != JobKind::resident) return false;
+  return state_.table.placed[slot].holder != kNone && state_.table.slots[slot].epoch == epoch;
+}
+
 std::optional<JobInfo> Keys::find(BytesView key) const {
   const SlotId slot = state_.table.find(key);
   if (slot == kNone) return std::nullopt;

@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "machine/context.h"
 #include "machine/keys/blame.h"
@@ -70,6 +71,12 @@ class Keys {
   void forget_types();
   // Nothing is left to do.
   bool idle() const { return state_.table.slots.live() == 0; }
+
+  // For other parts: tasks of theirs, in two steps, so that all of them are taken in or none.
+  Requests::Room room_for(const std::vector<const v1::Dispatch*>& tasks) const { return requests_.room_for(tasks); }
+  bool take_in(const v1::Dispatch& task) { return requests_.take_in(task); }
+  // The resident of the key is held under this epoch.
+  bool holds(BytesView key, std::uint64_t epoch) const;
 
   // The approximate size of a snapshot: the contents, and the overhead of each key and job.
   std::uint64_t bytes() const {

@@ -112,6 +112,7 @@ void RememberedKeys::encode_letter(std::uint64_t id, v1::RememberedJob& into) co
   into.set_type(state_.types.name(state_.table.jobs[letter.job].type));
   v1::DeadState& dead = *into.mutable_letter();
   dead.set_id(id);
+  dead.set_kind(static_cast<std::uint32_t>(letter.kind));
   dead.set_quarantined(letter.quarantined);
   dead.set_epoch(letter.epoch);
   dead.set_error(letter.error);

@@ -1,6 +1,7 @@
 #include "machine/keys/requests.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/mutant.h"
 #include "machine/answers/answers.h"
@@ -11,6 +12,7 @@ namespace tenure {
 namespace {
 
 constexpr Errc kAccepted{};
+constexpr BytesView kTooManyTypes = "the jobs of the pool have too many different types";
 
 }  // namespace
 
@@ -28,7 +30,10 @@ void Requests::on(const v1::Dispatch& record) {
     const Bytes why = verdict == Errc::pool_full ? bound_reached(delayed) : Bytes();
     return context_.answers().refuse(record.ticket(), record.answer_in_log(), verdict, why);
   }
+  accept(record, slot, hash, delayed);
+}
 
+void Requests::accept(const v1::Dispatch& record, SlotId slot, std::uint64_t hash, bool delayed) {
   const bool added = slot == kNone;
   if (added) {
     slot = placement_.add_key(record.key(), hash, record.kind() == v1::TASK ? JobKind::task : JobKind::resident);
@@ -58,9 +63,59 @@ void Requests::on(const v1::Dispatch& record) {
   if (added) placement_.ask_for_choice(slot);
 }
 
+// Of either kind.
+bool Requests::is_sound(const v1::Dispatch& record) {
+  return !record.key().empty() && record.key().size() <= kKeyBytesMax && record.payload().size() <= kPayloadBytesMax &&
+         record.delay_ms() <= kDelayMsMax;
+}
+
+bool Requests::is_task(const v1::Dispatch& record) {
+  return record.ticket() != 0 && record.kind() == v1::TASK && is_sound(record) && record.type().size() <= kTypeBytesMax;
+}
+
+Requests::Room Requests::room_for(const std::vector<const v1::Dispatch*>& tasks) const {
+  std::uint32_t queued = 0;
+  std::uint32_t delayed = 0;
+  std::set<BytesView> types;
+  for (const v1::Dispatch* task : tasks) {
+    if (!state_.types.knows(task->type())) types.insert(task->type());
+    const SlotId slot = state_.table.find(task->key());
+    if (slot != kNone && state_.table.slots[slot].kind == JobKind::resident) continue;
+    ++(task->delay_ms() > 0 ? delayed : queued);
+  }
+  const PoolConfig& config = context_.config();
+  // These would never have room.
+  if (queued > config.max_queued_jobs) return {Errc::invalid, "more tasks than max_queued_jobs in one emit"};
+  if (delayed > config.max_delayed_jobs) return {Errc::invalid, "more tasks than max_delayed_jobs in one emit"};
+  const bool fits = queued <= config.max_queued_jobs - std::min(state_.queued, config.max_queued_jobs);
+  if (!fits) return {Errc::pool_full, queue_is_full()};
+  const bool waits = delayed <= config.max_delayed_jobs - std::min(state_.delayed, config.max_delayed_jobs);
+  if (!waits) return {Errc::pool_full, too_many_delayed()};
+  if (types.size() > state_.types.room()) return {Errc::pool_full, Bytes(kTooManyTypes)};
+  return {};
+}
+
+bool Requests::take_in(const v1::Dispatch& record) {
+  const std::uint64_t hash = hash_bytes(record.key());
+  const SlotId slot = state_.table.find(record.key(), hash);
+  if (slot != kNone && state_.table.slots[slot].kind == JobKind::resident) {
+    bury(record);
+    return false;
+  }
+  accept(record, slot, hash, record.delay_ms() > 0);
+  return true;
+}
+
+// It was never held. The dispatcher, if there were one, would hear that it was accepted and has failed.
+void Requests::bury(const v1::Dispatch& record) {
+  const JobId id = add_job(record, kNone, Progress::begun);
+  context_.note(record.ticket());
+  context_.answers().settle({record.ticket(), TicketState::accepted, Errc{}, 0, {}, {}}, record.answer_in_log());
+  dead_.bury_unheld(id, record.key(), "the key has a resident: a task cannot share it");
+}
+
 Errc Requests::judge(const v1::Dispatch& record, SlotId slot, bool delayed) const {
-  if (record.key().empty() || record.key().size() > kKeyBytesMax) return Errc::invalid;
-  if (record.payload().size() > kPayloadBytesMax || record.delay_ms() > kDelayMsMax) return Errc::invalid;
+  if (!is_sound(record)) return Errc::invalid;
   if (record.kind() != v1::RESIDENT && record.kind() != v1::TASK) return Errc::invalid;
   if (context_.shutting_down()) return Errc::shutting_down;
   if (slot != kNone) {
@@ -89,12 +144,21 @@ BytesView Requests::type_of(const v1::Dispatch& record) const {
 Bytes Requests::bound_reached(bool delayed) const {
   const PoolConfig& config = context_.config();
   if (delayed && state_.delayed >= config.max_delayed_jobs) {
-    return "max_delayed_jobs: " + std::to_string(config.max_delayed_jobs) + " jobs wait for their delay";
+    return too_many_delayed();
   }
   if (!delayed && state_.queued >= config.max_queued_jobs) {
-    return "max_queued_jobs: " + std::to_string(config.max_queued_jobs) + " jobs wait for a handler to begin them";
+    return queue_is_full();
   }
-  return "the jobs of the pool have too many different types";
+  return Bytes(kTooManyTypes);
+}
+
+Bytes Requests::queue_is_full() const {
+  return "max_queued_jobs: " + std::to_string(context_.config().max_queued_jobs) +
+         " jobs wait for a handler to begin them";
+}
+
+Bytes Requests::too_many_delayed() const {
+  return "max_delayed_jobs: " + std::to_string(context_.config().max_delayed_jobs) + " jobs wait for their delay";
 }
 
 JobId Requests::add_job(const v1::Dispatch& record, SlotId slot, Progress progress) {

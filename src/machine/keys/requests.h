@@ -1,8 +1,10 @@
 #pragma once
 
-// Requests of users: dispatch a job, send its holder a message, stop it.
+// Requests of users: dispatch a job, send its holder a message, stop it. And tasks that other parts of the machine
+// bring.
 
 #include <cstdint>
+#include <vector>
 
 #include "machine/context.h"
 #include "machine/keys/dead_letters.h"
@@ -36,9 +38,26 @@ class Requests {
   void on(const v1::Notify& record);
   void on(const v1::Stop& record);
 
+  // A task that could be accepted in some state of the pool.
+  static bool is_task(const v1::Dispatch& record);
+  // Whether there is room for all of these tasks. If not, why.
+  struct Room {
+    Errc code{};
+    Bytes why{};
+  };
+  Room room_for(const std::vector<const v1::Dispatch*>& tasks) const;
+  // Accepts a task as a dispatch does, without a word on the bounds. False: its key has a resident, and the task has
+  // become a dead letter.
+  bool take_in(const v1::Dispatch& record);
+
  private:
+  static bool is_sound(const v1::Dispatch& record);
   Errc judge(const v1::Dispatch& record, SlotId slot, bool delayed) const;
+  void accept(const v1::Dispatch& record, SlotId slot, std::uint64_t hash, bool delayed);
+  void bury(const v1::Dispatch& record);
   Bytes bound_reached(bool delayed) const;
+  Bytes queue_is_full() const;
+  Bytes too_many_delayed() const;
   BytesView type_of(const v1::Dispatch& record) const;
   JobId add_job(const v1::Dispatch& record, SlotId slot, Progress progress);
   void stop_job(SlotId slot, std::uint64_t ticket, bool in_log);

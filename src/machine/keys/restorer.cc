@@ -49,7 +49,10 @@ Restorer::Count Restorer::put_back(const v1::RememberedKey& key, const Case& how
   Count count;
   for (const v1::RememberedJob& from : key.jobs()) {
     if (how.there.contains(from.job().ticket())) continue;
-    const bool dead_task = from.has_letter() && kind_of(key) == JobKind::task;
+    // A key may have a resident and tasks that are dead.
+    const bool of_task =
+        kind_of(key) == JobKind::task || from.letter().kind() == static_cast<std::uint32_t>(JobKind::task);
+    const bool dead_task = from.has_letter() && of_task;
     if (dead_task && how.on_request && has_letter(key, from)) continue;
     const bool put = dead_task ? put_dead_task(key, from) : joined && put_job(key, from, slot, hash);
     ++(put ? count.back : count.left_out);
@@ -84,7 +87,7 @@ bool Restorer::put_job(const v1::RememberedKey& key, const v1::RememberedJob& fr
     return true;
   }
   state_.table.push_back(slot, id);
-  if (from.has_letter()) bury(key, from, id);
+  if (from.has_letter()) bury(key, from, id, kind_of(key));
   return true;
 }
 
@@ -98,22 +101,22 @@ bool Restorer::put_dead_task(const v1::RememberedKey& key, const v1::RememberedJ
   if (!is_sound(from) || state_.dead_tasks >= kDeadTasksMax || MUTANT(restore_forgets_dead)) return false;
   const JobId id = add_job(from, kNone, false);
   ++state_.dead_tasks;
-  bury(key, from, id);
+  bury(key, from, id, JobKind::task);
   return true;
 }
 
-void Restorer::bury(const v1::RememberedKey& key, const v1::RememberedJob& from, JobId job) {
+void Restorer::bury(const v1::RememberedKey& key, const v1::RememberedJob& from, JobId job, JobKind kind) {
   slots_.set_progress(state_.table.jobs[job], Progress::begun);
   std::uint64_t letter = std::min(from.letter().id(), kEpochFloorMax);
   while (state_.dead.contains(letter)) letter += context_.config().shard.count;
   state_.dead[letter] = {.key = key.key(),
-                         .kind = kind_of(key),
+                         .kind = kind,
                          .quarantined = from.letter().quarantined(),
                          .job = job,
                          .epoch = std::min(from.letter().epoch(), context_.epoch_last()),
                          .since_ms = context_.log_time_ms(),
                          .error = from.letter().error().substr(0, kErrorBytesMax)};
-  if (kind_of(key) == JobKind::task) return;
+  if (kind == JobKind::task) return;
   slots_.set_state(state_.table.jobs[job].slot, from.letter().quarantined() ? JobState::quarantined : JobState::dead);
 }
 

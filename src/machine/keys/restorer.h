@@ -39,7 +39,7 @@ class Restorer {
   bool put_job(const v1::RememberedKey& key, const v1::RememberedJob& from, SlotId& slot, std::uint64_t hash);
   bool has_letter(const v1::RememberedKey& key, const v1::RememberedJob& from) const;
   bool put_dead_task(const v1::RememberedKey& key, const v1::RememberedJob& from);
-  void bury(const v1::RememberedKey& key, const v1::RememberedJob& from, JobId job);
+  void bury(const v1::RememberedKey& key, const v1::RememberedJob& from, JobId job, JobKind kind);
   BytesView type_of(const v1::RememberedJob& from) const;
   JobId add_job(const v1::RememberedJob& from, SlotId slot, bool delayed);
   void go_on(const v1::RememberedKey& key, SlotId slot, bool added, bool held_back);

@@ -3,6 +3,7 @@
 // The types of the jobs in a pool. A job names its type by a small number, so that a million jobs of one type hold its
 // text once. Numbers that no job uses are given again, the lowest first: all nodes agree on them.
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -19,9 +20,10 @@ constexpr TypeId kNoType = 0;  // the empty type; every table has it
 class TypeTable {
  public:
   // A type that is new needs a free number.
-  bool has_room_for(BytesView name) const {
-    return name.empty() || numbers_.size() < kTypesMax || numbers_.find(name) != numbers_.end();
-  }
+  bool has_room_for(BytesView name) const { return numbers_.size() < kTypesMax || knows(name); }
+  bool knows(BytesView name) const { return name.empty() || numbers_.find(name) != numbers_.end(); }
+  // How many new ones have a free number.
+  std::size_t room() const { return kTypesMax - std::min(numbers_.size(), kTypesMax); }
   // For one more job of this type. To be called only if there is room.
   TypeId add(BytesView name) {
     if (name.empty()) return kNoType;

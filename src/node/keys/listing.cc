@@ -100,6 +100,25 @@ void list_dead(const Machine& machine, const v1::ListDead& query, std::size_t mo
   }
 }
 
+void list_sources(const Machine& machine, const v1::ListSources& query, std::size_t most, std::size_t bytes_most,
+                  v1::Told& told) {
+  const std::size_t limit = std::clamp<std::size_t>(query.limit(), 1, most);
+  std::size_t bytes = 0;
+  const auto& sources = machine.sources();
+  for (auto at = sources.upper_bound(query.after()); at != sources.end(); ++at) {
+    told.set_more_sources(static_cast<std::size_t>(told.sources_size()) == limit || bytes >= bytes_most);
+    if (told.more_sources()) return;
+    v1::ListedSource& listed = *told.add_sources();
+    listed.set_name(at->first);
+    listed.set_position(at->second.position);
+    listed.set_epoch(at->second.epoch);
+    listed.set_key(at->second.key);
+    listed.set_tasks(at->second.tasks);
+    listed.set_buried(at->second.buried);
+    bytes += listed.ByteSizeLong();
+  }
+}
+
 // If the history is larger than the limit, the client would have to know which tenures are missing. So it gets none.
 void list_history(const Machine& machine, const v1::ListHistory& query, std::size_t most, std::size_t bytes_most,
                   v1::Told& told) {
@@ -142,6 +161,7 @@ v1::Told tell(const Machine& machine, const Observer& observer, const v1::Ask& a
   if (ask.has_workers()) list_workers(machine, observer, told);
   if (ask.has_history()) list_history(machine, ask.history(), most, bytes_most, told);
   if (ask.has_dead()) list_dead(machine, ask.dead(), most, bytes_most, told);
+  if (ask.has_sources()) list_sources(machine, ask.sources(), most, bytes_most, told);
   return told;
 }
 

@@ -130,7 +130,7 @@ void check_answers(const History& history, Verdict& verdict) {
   }
   for (const Event& event : history) {
     const auto* asked = std::get_if<Asked>(&event.what);
-    if (asked == nullptr || gone.contains(asked->process)) continue;
+    if (asked == nullptr || gone.contains(asked->process) || asked->event != 0) continue;
     const Heard& so_far = heard[asked->ticket];
     if (so_far.anything && (so_far.end || !ended.contains(asked->ticket))) continue;
     verdict.broken('q', event.at,

@@ -32,6 +32,9 @@
 //   w  a key is held by a worker that serves it, or by the one that the users' function chose
 //   z  a pool that is shut down starts no resident any more, does all its tasks, and is gone soon, its log with it: at
 //      the latest when its last member leaves
+//   E  a source's tasks are accepted exactly once and in order, none is missing below its position, and only the
+//   present
+//      tenure emits; where a log is put back, the position comes back with the tasks
 //   D  without faults, a delayed task is granted when its delay is over
 //   T  a start that takes too long counts as an attempt, so it is not tried for ever
 //   M  a message that its handler refused is never reported as handled, and each is settled when its job is over

@@ -100,7 +100,7 @@ struct Delivered {
 };
 
 // Clients.
-enum class Ask : std::uint8_t { resident, task, notify, stop, retry_dead, drop_dead };
+enum class Ask : std::uint8_t { resident, task, notify, stop, retry_dead, drop_dead, emit };
 enum class Step : std::uint8_t { accepted, refused, started, done, failed, stopped };
 struct Asked {
   ProcessNumber process;
@@ -110,7 +110,12 @@ struct Asked {
   bool delayed = false;  // not before some time: it may be overtaken
   std::uint64_t of = 0;  // for retry_dead and drop_dead: the ticket of the buried job
   std::string type = {};
-  Time delay = 0;  // if delayed
+  Time delay = 0;           // if delayed
+  std::uint64_t tasks = 0;  // of an emit
+  // Of a task that a resident emits: nobody waits for it.
+  std::string source = {};
+  std::uint64_t event = 0;
+  std::uint32_t index = 0;
 };
 struct Answered {
   ProcessNumber process;
@@ -190,6 +195,21 @@ struct LogBlob {
   std::uint64_t epoch;
   std::uint64_t value;
 };
+// Tasks of a source were taken in, and with them its position. They were accepted just before.
+struct LogEmitted {
+  std::uint64_t position;
+  std::string source;
+  std::string key;
+  std::uint64_t epoch;
+  std::uint64_t before;
+  std::uint64_t to;
+};
+// What a member remembers of a source is back.
+struct LogSourceRestored {
+  std::uint64_t position;
+  std::string source;
+  std::uint64_t reached;
+};
 // The pool was shut down; nothing is left to do in it.
 struct LogShutdown {
   std::uint64_t position;
@@ -261,12 +281,12 @@ struct Closed {    // the end, and what the log looks like then
   std::uint64_t snapshot_bytes;
 };
 
-using What =
-    std::variant<ProcessCrashed, ProcessLeft, ProcessPaused, ProcessResumed, NodeBroke, Leased, HoldBegan, HoldEnded,
-                 Wrote, Delivered, Asked, Answered, TicketLost, LogSettled, LogGranted, LogUnfit, LogFit, LogEnded,
-                 LogTimedOut, LogFenced, LogBuried, LogBlob, LogShutdown, LogJoined, LogRestoring, LogRestored,
-                 LogRestoreEnded, NoticedLoss, LogLost, GhostSettled, GhostGranted, Digest, Healed, Closed, WorkerTakes,
-                 HandlerCrashed, LogCulprits, WorkerReady, Serves, LogDrained, LogRemoved>;
+using What = std::variant<ProcessCrashed, ProcessLeft, ProcessPaused, ProcessResumed, NodeBroke, Leased, HoldBegan,
+                          HoldEnded, Wrote, Delivered, Asked, Answered, TicketLost, LogSettled, LogGranted, LogUnfit,
+                          LogFit, LogEnded, LogTimedOut, LogFenced, LogBuried, LogBlob, LogShutdown, LogJoined,
+                          LogRestoring, LogRestored, LogRestoreEnded, NoticedLoss, LogLost, GhostSettled, GhostGranted,
+                          Digest, Healed, Closed, WorkerTakes, HandlerCrashed, LogCulprits, WorkerReady, Serves,
+                          LogDrained, LogRemoved, LogEmitted, LogSourceRestored>;
 
 struct Event {
   Time at;

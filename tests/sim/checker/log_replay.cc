@@ -8,7 +8,7 @@ namespace tenure::sim {
 namespace {
 
 constexpr Time kRounding = 2 * kMilli;  // the log counts in milliseconds
-constexpr Time kDriftMax = 1000;         // the engine's clock runs ahead by less than one in so many
+constexpr Time kDriftMax = 1000;        // the engine's clock runs ahead by less than one in so many
 
 std::string name(const Asked& asked) { return asked.key + " (ticket " + std::to_string(asked.ticket) + ")"; }
 
@@ -55,6 +55,7 @@ void LogReplay::on(const LogSettled& settled) {
 void LogReplay::accept(const Asked& asked) {
   ReplayedKey& key = keys[asked.key];
   switch (asked.ask) {
+    case Ask::emit: return;
     case Ask::resident:
     case Ask::task: return accept_job(asked);
     case Ask::notify:
@@ -88,6 +89,14 @@ void LogReplay::accept(const Asked& asked) {
 void LogReplay::accept_job(const Asked& asked) {
   if (jobs.contains(asked.ticket)) return broken('f', "accepted twice: " + name(asked));
   const ReplayedKey& key = keys[asked.key];
+  // It is buried with the next events, and is never in the line.
+  if (asked.event != 0 && key.resident != 0) {
+    ReplayedJob& job = jobs[asked.ticket];
+    job.asked = &asked;
+    job.accepted_at = now_;
+    job.begun = true;
+    return;
+  }
   if (key.resident != 0 || (asked.ask == Ask::resident && key.any())) {
     broken('h', "a second live job was accepted for its key: " + name(asked));
   }
@@ -125,6 +134,9 @@ void LogReplay::refuse(const Asked& asked, Errc code) {
   const ReplayedKey& key = keys[asked.key];
   if (code == Errc::pool_full) {
     const Waiting now = waiting();
+    const bool fits = now.queued + now.either + asked.tasks <= expected_.queue_bound;
+    if (asked.ask == Ask::emit && fits) broken('i', "an emit was refused as full, and would fit");
+    if (asked.ask == Ask::emit) return;
     if (asked.delayed ? now.delayed + now.either < expected_.delayed_bound
                       : now.queued + now.either < expected_.queue_bound) {
       broken('i', "refused as full with " + std::to_string(now.queued) + " queued and " + std::to_string(now.delayed) +

@@ -15,14 +15,17 @@ Actor::Actor(const RunContext& run, Process& process, Link& link, Options option
       entropy_(run.world.fork(process.name() + "/entropy")),
       log_(run.wires.connect(process, link)) {
   if (!options_.workers.empty()) {
-    host_ = std::make_unique<SimHost>(SimHost::Parts{process, run.recorder, run.store, run.work, nullptr, {}},
-                                      run.world.fork(process.name() + "/host"));
+    host_ =
+        std::make_unique<SimHost>(SimHost::Parts{process, run.recorder, run.store, run.work, nullptr, {}},
+                                  run.world.fork(process.name() + "/host"), run.world.fork(process.name() + "/emits"));
   }
   NodeEvents& events = *this;
   node_ = std::make_unique<Node>(NodeWorld{*log_, node_loop_, heart_loop_, process.clock(), entropy_, host_.get()},
                                  options_.node, events);
   if (host_) {
     host_->set_reports(node_->reports());
+    host_->emits().set_way([this](const ShardEmission& emission, const std::vector<SequenceTask>& tasks,
+                                  SimEmits::Answered answered) { emit(emission, tasks, std::move(answered)); });
     host_->set_lease([this] { return node_->lease_until(); });
   }
 }
@@ -86,9 +89,64 @@ void Actor::ask(const Request& request, std::function<void(std::uint64_t)> asked
   });
 }
 
-void Actor::settled(const Settlement& settlement) { write_settled(run_.recorder, settlement); }
+void Actor::emit(const ShardEmission& emission, const std::vector<SequenceTask>& tasks, SimEmits::Answered answered) {
+  on_node([this, emission, tasks, answered = std::move(answered)](Node& node) mutable {
+    send_emit(node, emission, tasks, std::move(answered));
+  });
+}
 
-void Actor::ticket_lost(std::uint64_t ticket) { run_.recorder.add(process(), TicketLost{process().number(), ticket}); }
+// The payload of a task names its request, as for any other.
+void Actor::send_emit(Node& node, const ShardEmission& emission, const std::vector<SequenceTask>& tasks,
+                      SimEmits::Answered answered) {
+  if (node.machine().version() < version_of(Rule::sources)) {
+    return answered(fail(Errc::version, "emit", "the pool knows no sources"));
+  }
+  auto filled = std::make_shared<ShardEmission>(emission);
+  std::vector<std::uint64_t> numbers;
+  for (EmitTask& task : filled->tasks) {
+    numbers.push_back(run_.recorder.new_number());
+    task.payload = Recorder::bytes_with(numbers.back(), 16);
+  }
+  tenure::Request request;
+  request.kind = tenure::Request::Kind::emit;
+  request.emission = filled;
+  const Result<std::uint64_t> ticket = node.ask(request);
+  if (!ticket) return answered(Failure(ticket.error()));
+  run_.recorder.add(Asked{
+      .process = process().number(), .ticket = *ticket, .ask = Ask::emit, .key = emission.key, .tasks = tasks.size()});
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const std::uint64_t of_task = tenure::Request::task_ticket(*ticket, i);
+    run_.recorder.number_is(numbers[i], of_task);
+    run_.recorder.add(Asked{.process = process().number(),
+                            .ticket = of_task,
+                            .ask = Ask::task,
+                            .key = tasks[i].key,
+                            .source = source_of_part(emission.source),
+                            .event = tasks[i].event,
+                            .index = tasks[i].index});
+  }
+  emits_[*ticket] = std::move(answered);
+}
+
+void Actor::tell_emit(std::uint64_t ticket, Result<std::string> answer) {
+  const auto found = emits_.find(ticket);
+  if (found == emits_.end()) return;
+  const SimEmits::Answered answered = std::move(found->second);
+  emits_.erase(found);
+  answered(std::move(answer));
+}
+
+void Actor::settled(const Settlement& settlement) {
+  write_settled(run_.recorder, settlement);
+  if (settlement.state == TicketState::done) return tell_emit(settlement.ticket, Bytes(settlement.text));
+  if (settlement.state != TicketState::refused) return;
+  tell_emit(settlement.ticket, fail(settlement.code, "emit", Bytes(settlement.text)));
+}
+
+void Actor::ticket_lost(std::uint64_t ticket) {
+  run_.recorder.add(process(), TicketLost{process().number(), ticket});
+  tell_emit(ticket, fail(Errc::lost_history, "emit", "lost"));
+}
 
 void Actor::applied(const Machine& machine) {
   if (process().alive()) run_.onlooker.applied(process().number(), machine.position(), machine.digest());

@@ -3,6 +3,7 @@
 // One life of a node's process: production code above the log port, with simulated log, loops, clock and handlers.
 
 #include <functional>
+#include <map>
 #include <memory>
 
 #include "node/node.h"
@@ -44,6 +45,10 @@ class Actor final : public Caller, private NodeEvents {
   void closed() override;
   void broken(const Error& error) override;
 
+  void emit(const ShardEmission& emission, const std::vector<SequenceTask>& tasks, SimEmits::Answered answered);
+  void send_emit(Node& node, const ShardEmission& emission, const std::vector<SequenceTask>& tasks,
+                 SimEmits::Answered answered);
+  void tell_emit(std::uint64_t ticket, Result<std::string> answer);
   // Has work done on the node's loop, where everything of a node belongs.
   void on_node(std::function<void(Node&)> work);
   void tell_lease();
@@ -58,6 +63,7 @@ class Actor final : public Caller, private NodeEvents {
   std::unique_ptr<Node> node_;
   std::uint64_t lease_session_ = 0;
   Instant lease_until_;
+  std::map<std::uint64_t, SimEmits::Answered> emits_;  // by ticket; on the node's loop
 };
 
 }  // namespace tenure::sim

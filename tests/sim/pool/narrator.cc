@@ -18,7 +18,7 @@ const char* name(Step step) {
   return kNames[static_cast<std::size_t>(step)];
 }
 const char* name(Ask ask) {
-  constexpr std::array<const char*, 6> kNames{"resident", "task", "notify", "stop", "retry_dead", "drop_dead"};
+  constexpr std::array<const char*, 7> kNames{"resident", "task", "notify", "stop", "retry_dead", "drop_dead", "emit"};
   return kNames[static_cast<std::size_t>(ask)];
 }
 std::string with_code(Step step, Errc code) {
@@ -55,7 +55,8 @@ struct Teller {
   }
   std::string operator()(const Asked& e) const {
     return who(e.process) + " asks " + name(e.ask) + (e.type.empty() ? "" : ":" + e.type) + " " + e.key + " ticket " +
-           to_hex(e.ticket) + (e.delayed ? " delayed" : "") + (e.of != 0 ? " of " + to_hex(e.of) : "");
+           to_hex(e.ticket) + (e.event != 0 ? " of " + e.source + " event " + text(e.event) : "") +
+           (e.delayed ? " delayed" : "") + (e.of != 0 ? " of " + to_hex(e.of) : "");
   }
   std::string operator()(const Answered& e) const {
     return who(e.process) + " is told " + with_code(e.step, e.code) + " ticket " + to_hex(e.ticket);
@@ -112,6 +113,13 @@ struct Teller {
   std::string operator()(const LogRestoreEnded& e) const { return "log " + text(e.position) + ": all restored"; }
   std::string operator()(const NoticedLoss& e) const {
     return who(e.process) + " session " + to_hex(e.session) + " notices that the log has lost";
+  }
+  std::string operator()(const LogEmitted& e) const {
+    return "log " + text(e.position) + ": emitted " + e.source + " from " + text(e.before) + " to " + text(e.to) +
+           " by " + e.key + " epoch " + text(e.epoch);
+  }
+  std::string operator()(const LogSourceRestored& e) const {
+    return "log " + text(e.position) + ": restored source " + e.source + " at " + text(e.reached);
   }
   std::string operator()(const WorkerReady& e) const { return who(e.process) + " has worker " + e.worker; }
   std::string operator()(const Serves& e) const {

@@ -126,6 +126,15 @@ void Onlooker::granted(const At&, const Grant& grant) {
                            grant.tenure.session, Bytes(grant.tenure.worker)});
 }
 
+void Onlooker::emitted(const At&, const Emitted& it) {
+  if (silent_) return;
+  recorder_.add(LogEmitted{machine_->position(), Bytes(it.source), Bytes(it.key), it.epoch, it.before, it.position});
+}
+
+void Onlooker::source_restored(const At&, BytesView source, std::uint64_t position) {
+  if (!silent_) recorder_.add(LogSourceRestored{machine_->position(), Bytes(source), position});
+}
+
 void Onlooker::ended(const At&, const TenureRef& tenure, TenureEnd why) {
   const bool died = why == TenureEnd::crashed || why == TenureEnd::expired;
   if (!silent_) {

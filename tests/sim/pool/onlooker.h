@@ -47,6 +47,8 @@ class Onlooker final : private Effects {
   void restoring(const At&, const Restored& it) override;
   void restored(const At&, const Restored& it) override;
   void job_restored(const At&, BytesView key, std::uint64_t ticket, bool dead) override;
+  void emitted(const At&, const Emitted& it) override;
+  void source_restored(const At&, BytesView source, std::uint64_t position) override;
   void granted(const At&, const Grant& grant) override;
   void ended(const At&, const TenureRef& tenure, TenureEnd why) override;
   void buried(const At&, BytesView key, std::uint64_t dead_id, bool quarantined) override;

@@ -190,6 +190,7 @@ void PoolRun::heal() {
   work_.start_fails = work_.start_requeues = work_.task_fails = work_.ignores_stop = 0;
   work_.task_max = 10 * kMilli;
   work_.finishes = 0;
+  work_.emits = 0;
   work_.poison = 0;
   work_.bad_programs = 0;
   for (const auto& seat : seats_) {

@@ -11,7 +11,8 @@ constexpr std::size_t kThreads = 2;
 
 }  // namespace
 
-SimHost::SimHost(Parts parts, Dice dice) : parts_(std::move(parts)), dice_(dice) {
+SimHost::SimHost(Parts parts, Dice dice, Dice emit_dice)
+    : parts_(std::move(parts)), dice_(dice), emit_dice_(emit_dice), emits_(Dice(emit_dice.next())) {
   for (std::size_t i = 0; i < kThreads; ++i) {
     threads_.push_back(&parts_.process.add_loop(std::string("handler").append(std::to_string(i))));
   }
@@ -116,6 +117,7 @@ void SimHost::live(Run& run) {
   if (dice_.chance(parts_.work.checkpoints * seconds)) {
     parts_.reports->checkpoint(hold, Recorder::bytes_with(dice_.id(), 16));
   }
+  if (parts_.work.emits != 0 && emit_dice_.chance(parts_.work.emits * seconds)) emits_.step(hold, *run.thread);
   if (!run.stopping && dice_.chance(parts_.work.finishes * seconds)) {
     end_hold(run);
     parts_.reports->finished(hold, "finished");

@@ -11,6 +11,7 @@
 
 #include "node/keys/host.h"
 #include "sim/pool/recorder.h"
+#include "sim/pool/sim_emits.h"
 #include "sim/pool/weights.h"
 
 namespace tenure::sim {
@@ -26,10 +27,12 @@ class SimHost final : public Host {
     std::function<std::int64_t()> lease_until;
   };
 
-  SimHost(Parts parts, Dice dice);
+  SimHost(Parts parts, Dice dice, Dice emit_dice);
 
   void set_reports(HoldReports& reports) { parts_.reports = &reports; }
   void set_lease(std::function<std::int64_t()> lease_until) { parts_.lease_until = std::move(lease_until); }
+
+  SimEmits& emits() { return emits_; }
 
   void start(HeldJob job) override;
   void stop(const tenure::Hold& hold, StopReason reason, Instant deadline) override;
@@ -61,13 +64,18 @@ class SimHost final : public Host {
   void end_stopped(Run& run);
   void give_back(Run& run);
   void end_hold(Run& run);
-  void forget(std::uint64_t epoch) { runs_.erase(epoch); }
+  void forget(std::uint64_t epoch) {
+    emits_.forget(epoch);
+    runs_.erase(epoch);
+  }
   bool is_past_lease() const;
 
   Parts parts_;
   Dice dice_;
   std::vector<SimLoop*> threads_;
   RunMap runs_;  // by epoch
+  Dice emit_dice_;
+  SimEmits emits_;
 };
 
 }  // namespace tenure::sim

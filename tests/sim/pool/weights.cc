@@ -100,6 +100,12 @@ void choose_bounds(Plan& plan) {
   if (dice.chance(0.5)) plan.work.refuses_messages = 0.2;
 }
 
+// Residents with sources, in half of the runs.
+void choose_emits(Plan& plan) {
+  Dice dice(plan.seed, "emits");
+  if (dice.chance(0.5)) plan.work.emits = static_cast<double>(dice.between(1, 8)) / 10;
+}
+
 // A new pool or log has the default bounds until its first worker joins.
 void use_default_bounds(Plan& plan) {
   plan.queue_bound = 1000;
@@ -163,6 +169,7 @@ Plan plan_for(std::uint64_t seed, bool wipes) {
   choose_work(plan, dice);
   choose_bounds(plan);
   choose_ends(plan);
+  choose_emits(plan);
   Dice versions(seed, "versions");
   if (versions.chance(0.2)) plan.upgrade_every = versions.magnitude(kSecond, 10 * kSecond);
   // To the version that is the newest, or to the one that will be.

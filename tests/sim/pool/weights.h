@@ -64,6 +64,7 @@ struct Work {
   double finishes = 0.02;       // a resident job that ends by itself, per second
   double checkpoints = 0.5;     // per second and job
   double leaves_blob = 0.5;
+  double emits = 0;  // steps with its source that a resident does, per second
 };
 
 struct Plan {

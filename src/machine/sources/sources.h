@@ -1,0 +1,65 @@
+#pragma once
+
+// The part `sources`: residents hand over tasks, each exactly once.
+//
+// A resident reads a source outside the pool: an ordered sequence of events with growing positions. The state keeps,
+// for each source, the position up to which this shard has everything, and the epoch of the last tenure that was heard.
+// An emit brings a position and tasks, and is applied as a whole. It changes nothing if
+//
+//   - its position is not above the one that is kept: the shard has these tasks already,
+//   - it comes from an older epoch, or from a tenure that is over (only the shard of the tenure's key knows that),
+//   - it continues from a position that this shard has not reached: the shard lost entries, and tasks would be missing,
+//   - there is no room for all of its tasks.
+//
+// Tasks have the positions of their events, too. So the next holder may cut the same events into other emits: the shard
+// leaves out what it has.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "machine/sources/source_state.h"
+
+namespace tenure {
+
+namespace v1 {
+class Dispatch;
+class Emit;
+class ForgetSource;
+class Restore;
+class SourcesState;
+}  // namespace v1
+
+class Context;
+
+class Sources {
+ public:
+  Sources(SourcesState& state, Context& context) : state_(state), context_(context) {}
+
+  // `undecided`: the log may still get back what it has lost, and the positions with it. Returns the tasks that were
+  // taken in.
+  std::vector<const v1::Dispatch*> on(const v1::Emit& record, bool undecided);
+  void on(const v1::ForgetSource& record);
+  // A member begins to put back what it remembers. Positions only grow.
+  void put_back(const v1::Restore& record);
+
+ private:
+  // Why nothing of an emit is taken in.
+  struct Refusal {
+    Errc code;
+    Bytes why;
+  };
+
+  std::optional<Refusal> judge(const v1::Emit& record, bool undecided, const Source* known) const;
+  std::vector<const v1::Dispatch*> take_in(const v1::Emit& record, Source& source);
+
+  SourcesState& state_;
+  Context& context_;
+};
+
+// For snapshots.
+void save_sources(const SourcesState& sources, v1::SourcesState& into);
+bool load_sources(const v1::SourcesState& from, SourcesState& into);
+
+}  // namespace tenure
