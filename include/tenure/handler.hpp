@@ -33,8 +33,8 @@ class Handler {
 
   // Starts a resident. Job::stop_token() trips if the job is stopped meanwhile, and if this takes longer than
   // PoolOptions::pending_job_ttl; the latter counts as a failed start once this has returned. When this returns, the
-  // resident counts as running until stop(), whether or not the handler keeps a thread for it. If this throws or returns
-  // a failure, the start has failed:
+  // resident counts as running until stop(), whether or not the handler keeps a thread for it. If this throws or
+  // returns a failure, the start has failed:
   //   - If the resident has never run, the dispatcher gets the error and the key is free again. But if this worker has
   //     not started anything so far and another one has, the pool tries that one first.
   //   - If the resident has run before, on any worker, it keeps its key. The pool tries the other workers first, then

@@ -56,7 +56,8 @@ std::vector<Command> work_commands() {
                  {"stop-timeout", "D",
                   "if this creates the pool: the stop grace period, how long jobs may take to stop before they are "
                   "killed (2m)"},
-                 {"max-queued", "N", "if this creates the pool: how many jobs may wait for a handler to begin them (1000)"},
+                 {"max-queued", "N",
+                  "if this creates the pool: how many jobs may wait for a handler to begin them (1000)"},
                  {"max-delayed", "N", "if this creates the pool: how many jobs may wait for their delay (100000)"},
                  {"max-attempts", "N", "if this creates the pool: attempts of a failing task (10)"},
                  {"quarantine-after", "N",

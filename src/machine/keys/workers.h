@@ -41,8 +41,8 @@ class Workers {
   void on(const v1::Serve& record);
   // The session has ended, and all its workers with it.
   void session_ended(const EndedSession& ended);
-  // In a shutdown: where the open workers may not take all tasks, those that were asked to take no more keys finish what
-  // was accepted.
+  // In a shutdown: where the open workers may not take all tasks, those that were asked to take no more keys finish
+  // what was accepted.
   void open_drained();
 
  private:

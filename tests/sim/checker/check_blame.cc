@@ -89,7 +89,8 @@ class BlameFold {
 
   void on(const LogBuried& buried) {
     const Record record = std::exchange(records_[buried.ticket], {});
-    if (!buried.quarantined || record.vague || (limit_ != 0 && std::max(record.crashes, record.lonely) >= limit_)) return;
+    if (!buried.quarantined || record.vague || (limit_ != 0 && std::max(record.crashes, record.lonely) >= limit_))
+      return;
     verdict_.broken('x', now_,
                     "quarantined, though it has crashed its process " + std::to_string(record.crashes) +
                         " times and was alone in " + std::to_string(record.lonely) + " deaths: ticket " +
