@@ -807,7 +807,7 @@ class BadInput(ProgramTest):
                 done = self.run_tenure("jobs", "--json", "--engine", url, expect=code, engine=False)
                 self.assertTrue(json.loads(done.stdout)["error"]["message"])
         self.ask("dispatch", "k")
-        self.run_tenure("jobs", "--pool", "another", expect=8)
+        self.run_tenure("jobs", "--pool", "another", expect=9)
 
     def test_a_full_disk(self):
         """Files may not grow: the job is refused with the reason, and with space again everything works."""

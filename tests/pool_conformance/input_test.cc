@@ -85,11 +85,5 @@ TEST(PoolUrl, MalformedOrUnreadable) {
   EXPECT_FALSE(Pool::open("p", "sqlite:" + path));
 }
 
-// A name that is not the log's is refused.
-TEST(PoolUrl, AnotherPoolsLog) {
-  Pool pool("one", "memory:input_test");
-  EXPECT_EQ(code_of(Pool::open("two", "memory:input_test")), Errc::refused);
-}
-
 }  // namespace
 }  // namespace tenure::conformance
