@@ -62,6 +62,24 @@ if(TENURE_REDIS)
   target_include_directories(tenure_hiredis SYSTEM INTERFACE ${TENURE_HIREDIS_HEADERS})
 endif()
 
+# librdkafka's archive needs the archives of half a dozen other libraries, so it is always linked shared.
+find_path(TENURE_RDKAFKA_HEADERS librdkafka/rdkafka.h)
+find_library(TENURE_RDKAFKA_LIBRARY rdkafka)
+if(TENURE_RDKAFKA_HEADERS AND TENURE_RDKAFKA_LIBRARY)
+  set(TENURE_KAFKA_FOUND ON)
+else()
+  set(TENURE_KAFKA_FOUND OFF)
+endif()
+option(TENURE_KAFKA "Build the engine for Apache Kafka" ${TENURE_KAFKA_FOUND})
+if(TENURE_KAFKA)
+  if(NOT TENURE_KAFKA_FOUND)
+    message(FATAL_ERROR "TENURE_KAFKA needs librdkafka-dev or its equivalent")
+  endif()
+  add_library(tenure_rdkafka INTERFACE)
+  target_link_libraries(tenure_rdkafka INTERFACE ${TENURE_RDKAFKA_LIBRARY})
+  target_include_directories(tenure_rdkafka SYSTEM INTERFACE ${TENURE_RDKAFKA_HEADERS})
+endif()
+
 # A job's memory is often allocated by one thread and freed by another. The C library's allocator takes locks for that;
 # jemalloc is a quarter faster. It is linked into the program. Users of the library choose for themselves. Sanitizers
 # have their own allocator.

@@ -4,8 +4,12 @@
 #include <array>
 
 #include "base/mask_login.h"
+#include "log/kafka/schemes.h"
 #include "log/memory/memory_log.h"
 #include "log/redis/schemes.h"
+#ifdef TENURE_WITH_KAFKA
+#include "log/kafka/kafka_log.h"
+#endif
 #ifdef TENURE_WITH_REDIS
 #include "log/redis/hops.h"
 #include "log/redis/inspection.h"
@@ -65,7 +69,18 @@ constexpr Engine kRedis = {
 #endif
 };
 
-constexpr std::array<Engine, 3> kEngines = {kMemory, kSqlite, kRedis};
+constexpr Engine kKafka = {
+    .name = "kafka",
+    .schemes = kafka::kSchemeNames,
+    .form = "kafka://HOST:PORT",
+    .option = "TENURE_KAFKA",
+    .reach = Reach::network,
+#ifdef TENURE_WITH_KAFKA
+    .open = open_kafka_log,
+#endif
+};
+
+constexpr std::array<Engine, 4> kEngines = {kMemory, kSqlite, kRedis, kKafka};
 
 // "memory:NAME, sqlite:PATH or redis://HOST:PORT", as far as this build has the engines.
 std::string built_forms() {

@@ -1,0 +1,181 @@
+#include "log/kafka/prober.h"
+
+#include <chrono>
+
+#include "log/kafka/errors.h"
+
+namespace tenure::kafka {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+// How long one poll may last: close() has to get through.
+constexpr int kPollMs = 50;
+
+// A partition that is being read.
+class Reading {
+ public:
+  Reading(Client& client, const std::string& topic, std::int32_t partition, std::int64_t from)
+      : client_(client), topic_(client.topic(topic)), partition_(partition) {
+    while (client_.poll(0)) {
+      // What is left of the reading before, and of old errors.
+    }
+    begun_ = rd_kafka_consume_start_queue(topic_, partition, from, client.queue()) == 0;
+  }
+  ~Reading() {
+    if (begun_) rd_kafka_consume_stop(topic_, partition_);
+  }
+  Reading(const Reading&) = delete;
+  Reading& operator=(const Reading&) = delete;
+
+  bool begun() const { return begun_; }
+  bool is_mine(const rd_kafka_message_t& message) const {
+    return message.rkt == topic_ && message.partition == partition_;
+  }
+
+ private:
+  Client& client_;
+  rd_kafka_topic_t* const topic_;
+  const std::int32_t partition_;
+  bool begun_ = false;
+};
+
+bool is_missing(rd_kafka_resp_err_t code) {
+  return code == RD_KAFKA_RESP_ERR__PARTITION_EOF || code == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET ||
+         code == RD_KAFKA_RESP_ERR__NO_OFFSET || code == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE;
+}
+
+// Errors about topics come without them, but their texts begin with "TOPIC [PARTITION]".
+bool is_about(rd_kafka_event_t& event, const std::string& topic) {
+  const char* const text = rd_kafka_event_error_string(&event);
+  return text != nullptr && std::string_view(text).find(topic + " [") != std::string_view::npos;
+}
+
+}  // namespace
+
+Failure Prober::broken(const std::string& topic, rd_kafka_resp_err_t code) {
+  if (names_no_topic(code)) {
+    const Result<int> count = partitions(topic);
+    if (count && *count == 0) {
+      return fail(Errc::lost_history, "kafka log", settings_.shown + ": the topic " + topic + " is gone");
+    }
+  }
+  return Failure(client_->explain(code, "read"));
+}
+
+Status Prober::scan(const std::string& topic, std::int32_t partition, std::int64_t from, std::int64_t end,
+                    const std::function<bool(const Stored&)>& take) {
+  rd_kafka_resp_err_t why = RD_KAFKA_RESP_ERR__TIMED_OUT;
+  {
+    const std::lock_guard lock(reading_);
+    const Reading reading(*client_, topic, partition, from);
+    if (!reading.begun()) return Failure(client_->explain(rd_kafka_last_error(), "read"));
+    auto deadline = SteadyClock::now() + std::chrono::milliseconds(settings_.timeout_ms);
+    while (!closing_ && SteadyClock::now() < deadline) {
+      const Event event = client_->poll(kPollMs);
+      if (!event) continue;
+      if (rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_ERROR) {
+        if (!is_about(*event, topic)) continue;
+        why = rd_kafka_event_error(event.get());
+        break;
+      }
+      const rd_kafka_message_t* const message = rd_kafka_event_message_next(event.get());
+      if (message == nullptr || !reading.is_mine(*message)) continue;
+      if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR && message->offset < from) continue;
+      if (is_missing(message->err)) return {};
+      if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
+        why = message->err;
+        break;
+      }
+      if (message->offset >= end || !take(stored_of(*message)) || message->offset + 1 == end) return {};
+      deadline = SteadyClock::now() + std::chrono::milliseconds(settings_.timeout_ms);
+    }
+  }
+  return broken(topic, why);
+}
+
+Result<std::optional<Stored>> Prober::record_at(const std::string& topic, std::int32_t partition, std::int64_t offset) {
+  std::optional<Stored> found;
+  const std::int64_t end = offset >= 0 ? offset + 1 : INT64_MAX;
+  const Status read = scan(topic, partition, offset, end, [&](const Stored& stored) {
+    found = stored;
+    return false;
+  });
+  if (!read) return Failure(read.error());
+  return found;
+}
+
+Result<std::optional<Stored>> Prober::entry_at(const std::string& topic, std::int64_t offset) {
+  auto found = record_at(topic, 0, offset);
+  if (!found || !*found || !(*found)->key || (*found)->key->kind != Kind::last) return found;
+  Stored& last = **found;
+  Bytes whole;
+  std::uint32_t next = 0;
+  const Status read = scan(topic, 0, last.key->first, offset, [&](const Stored& stored) {
+    const bool mine = stored.key && stored.key->kind == Kind::piece && stored.key->link == last.key->link;
+    if (mine && stored.key->index == next) {
+      whole += stored.value;
+      ++next;
+    }
+    return whole.size() <= kEntryBytesMax;
+  });
+  if (!read) return Failure(read.error());
+  if (next != last.key->index || whole.size() + last.value.size() > kEntryBytesMax) return std::optional<Stored>();
+  last.value.insert(0, whole);
+  return found;
+}
+
+// The client's own question for the first and the last offset does not heed its timeout in librdkafka 2.0.2.
+Result<std::int64_t> Prober::list_offset(const std::string& topic, std::int32_t partition, std::int64_t which) {
+  rd_kafka_topic_partition_list_t* const list = rd_kafka_topic_partition_list_new(1);
+  rd_kafka_topic_partition_list_add(list, topic.c_str(), partition)->offset = which;
+  rd_kafka_resp_err_t code = rd_kafka_offsets_for_times(client_->get(), list, static_cast<int>(settings_.timeout_ms));
+  if (code == RD_KAFKA_RESP_ERR_NO_ERROR) code = list->elems[0].err;
+  const std::int64_t offset = list->elems[0].offset;
+  rd_kafka_topic_partition_list_destroy(list);
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return broken(topic, code);
+  return offset;
+}
+
+Result<std::int64_t> Prober::end(const std::string& topic, std::int32_t partition) {
+  return list_offset(topic, partition, RD_KAFKA_OFFSET_END);
+}
+
+Result<Range> Prober::range(const std::string& topic, std::int32_t partition) {
+  const auto first = list_offset(topic, partition, RD_KAFKA_OFFSET_BEGINNING);
+  if (!first) return Failure(first.error());
+  const auto end = list_offset(topic, partition, RD_KAFKA_OFFSET_END);
+  if (!end) return Failure(end.error());
+  return Range{*first, *end};
+}
+
+Result<int> Prober::partitions(const std::string& topic) {
+  const rd_kafka_metadata_t* found = nullptr;
+  const rd_kafka_resp_err_t code =
+      rd_kafka_metadata(client_->get(), 0, client_->topic(topic), &found, static_cast<int>(settings_.timeout_ms));
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    const std::lock_guard lock(reading_);
+    while (client_->poll(0)) {
+      // The reason is among the errors.
+    }
+    return Failure(client_->explain(code, "open"));
+  }
+  Result<int> count = 0;
+  for (int i = 0; i < found->topic_cnt; ++i) {
+    const rd_kafka_metadata_topic_t& one = found->topics[i];
+    if (one.topic != topic) continue;
+    count = one.partition_cnt;
+    if (one.err != RD_KAFKA_RESP_ERR_NO_ERROR && !names_no_topic(one.err)) {
+      count = Failure(error_of(one.err, "open", settings_.shown));
+    }
+    for (int j = 0; count && j < one.partition_cnt; ++j) {
+      if (one.partitions[j].leader < 0) {
+        count = fail(Errc::unavailable, "kafka open", settings_.shown + ": " + topic + " has no leader");
+      }
+    }
+  }
+  rd_kafka_metadata_destroy(found);
+  return count;
+}
+
+}  // namespace tenure::kafka
