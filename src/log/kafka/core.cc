@@ -21,7 +21,9 @@ Error not_loaded(Error error) {
 }  // namespace
 
 Core::Core(KafkaSettings settings, LogOptions options)
-    : settings_(std::move(settings)), options_(std::move(options)), names_(options_.pool, options_.shard.index) {}
+    : settings_(std::move(settings)),
+      options_(std::move(options)),
+      names_(settings_.prefix, options_.pool, options_.shard.index) {}
 
 Result<std::unique_ptr<Prober>> Core::make_prober() const {
   auto client = Client::make(settings_, Role::prober, options_.warn);

@@ -1,6 +1,7 @@
 #include "log/kafka/prober.h"
 
 #include <chrono>
+#include <thread>
 
 #include "log/kafka/errors.h"
 
@@ -11,6 +12,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 // How long one poll may last: close() has to get through.
 constexpr int kPollMs = 50;
+constexpr std::chrono::milliseconds kPause{10};
 
 // A partition that is being read.
 class Reading {
@@ -43,6 +45,13 @@ class Reading {
 bool is_missing(rd_kafka_resp_err_t code) {
   return code == RD_KAFKA_RESP_ERR__PARTITION_EOF || code == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET ||
          code == RD_KAFKA_RESP_ERR__NO_OFFSET || code == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE;
+}
+
+// A topic that was made a moment ago, or whose leader is changing.
+bool is_passing(rd_kafka_resp_err_t code) {
+  return code == RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION || code == RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE ||
+         code == RD_KAFKA_RESP_ERR_REPLICA_NOT_AVAILABLE || code == RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE ||
+         names_no_topic(code);
 }
 
 // Errors about topics come without them, but their texts begin with "TOPIC [PARTITION]".
@@ -126,15 +135,26 @@ Result<std::optional<Stored>> Prober::entry_at(const std::string& topic, std::in
 }
 
 // The client's own question for the first and the last offset does not heed its timeout in librdkafka 2.0.2.
-Result<std::int64_t> Prober::list_offset(const std::string& topic, std::int32_t partition, std::int64_t which) {
+rd_kafka_resp_err_t Prober::ask_offset(const std::string& topic, std::int32_t partition, std::int64_t& offset) {
   rd_kafka_topic_partition_list_t* const list = rd_kafka_topic_partition_list_new(1);
-  rd_kafka_topic_partition_list_add(list, topic.c_str(), partition)->offset = which;
+  rd_kafka_topic_partition_list_add(list, topic.c_str(), partition)->offset = offset;
   rd_kafka_resp_err_t code = rd_kafka_offsets_for_times(client_->get(), list, static_cast<int>(settings_.timeout_ms));
   if (code == RD_KAFKA_RESP_ERR_NO_ERROR) code = list->elems[0].err;
-  const std::int64_t offset = list->elems[0].offset;
+  offset = list->elems[0].offset;
   rd_kafka_topic_partition_list_destroy(list);
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return broken(topic, code);
-  return offset;
+  return code;
+}
+
+Result<std::int64_t> Prober::list_offset(const std::string& topic, std::int32_t partition, std::int64_t which) {
+  const auto deadline = SteadyClock::now() + std::chrono::milliseconds(settings_.timeout_ms);
+  for (;;) {
+    std::int64_t offset = which;
+    const rd_kafka_resp_err_t code = ask_offset(topic, partition, offset);
+    if (code == RD_KAFKA_RESP_ERR_NO_ERROR) return offset;
+    Failure why = broken(topic, code);
+    if (!is_passing(code) || why.error().code != Errc::unavailable || closing_ || SteadyClock::now() > deadline) return why;
+    std::this_thread::sleep_for(kPause);
+  }
 }
 
 Result<std::int64_t> Prober::end(const std::string& topic, std::int32_t partition) {

@@ -45,6 +45,7 @@ class Prober {
   void close() { closing_ = true; }
 
  private:
+  rd_kafka_resp_err_t ask_offset(const std::string& topic, std::int32_t partition, std::int64_t& offset);
   Result<std::int64_t> list_offset(const std::string& topic, std::int32_t partition, std::int64_t which);
   Failure broken(const std::string& topic, rd_kafka_resp_err_t code);
 

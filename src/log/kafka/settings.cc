@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::uint16_t kPort = 9092;
 constexpr std::size_t kBrokersMax = 64;
+constexpr std::size_t kPrefixBytesMax = 40;
 constexpr std::uint32_t kTimeoutMsMin = 500;
 constexpr std::uint32_t kTimeoutMsMax = 300'000;
 constexpr std::uint32_t kReplicationMax = 64;
@@ -82,10 +83,22 @@ Status take_mechanism(std::string_view value, KafkaSettings& settings) {
   return {};
 }
 
+bool is_prefix(std::string_view text) {
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+  };
+  return text.size() <= kPrefixBytesMax && text != "." && text != ".." && std::all_of(text.begin(), text.end(), fits);
+}
+
 Status take_option(const std::string& name, const std::string& value, KafkaSettings& settings) {
   if (name == "timeout") return take_number(name, value, kTimeoutMsMin, kTimeoutMsMax, settings.timeout_ms);
   if (name == "replication") return take_number(name, value, 1, kReplicationMax, settings.replication);
   if (name == "sasl") return take_mechanism(value, settings);
+  if (name == "prefix") {
+    if (!is_prefix(value)) return invalid("prefix takes letters, digits, - and ., at most 40");
+    settings.prefix = value;
+    return {};
+  }
   if (name == "password_file") return use_password_file(value, settings.login);
   const std::array<std::pair<std::string_view, std::string*>, 3> texts = {{{"ca_file", &settings.tls.ca_file},
                                                                            {"cert_file", &settings.tls.cert_file},
@@ -101,8 +114,8 @@ Status take_option(const std::string& name, const std::string& value, KafkaSetti
   }
   if (name == "verify") return invalid("verify takes one value: none");
   return invalid(
-      "unknown option; the options are sasl, password_file, timeout, replication, ca_file, cert_file, key_file and "
-      "verify");
+      "unknown option; the options are sasl, password_file, timeout, replication, prefix, ca_file, cert_file, key_file "
+      "and verify");
 }
 
 Status take_options(std::string_view text, KafkaSettings& settings) {

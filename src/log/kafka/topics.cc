@@ -13,7 +13,7 @@ namespace tenure::kafka {
 namespace {
 
 // Kafka takes 249 bytes.
-constexpr std::size_t kPoolBytesMax = 200;
+constexpr std::size_t kPoolBytesMax = 180;
 // A piece and its key fit; it is also Kafka's own default.
 constexpr std::int64_t kMessageBytes = 1'048'588;
 constexpr std::int64_t kMessageBytesMin = kPieceBytes + 1024;
@@ -67,8 +67,8 @@ void add_topic(NewTopics& topics, const std::string& name, int partitions, int r
 
 }  // namespace
 
-TopicNames::TopicNames(std::string_view pool, std::uint32_t shard)
-    : log("tenure." + topic_part(pool) + "." + std::to_string(shard)), snapshots(log + ".snapshots") {}
+TopicNames::TopicNames(const std::string& prefix, std::string_view pool, std::uint32_t shard)
+    : log(prefix + "." + topic_part(pool) + "." + std::to_string(shard)), snapshots(log + ".snapshots") {}
 
 std::vector<TopicFault> faults_of(const std::string& topic, bool log, int partitions, const TopicSettings& settings,
                                   const std::string& brokers) {

@@ -2,11 +2,11 @@
 
 // The two topics of a log, by name and by setting.
 //
-//   tenure.POOL.SHARD              one partition: the log
-//   tenure.POOL.SHARD.snapshots    two partitions: chunks, and what makes snapshots of them
+//   PREFIX.POOL.SHARD              one partition: the log
+//   PREFIX.POOL.SHARD.snapshots    two partitions: chunks, and what makes snapshots of them
 //
-// Letters, digits and - of a pool's name stay, other bytes become _XX (two hexadecimal digits). A name that gets too
-// long is cut, and ends in a hash.
+// The prefix is `tenure`, unless the URL says otherwise. Letters, digits and - of a pool's name stay, other bytes
+// become _XX (two hexadecimal digits). A name that gets too long is cut, and ends in a hash.
 
 #include <cstdint>
 #include <functional>
@@ -22,7 +22,7 @@
 namespace tenure::kafka {
 
 struct TopicNames {
-  TopicNames(std::string_view pool, std::uint32_t shard);
+  TopicNames(const std::string& prefix, std::string_view pool, std::uint32_t shard);
 
   std::string log;
   std::string snapshots;

@@ -1,0 +1,44 @@
+#pragma once
+
+// A real Kafka broker (KRaft, one node) for tests: on free ports of the loopback, in its own directory. It ends with
+// the object, or with the test's process. tools/kafka/fetch brings it.
+//
+// A broker takes about two seconds to start. Most tests share one (shared_broker.h).
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "log_conformance/child.h"
+#include "log_conformance/temporary_directory.h"
+
+namespace tenure::conformance {
+
+class KafkaServer {
+ public:
+  // `settings` are lines of its properties file. They may replace those below.
+  explicit KafkaServer(std::vector<std::string> settings = {});
+
+  std::uint16_t port() const { return port_; }
+  std::string brokers() const { return "127.0.0.1:" + std::to_string(port_); }
+  std::string url() const { return "kafka://" + brokers(); }
+  const std::string& directory() const { return directory_.path(); }
+
+  void signal(int number) const { server_->signal(number); }
+  // Without a word, as a crash would.
+  void kill();
+  // After kill(): the same broker with the same data. Returns when it serves again.
+  void restart();
+
+ private:
+  bool start();
+
+  const TemporaryDirectory directory_;
+  const std::vector<std::string> settings_;
+  std::uint16_t port_ = 0;
+  std::uint16_t controller_port_ = 0;
+  std::unique_ptr<Child> server_;
+};
+
+}  // namespace tenure::conformance
