@@ -150,10 +150,10 @@ void AppendLane::serve() {
   Client& client = *client_;  // there until the thread has ended
   std::vector<Outcome> outcomes;
   while (!stop_now()) {
-    Event event = client.poll(kPollMs);
+    Event event = client.poll_reports(kPollMs);
     {
       const std::lock_guard lock(mutex_);
-      if (event && rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_DR) take(*event, outcomes);
+      if (event) take(*event, outcomes);
       for (std::size_t i = 0; i < unsent_.size(); ++i) {
         Outcome next = std::move(unsent_[i]);  // took_piece() may add more
         next.sent->giant ? took_piece(next) : outcomes.push_back(std::move(next));

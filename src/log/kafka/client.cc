@@ -15,7 +15,7 @@
 
 namespace tenure::kafka {
 
-// What librdkafka's threads use. It is gone after they have ended.
+// What librdkafka's threads and callbacks use. It is gone after they have ended.
 struct Client::Body {
   KafkaSettings settings;
   Warn warn;
@@ -24,14 +24,19 @@ struct Client::Body {
   rd_kafka_queue_t* queue = nullptr;
   std::atomic<std::uint64_t> connections = 0;
   std::mutex mutex;
-  std::map<std::string, rd_kafka_topic_t*> topics;  // guarded by mutex
+  // All below is guarded by mutex.
+  std::map<std::string, rd_kafka_topic_t*> topics;
+  rd_kafka_resp_err_t last_code = RD_KAFKA_RESP_ERR_NO_ERROR;
+  std::string last_text;
+  std::string topic_errors;  // bounded by kTopicErrorsMax
+
+  void note(rd_kafka_resp_err_t code, const std::string& text);
 
   // In this order: an instance waits for the topics and queues that are still in use.
   ~Body() {
     for (const auto& [name, topic] : topics) rd_kafka_topic_destroy(topic);
     if (main_queue != nullptr) {
       if (queue != main_queue) rd_kafka_queue_forward(main_queue, nullptr);
-      rd_kafka_set_log_queue(handle, nullptr);
       if (queue != main_queue) rd_kafka_queue_destroy(queue);
       rd_kafka_queue_destroy(main_queue);
     }
@@ -80,6 +85,8 @@ class Reaper {
   int running_ = 0;  // guarded by mutex_
 };
 
+constexpr std::size_t kTopicErrorsMax = 4096;
+
 using Pairs = std::vector<std::pair<const char*, std::string>>;
 
 Pairs connection_options(const KafkaSettings& settings) {
@@ -94,8 +101,7 @@ Pairs connection_options(const KafkaSettings& settings) {
                  {"socket.connection.setup.timeout.ms", std::to_string(std::max(settings.timeout_ms, 1000U))},
                  {"reconnect.backoff.ms", "20"},
                  {"reconnect.backoff.max.ms", "500"},
-                 {"log.queue", "true"},
-                 {"log_level", "4"}};
+                 {"log_level", "3"}};
   const bool sasl = !settings.sasl.empty();
   const char* const plain = sasl ? "sasl_plaintext" : "plaintext";
   const char* const secure = sasl ? "sasl_ssl" : "ssl";
@@ -125,11 +131,12 @@ Pairs producer_options(const KafkaSettings& settings) {
           {"queue.buffering.max.kbytes", "262144"}};
 }
 
-// The prober asks for one record at a time and must not wait at the broker behind it.
+// The prober asks for one record at a time and must not wait at the broker behind it. Nobody is told of a partition's
+// end: once its topic has been deleted, that message keeps librdkafka 2.0.2 from ending.
 Pairs consumer_options(Role role) {
   const bool tail = role == Role::tail;
   return {{"auto.offset.reset", "error"},
-          {"enable.partition.eof", tail ? "false" : "true"},
+          {"enable.partition.eof", "false"},
           {"check.crcs", "true"},
           {"fetch.min.bytes", "1"},
           {"fetch.wait.max.ms", tail ? "500" : "1"},
@@ -137,15 +144,6 @@ Pairs consumer_options(Role role) {
           {"fetch.message.max.bytes", role == Role::prober ? "16384" : "1048576"},
           {"queued.min.messages", "1000000"},
           {"queued.max.messages.kbytes", tail ? "32768" : "16384"}};
-}
-
-int count_connection(int domain, int type, int protocol, void* opaque) {
-  static_cast<std::atomic<std::uint64_t>*>(opaque)->fetch_add(1, std::memory_order_release);
-  return ::socket(domain, type | SOCK_CLOEXEC, protocol);
-}
-
-bool about_a_topic(rd_kafka_event_t* event) {
-  return rd_kafka_event_type(event) == RD_KAFKA_EVENT_ERROR && names_no_topic(rd_kafka_event_error(event));
 }
 
 // Says nothing about a topic that is gone, or a broker that cannot be reached now: the request that it fails does.
@@ -160,6 +158,22 @@ Client::Client(std::unique_ptr<Body> body) : body_(std::move(body)) {}
 
 Client::~Client() {
   Reaper::instance().run([body = std::shared_ptr<Body>(std::move(body_))]() mutable { body.reset(); });
+}
+
+// Each error is told once: librdkafka repeats itself as long as the cause lasts.
+void Client::Body::note(rd_kafka_resp_err_t code, const std::string& text) {
+  bool news = false;
+  {
+    const std::lock_guard lock(mutex);
+    if (names_no_topic(code)) {
+      if (topic_errors.size() < kTopicErrorsMax) topic_errors += text + "\n";
+      return;
+    }
+    news = last_code != code;
+    last_code = code;
+    last_text = text;
+  }
+  if (news && warn && concerns_people(code)) warn(error_of(code, "connect", settings.shown, text));
 }
 
 Result<std::unique_ptr<Client>> Client::make(const KafkaSettings& settings, Role role, Warn warn) {
@@ -182,10 +196,23 @@ Result<std::unique_ptr<Client>> Client::make(const KafkaSettings& settings, Role
     rd_kafka_conf_destroy(conf);
     return Failure(set.error());
   }
-  rd_kafka_conf_set_opaque(conf, &body->connections);
-  rd_kafka_conf_set_socket_cb(conf, count_connection);
-  rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_DR | RD_KAFKA_EVENT_FETCH | RD_KAFKA_EVENT_ERROR | RD_KAFKA_EVENT_LOG |
-                                     RD_KAFKA_EVENT_OAUTHBEARER_TOKEN_REFRESH);
+  // librdkafka calls all of these from its own threads, or from a poll.
+  rd_kafka_conf_set_opaque(conf, body.get());
+  rd_kafka_conf_set_socket_cb(conf, [](int domain, int type, int protocol, void* opaque) {
+    static_cast<Body*>(opaque)->connections.fetch_add(1, std::memory_order_release);
+    return ::socket(domain, type | SOCK_CLOEXEC, protocol);
+  });
+  rd_kafka_conf_set_error_cb(conf, [](rd_kafka_t*, int code, const char* text, void* opaque) {
+    static_cast<Body*>(opaque)->note(static_cast<rd_kafka_resp_err_t>(code), text);
+  });
+  rd_kafka_conf_set_log_cb(conf, [](const rd_kafka_t*, int, const char*, const char*) {});  // the errors say the same
+  if (takes_token(settings)) {
+    rd_kafka_conf_set_oauthbearer_token_refresh_cb(conf, [](rd_kafka_t* handle, const char*, void* opaque) {
+      const Body& owner = *static_cast<Body*>(opaque);
+      if (const Status given = give_token(handle, owner.settings); !given && owner.warn) owner.warn(given.error());
+    });
+  }
+  if (role == Role::producer) rd_kafka_conf_set_events(conf, RD_KAFKA_EVENT_DR);
   const rd_kafka_type_t type = role == Role::producer ? RD_KAFKA_PRODUCER : RD_KAFKA_CONSUMER;
   body->handle = rd_kafka_new(type, conf, why.data(), why.size());
   if (body->handle == nullptr) return refused();
@@ -195,7 +222,6 @@ Result<std::unique_ptr<Client>> Client::make(const KafkaSettings& settings, Role
     body->queue = rd_kafka_queue_new(body->handle);
     rd_kafka_queue_forward(body->main_queue, body->queue);
   }
-  rd_kafka_set_log_queue(body->handle, body->queue);
   if (Status given = give_token(body->handle, settings); !given) return Failure(given.error());
   return std::unique_ptr<Client>(new Client(std::move(body)));
 }
@@ -211,48 +237,35 @@ rd_kafka_topic_t* Client::topic(const std::string& name) {
   return topic;
 }
 
-Event Client::poll(int timeout_ms) {
-  for (;;) {
-    Event event(rd_kafka_queue_poll(body_->queue, timeout_ms));
-    if (!event) return event;
-    switch (rd_kafka_event_type(event.get())) {
-      case RD_KAFKA_EVENT_LOG: break;  // the errors among them also come as events
-      case RD_KAFKA_EVENT_OAUTHBEARER_TOKEN_REFRESH:
-        if (const Status given = give_token(body_->handle, body_->settings); !given && body_->warn) {
-          body_->warn(given.error());
-        }
-        break;
-      case RD_KAFKA_EVENT_ERROR:
-        note(rd_kafka_event_error(event.get()), rd_kafka_event_error_string(event.get()));
-        if (about_a_topic(event.get())) return event;
-        break;
-      default: return event;
-    }
+Event Client::poll_reports(int timeout_ms) { return Event(rd_kafka_queue_poll(body_->queue, timeout_ms)); }
+
+Message Client::poll_message(int timeout_ms) { return Message(rd_kafka_consume_queue(body_->queue, timeout_ms)); }
+
+void Client::drain() {
+  while (poll_message(0)) {
   }
+  const std::lock_guard lock(body_->mutex);
+  body_->topic_errors.clear();
+}
+
+// The texts begin with "TOPIC [PARTITION]".
+bool Client::take_topic_error(const std::string& topic) {
+  const std::lock_guard lock(body_->mutex);
+  const bool found = body_->topic_errors.find(topic + " [") != std::string::npos;
+  body_->topic_errors.clear();
+  return found;
 }
 
 void Client::wake() const { rd_kafka_queue_yield(body_->queue); }
 
 std::uint64_t Client::connections() const { return body_->connections.load(std::memory_order_acquire); }
 
-// Each text is told once: librdkafka repeats itself as long as the cause lasts.
-void Client::note(rd_kafka_resp_err_t code, const std::string& text) {
-  bool news = false;
-  {
-    const std::lock_guard lock(mutex_);
-    news = last_code_ != code;
-    last_code_ = code;
-    last_text_ = text;
-  }
-  if (news && body_->warn && concerns_people(code)) body_->warn(error_of(code, "connect", body_->settings.shown, text));
-}
-
 Error Client::explain(rd_kafka_resp_err_t code, const std::string& operation) const {
   const bool silent = code == RD_KAFKA_RESP_ERR__TIMED_OUT || code == RD_KAFKA_RESP_ERR__TRANSPORT ||
                       code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN;
-  const std::lock_guard lock(mutex_);
-  if (silent && last_code_ != RD_KAFKA_RESP_ERR_NO_ERROR && !names_no_topic(last_code_)) {
-    return error_of(last_code_, operation, body_->settings.shown, last_text_);
+  const std::lock_guard lock(body_->mutex);
+  if (silent && body_->last_code != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    return error_of(body_->last_code, operation, body_->settings.shown, body_->last_text);
   }
   return error_of(code, operation, body_->settings.shown);
 }

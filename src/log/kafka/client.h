@@ -32,6 +32,11 @@ struct DestroyEvent {
 };
 using Event = std::unique_ptr<rd_kafka_event_t, DestroyEvent>;
 
+struct DestroyMessage {
+  void operator()(rd_kafka_message_t* message) const { rd_kafka_message_destroy(message); }
+};
+using Message = std::unique_ptr<rd_kafka_message_t, DestroyMessage>;
+
 // Thread-safe. The destructor does not wait: librdkafka may take long to end, so a thread of its own does that.
 class Client {
  public:
@@ -45,12 +50,17 @@ class Client {
   rd_kafka_t* get() const;
   // Valid as long as the client.
   rd_kafka_topic_t* topic(const std::string& name);
-  // For messages of partitions, and for answers of the broker to the administrator's requests.
+  // Where a consumer's partitions deliver their messages.
   rd_kafka_queue_t* queue() const;
 
-  // The next event, or null after this time. Logs and errors of the connections are taken in here; an error about a
-  // topic or a partition is returned.
-  Event poll(int timeout_ms);
+  // For a producer: the next delivery reports, or null after this time.
+  Event poll_reports(int timeout_ms);
+  // For a consumer: the next message, or null after this time.
+  Message poll_message(int timeout_ms);
+  // Forgets what was fetched, and what the connections said.
+  void drain();
+  // An error about a topic came out of a poll since the last call, and names it.
+  bool take_topic_error(const std::string& topic);
   // Ends a poll of another thread.
   void wake() const;
 
@@ -63,12 +73,8 @@ class Client {
  private:
   struct Body;
   explicit Client(std::unique_ptr<Body> body);
-  void note(rd_kafka_resp_err_t code, const std::string& text);
 
   std::unique_ptr<Body> body_;
-  mutable std::mutex mutex_;
-  rd_kafka_resp_err_t last_code_ = RD_KAFKA_RESP_ERR_NO_ERROR;  // guarded by mutex_
-  std::string last_text_;                                       // guarded by mutex_
 };
 
 }  // namespace tenure::kafka

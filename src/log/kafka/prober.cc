@@ -12,6 +12,8 @@ using SteadyClock = std::chrono::steady_clock;
 
 // How long one poll may last: close() has to get through.
 constexpr int kPollMs = 50;
+// After so many polls without a record it is asked whether there are more.
+constexpr int kSilentPolls = 2;
 constexpr std::chrono::milliseconds kPause{10};
 
 // A partition that is being read.
@@ -19,9 +21,7 @@ class Reading {
  public:
   Reading(Client& client, const std::string& topic, std::int32_t partition, std::int64_t from)
       : client_(client), topic_(client.topic(topic)), partition_(partition) {
-    while (client_.poll(0)) {
-      // What is left of the reading before, and of old errors.
-    }
+    client.drain();  // what is left of the reading before
     begun_ = rd_kafka_consume_start_queue(topic_, partition, from, client.queue()) == 0;
   }
   ~Reading() {
@@ -54,12 +54,6 @@ bool is_passing(rd_kafka_resp_err_t code) {
          names_no_topic(code);
 }
 
-// Errors about topics come without them, but their texts begin with "TOPIC [PARTITION]".
-bool is_about(rd_kafka_event_t& event, const std::string& topic) {
-  const char* const text = rd_kafka_event_error_string(&event);
-  return text != nullptr && std::string_view(text).find(topic + " [") != std::string_view::npos;
-}
-
 }  // namespace
 
 Failure Prober::broken(const std::string& topic, rd_kafka_resp_err_t code) {
@@ -79,34 +73,39 @@ Status Prober::scan(const std::string& topic, std::int32_t partition, std::int64
     const std::lock_guard lock(reading_);
     const Reading reading(*client_, topic, partition, from);
     if (!reading.begun()) return Failure(client_->explain(rd_kafka_last_error(), "read"));
+    std::int64_t next = from;
+    int silent = 0;
     auto deadline = SteadyClock::now() + std::chrono::milliseconds(settings_.timeout_ms);
     while (!closing_ && SteadyClock::now() < deadline) {
-      const Event event = client_->poll(kPollMs);
-      if (!event) continue;
-      if (rd_kafka_event_type(event.get()) == RD_KAFKA_EVENT_ERROR) {
-        if (!is_about(*event, topic)) continue;
-        why = rd_kafka_event_error(event.get());
+      const Message message = client_->poll_message(kPollMs);
+      if (client_->take_topic_error(topic)) {
+        why = RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
         break;
       }
-      const rd_kafka_message_t* const message = rd_kafka_event_message_next(event.get());
-      if (message == nullptr || !reading.is_mine(*message)) continue;
-      if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR && message->offset < from) continue;
+      if (!message && ++silent % kSilentPolls == 0 && is_at_end(topic, partition, next)) return {};
+      if (!message || !reading.is_mine(*message)) continue;
+      if (message->err == RD_KAFKA_RESP_ERR_NO_ERROR && message->offset < next) continue;
       if (is_missing(message->err)) return {};
       if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
         why = message->err;
         break;
       }
       if (message->offset >= end || !take(stored_of(*message)) || message->offset + 1 == end) return {};
+      next = message->offset + 1;
       deadline = SteadyClock::now() + std::chrono::milliseconds(settings_.timeout_ms);
     }
   }
   return broken(topic, why);
 }
 
+bool Prober::is_at_end(const std::string& topic, std::int32_t partition, std::int64_t offset) {
+  std::int64_t end = RD_KAFKA_OFFSET_END;
+  return ask_offset(topic, partition, end) == RD_KAFKA_RESP_ERR_NO_ERROR && offset >= end;
+}
+
 Result<std::optional<Stored>> Prober::record_at(const std::string& topic, std::int32_t partition, std::int64_t offset) {
   std::optional<Stored> found;
-  const std::int64_t end = offset >= 0 ? offset + 1 : INT64_MAX;
-  const Status read = scan(topic, partition, offset, end, [&](const Stored& stored) {
+  const Status read = scan(topic, partition, offset, offset + 1, [&](const Stored& stored) {
     found = stored;
     return false;
   });
@@ -152,7 +151,8 @@ Result<std::int64_t> Prober::list_offset(const std::string& topic, std::int32_t 
     const rd_kafka_resp_err_t code = ask_offset(topic, partition, offset);
     if (code == RD_KAFKA_RESP_ERR_NO_ERROR) return offset;
     Failure why = broken(topic, code);
-    if (!is_passing(code) || why.error().code != Errc::unavailable || closing_ || SteadyClock::now() > deadline) return why;
+    if (!is_passing(code) || why.error().code != Errc::unavailable || closing_ || SteadyClock::now() > deadline)
+      return why;
     std::this_thread::sleep_for(kPause);
   }
 }
@@ -175,9 +175,7 @@ Result<int> Prober::partitions(const std::string& topic) {
       rd_kafka_metadata(client_->get(), 0, client_->topic(topic), &found, static_cast<int>(settings_.timeout_ms));
   if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
     const std::lock_guard lock(reading_);
-    while (client_->poll(0)) {
-      // The reason is among the errors.
-    }
+    client_->drain();  // the reason is among the errors
     return Failure(client_->explain(code, "open"));
   }
   Result<int> count = 0;

@@ -28,7 +28,7 @@ class Prober {
   Prober(const KafkaSettings& settings, std::unique_ptr<Client> client)
       : settings_(settings), client_(std::move(client)) {}
 
-  // The record at this offset, or nothing if there is none. RD_KAFKA_OFFSET_BEGINNING stands for the first one.
+  // The record at this offset, or nothing if there is none.
   Result<std::optional<Stored>> record_at(const std::string& topic, std::int32_t partition, std::int64_t offset);
   // The entry whose only or last record is at this offset, with all its data. Nothing if there is none.
   Result<std::optional<Stored>> entry_at(const std::string& topic, std::int64_t offset);
@@ -45,6 +45,7 @@ class Prober {
   void close() { closing_ = true; }
 
  private:
+  bool is_at_end(const std::string& topic, std::int32_t partition, std::int64_t offset);
   rd_kafka_resp_err_t ask_offset(const std::string& topic, std::int32_t partition, std::int64_t& offset);
   Result<std::int64_t> list_offset(const std::string& topic, std::int32_t partition, std::int64_t which);
   Failure broken(const std::string& topic, rd_kafka_resp_err_t code);

@@ -184,9 +184,7 @@ Status Tail::begin_at(std::int64_t offset) {
     const std::lock_guard lock(mutex_);
     client_ = *std::move(client);
   }
-  while (client_->poll(0)) {
-    // What is left of the fetches before.
-  }
+  client_->drain();  // what is left of the fetches before
   const int begun = rd_kafka_consume_start_queue(client_->topic(history_.topic()), 0, offset, client_->queue());
   if (begun != 0) return Failure(client_->explain(rd_kafka_last_error(), "read"));
   fetching_ = true;
@@ -209,14 +207,15 @@ Result<std::vector<Entry>> Tail::wait_for_run() {
   Status taken;
   while (taken && bytes < kRunBytes && run.size() < kRunEntries) {
     if (stopping() || history_.lost()) return fail(Errc::lost_history, "kafka read", "the history was lost");
-    const Event event = client_->poll(run.empty() ? static_cast<int>(kProveEveryMs) : 0);
-    if (event) {
+    const Message message = client_->poll_message(run.empty() ? static_cast<int>(kProveEveryMs) : 0);
+    if (client_->take_topic_error(history_.topic())) proved_at_ms_ = 0;  // the topic may be gone
+    if (message) {
       const std::size_t before = run.size();
-      taken = take(*event, run);
-      for (std::size_t i = before; i < run.size(); ++i) bytes += run[i].data.size();
+      taken = take(*message, run);
+      if (run.size() > before) bytes += run.back().data.size();
     }
     if (taken) taken = prove_if_due();
-    if (!event && !run.empty()) break;
+    if (!message && !run.empty()) break;
   }
   if (run.empty()) return Failure(taken.error());
   if (!taken) stop_fetching();
@@ -232,25 +231,15 @@ Status Tail::prove_if_due() {
   return held || held.error().code == Errc::lost_history ? held : Status();
 }
 
-Status Tail::take(rd_kafka_event_t& event, std::vector<Entry>& run) {
-  if (rd_kafka_event_type(&event) == RD_KAFKA_EVENT_ERROR) {
-    proved_at_ms_ = 0;  // the topic may be gone
-    return {};
+Status Tail::take(const rd_kafka_message_t& message, std::vector<Entry>& run) {
+  if (message.err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET || message.err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE) {
+    overtaken_ = true;
+    return fail(Errc::trimmed, "kafka read", history_.shown());
   }
-  while (const rd_kafka_message_t* const message = rd_kafka_event_message_next(&event)) {
-    if (message->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET || message->err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE) {
-      overtaken_ = true;
-      return fail(Errc::trimmed, "kafka read", history_.shown());
-    }
-    if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
-      proved_at_ms_ = 0;
-      if (names_no_topic(message->err)) continue;
-      return Failure(client_->explain(message->err, "read"));
-    }
-    if (message->offset <= last_.offset) continue;
-    if (Status taken = take_record(*message, run); !taken) return taken;
-  }
-  return {};
+  if (message.err == RD_KAFKA_RESP_ERR_NO_ERROR)
+    return message.offset <= last_.offset ? Status() : take_record(message, run);
+  proved_at_ms_ = 0;
+  return names_no_topic(message.err) ? Status() : Status(Failure(client_->explain(message.err, "read")));
 }
 
 // Records of another connection, or another broker, may be those of another history.

@@ -63,7 +63,7 @@ class Tail {
   Status begin_at(std::int64_t offset);
   void stop_fetching();
   Result<std::vector<Entry>> wait_for_run();
-  Status take(rd_kafka_event_t& event, std::vector<Entry>& run);
+  Status take(const rd_kafka_message_t& message, std::vector<Entry>& run);
   Status take_record(const rd_kafka_message_t& message, std::vector<Entry>& run);
   Status check_source(const rd_kafka_message_t& message);
   Status prove_beat(std::uint64_t link);

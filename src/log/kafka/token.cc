@@ -59,6 +59,8 @@ std::int64_t expiry_ms_of(std::string_view token) {
 
 std::string subject_of(std::string_view token) { return claim(token, "sub"); }
 
+bool takes_token(const KafkaSettings& settings) { return settings.sasl == "OAUTHBEARER"; }
+
 Status set_login(rd_kafka_conf_t* conf, const KafkaSettings& settings) {
   if (settings.sasl.empty()) return {};
   std::array<char, 512> why{};
@@ -67,7 +69,7 @@ Status set_login(rd_kafka_conf_t* conf, const KafkaSettings& settings) {
     return fail(Errc::invalid, "kafka login", settings.shown + ": librdkafka does not take " + name);
   };
   if (Status done = set("sasl.mechanisms", settings.sasl); !done) return done;
-  if (settings.sasl == "OAUTHBEARER") return {};
+  if (takes_token(settings)) return {};
   const Result<Login> login = current_login(settings.login);
   if (!login) return Failure(login.error());
   if (Status done = set("sasl.username", login->user); !done) return done;
@@ -75,7 +77,7 @@ Status set_login(rd_kafka_conf_t* conf, const KafkaSettings& settings) {
 }
 
 Status give_token(rd_kafka_t* handle, const KafkaSettings& settings) {
-  if (settings.sasl != "OAUTHBEARER") return {};
+  if (!takes_token(settings)) return {};
   const Result<Login> login = current_login(settings.login);
   if (!login) return Failure(login.error());
   const std::string& token = login->password;

@@ -12,6 +12,7 @@ namespace tenure::kafka {
 // Reads the password's file again for each instance.
 Status set_login(rd_kafka_conf_t* conf, const KafkaSettings& settings);
 
+bool takes_token(const KafkaSettings& settings);
 // Gives the token to the instance. Does nothing for the other mechanisms. librdkafka asks for another one when this one
 // is about to expire.
 Status give_token(rd_kafka_t* handle, const KafkaSettings& settings);

@@ -33,9 +33,8 @@ Status Writer::flush() { return wait_below(0); }
 // Every record is answered, at the latest after message.timeout.ms.
 Status Writer::wait_below(std::size_t bytes) {
   while (bytes == 0 ? records_ > 0 : bytes_ >= bytes) {
-    const Event event = client_->poll(static_cast<int>(settings_->timeout_ms) + 2000);
+    const Event event = client_->poll_reports(static_cast<int>(settings_->timeout_ms) + 2000);
     if (!event) return Failure(client_->explain(RD_KAFKA_RESP_ERR__TIMED_OUT, "write"));
-    if (rd_kafka_event_type(event.get()) != RD_KAFKA_EVENT_DR) continue;
     while (const rd_kafka_message_t* const message = rd_kafka_event_message_next(event.get())) {
       if (message->err != RD_KAFKA_RESP_ERR_NO_ERROR) {
         Error error = client_->explain(message->err, "write");
