@@ -75,6 +75,7 @@ constexpr Engine kKafka = {
     .form = "kafka://HOST:PORT",
     .option = "TENURE_KAFKA",
     .reach = Reach::network,
+    .lease = std::chrono::seconds(30),  // a killed broker may be out of service for 20 s
 #ifdef TENURE_WITH_KAFKA
     .open = open_kafka_log,
 #endif
@@ -146,6 +147,11 @@ Result<const Engine*> file_engine() {
 
 std::string file_url(const Engine& engine, std::string_view path) {
   return std::string(engine.schemes.front()).append(":").append(path);
+}
+
+std::chrono::milliseconds default_lease(std::string_view url) {
+  const Engine* const engine = engine_of(url);
+  return engine == nullptr ? std::chrono::milliseconds(kWorkerTtlMsDefault) : engine->lease;
 }
 
 Reach reach_of(std::string_view url) {

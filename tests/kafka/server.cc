@@ -31,6 +31,11 @@ bool is_ready(Child& server) {
   return false;
 }
 
+void copy_folder(const std::string& from, const std::string& to) {
+  std::filesystem::remove_all(to);
+  std::filesystem::copy(from, to, std::filesystem::copy_options::recursive);
+}
+
 }  // namespace
 
 KafkaServer::KafkaServer(std::vector<std::string> settings) : settings_(std::move(settings)) {
@@ -73,5 +78,11 @@ void KafkaServer::restart() {
   const bool started = start();
   ASSERT(started);
 }
+
+void KafkaServer::forget() { copy_folder(TENURE_KAFKA_FILES "/formatted", directory() + "/data"); }
+
+void KafkaServer::save() { copy_folder(directory() + "/data", directory() + "/saved"); }
+
+void KafkaServer::bring_back() { copy_folder(directory() + "/saved", directory() + "/data"); }
 
 }  // namespace tenure::conformance

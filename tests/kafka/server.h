@@ -30,6 +30,10 @@ class KafkaServer {
   void kill();
   // After kill(): the same broker with the same data. Returns when it serves again.
   void restart();
+  // Between the two: its data is that of a new broker; is put aside; is what was put aside.
+  void forget();
+  void save();
+  void bring_back();
 
  private:
   bool start();

@@ -21,6 +21,7 @@ class TopicSpace {
   TopicSpace& operator=(const TopicSpace&) = delete;
 
   const std::string& prefix() const { return prefix_; }
+  const std::string& brokers() const { return brokers_; }
   std::string url() const { return "kafka://" + brokers_ + "?prefix=" + prefix_; }
   // The names of the topics in it.
   std::vector<std::string> topics() const;
