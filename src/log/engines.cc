@@ -8,6 +8,8 @@
 #include "log/memory/memory_log.h"
 #include "log/redis/schemes.h"
 #ifdef TENURE_WITH_KAFKA
+#include "log/kafka/hops.h"
+#include "log/kafka/inspection.h"
 #include "log/kafka/kafka_log.h"
 #endif
 #ifdef TENURE_WITH_REDIS
@@ -78,6 +80,9 @@ constexpr Engine kKafka = {
     .lease = std::chrono::seconds(30),  // a killed broker may be out of service for 20 s
 #ifdef TENURE_WITH_KAFKA
     .open = open_kafka_log,
+    .inspect = kafka::inspect,
+    .measure_bare_hops = kafka::measure_hops,
+    .bare_hop = "producer to consumer",
 #endif
 };
 

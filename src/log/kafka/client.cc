@@ -169,6 +169,8 @@ void Client::Body::note(rd_kafka_resp_err_t code, const std::string& text) {
       if (topic_errors.size() < kTopicErrorsMax) topic_errors += text + "\n";
       return;
     }
+    // That all brokers are down says less than why the last one is.
+    if (code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN && last_code != RD_KAFKA_RESP_ERR_NO_ERROR) return;
     news = last_code != code;
     last_code = code;
     last_text = text;
