@@ -1,5 +1,6 @@
 #include "log/kafka/prober.h"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -15,6 +16,7 @@ constexpr int kPollMs = 50;
 // After so many polls without a record it is asked whether there are more.
 constexpr int kSilentPolls = 2;
 constexpr std::chrono::milliseconds kPause{10};
+constexpr int kFirstAskMs = 400;
 
 // A partition that is being read.
 class Reading {
@@ -169,13 +171,25 @@ Result<Range> Prober::range(const std::string& topic, std::int32_t partition) {
   return Range{*first, *end};
 }
 
-Result<int> Prober::partitions(const std::string& topic) {
-  const rd_kafka_metadata_t* found = nullptr;
-  const rd_kafka_resp_err_t code =
-      rd_kafka_metadata(client_->get(), 0, client_->topic(topic), &found, static_cast<int>(settings_.timeout_ms));
-  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
+// A refused login shows after a moment, long before librdkafka gives up.
+rd_kafka_resp_err_t Prober::ask_metadata(rd_kafka_topic_t* topic, const rd_kafka_metadata_t*& found) {
+  const int all_ms = static_cast<int>(settings_.timeout_ms);
+  rd_kafka_resp_err_t code = rd_kafka_metadata(client_->get(), 0, topic, &found, std::min(kFirstAskMs, all_ms));
+  if (code == RD_KAFKA_RESP_ERR_NO_ERROR || all_ms <= kFirstAskMs || closing_) return code;
+  {
     const std::lock_guard lock(reading_);
     client_->drain();  // the reason is among the errors
+  }
+  if (client_->explain(code, "open").code == Errc::refused) return code;
+  return rd_kafka_metadata(client_->get(), 0, topic, &found, all_ms - kFirstAskMs);
+}
+
+Result<int> Prober::partitions(const std::string& topic) {
+  const rd_kafka_metadata_t* found = nullptr;
+  const rd_kafka_resp_err_t code = ask_metadata(client_->topic(topic), found);
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
+    const std::lock_guard lock(reading_);
+    client_->drain();
     return Failure(client_->explain(code, "open"));
   }
   Result<int> count = 0;

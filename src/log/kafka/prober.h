@@ -48,6 +48,7 @@ class Prober {
   bool is_at_end(const std::string& topic, std::int32_t partition, std::int64_t offset);
   rd_kafka_resp_err_t ask_offset(const std::string& topic, std::int32_t partition, std::int64_t& offset);
   Result<std::int64_t> list_offset(const std::string& topic, std::int32_t partition, std::int64_t which);
+  rd_kafka_resp_err_t ask_metadata(rd_kafka_topic_t* topic, const rd_kafka_metadata_t*& found);
   Failure broken(const std::string& topic, rd_kafka_resp_err_t code);
 
   const KafkaSettings& settings_;
