@@ -1,7 +1,8 @@
 // Topics that others made, or changed, and trims.
 
+#include <atomic>
+
 #include "kafka/place.h"
-#include "log/blocking.h"
 
 namespace tenure::conformance {
 namespace {
@@ -110,6 +111,30 @@ TEST_F(KafkaTrims, ALogWhoseBeginningIsGoneWithoutASnapshotIsNotOpened) {
   const auto snapshot = load_snapshot(*newcomer);
   ASSERT_TRUE(snapshot) << snapshot.error().message();
   EXPECT_EQ(snapshot->cursor, Cursor::at(entries[15]));
+}
+
+// The member learns of it with a beat, and writes another one, for which the engine makes the topic again.
+TEST_F(KafkaTrims, ASnapshotThatWasDeletedIsReportedAndCanBeWrittenAgain) {
+  const auto log = open();
+  const auto entries = fill(*log, 5);
+  std::atomic<std::int64_t> seen = -1;
+  log->watch_snapshot([&](Position stored) { seen = static_cast<std::int64_t>(stored); });
+  ASSERT_TRUE(store_snapshot(*log, Cursor::at(entries[3]), {"state"}));
+  const auto reported = [&](Position position) {
+    return soon(20s, [&] {
+      EXPECT_TRUE(append(*log, "beat", Lane::beat));
+      return seen == static_cast<std::int64_t>(position);
+    });
+  };
+  EXPECT_TRUE(reported(entries[3].position));
+  admin().delete_topics({snapshots_topic()});
+  EXPECT_TRUE(reported(0));
+  ASSERT_TRUE(insist([&] { return store_snapshot(*log, Cursor::at(entries[4]), {"again"}); }));
+  EXPECT_TRUE(reported(entries[4].position));
+  const auto snapshot = load_snapshot(*open());
+  ASSERT_TRUE(snapshot) << snapshot.error().message();
+  EXPECT_EQ(snapshot->chunks, (std::vector<Bytes>{"again"}));
+  log->close();
 }
 
 // The pieces of an entry lie before it.

@@ -11,6 +11,8 @@ namespace {
 constexpr int kLoadTriesMax = 10;
 constexpr std::chrono::milliseconds kLoadPause{50};
 constexpr std::chrono::milliseconds kGonePause{20};
+// How often beats look at the stored snapshot.
+constexpr std::chrono::seconds kLookEvery{2};
 
 // A read has no effect that could be in doubt, and a log that is gone is created again.
 Error not_loaded(Error error) {
@@ -66,6 +68,28 @@ void Core::find_end(Log::EndDone done) {
   answers_.post(Lane::data, [this, done = std::move(done)] {
     Result<Position> found = end();
     if (!answers_.closed()) done(std::move(found));
+  });
+}
+
+void Core::watch_snapshot(Log::SnapshotSeen seen) {
+  const std::lock_guard lock(mutex_);
+  snapshot_seen_ = std::move(seen);
+}
+
+void Core::beat_sent() {
+  Log::SnapshotSeen seen;
+  {
+    const std::lock_guard lock(mutex_);
+    const Instant now = BootClock().now();
+    if (!snapshot_seen_ || now - looked_at_ < kLookEvery) return;
+    looked_at_ = now;
+    seen = snapshot_seen_;
+  }
+  chores_.post(Lane::data, [this, seen = std::move(seen)] {
+    const auto session = this->session();
+    if (session->history().lost()) return;
+    const auto newest = snapshots_of(*session).newest(session->history().log());
+    if (newest && !chores_.closed()) seen(*newest ? (*newest)->cursor.position : 0);
   });
 }
 

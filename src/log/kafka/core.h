@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 
+#include "base/clock.h"
 #include "log/callback_thread.h"
 #include "log/kafka/session.h"
 #include "log/kafka/snapshots.h"
@@ -39,6 +40,9 @@ class Core {
     });
   }
   void find_end(Log::EndDone done);
+  // After some of the beats, the stored snapshot is looked at.
+  void watch_snapshot(Log::SnapshotSeen seen);
+  void beat_sent();
   // Outside the call that it answers.
   void answer(std::function<void()> call) { answers_.post(Lane::beat, std::move(call)); }
 
@@ -63,6 +67,8 @@ class Core {
 
   mutable std::mutex mutex_;
   std::shared_ptr<Session> session_;  // guarded by mutex_
+  Log::SnapshotSeen snapshot_seen_;   // guarded by mutex_
+  Instant looked_at_;                 // guarded by mutex_; when the stored snapshot was last looked at
   bool closing_ = false;              // guarded by mutex_
 
   CallbackThread answers_;

@@ -42,7 +42,10 @@ class KafkaLog final : public Log {
   void append(Lane lane, Bytes data, AppendDone done) override {
     Status sent = may_append(data.size());
     if (sent) sent = core_->session()->lane(lane).append(std::move(data), done);
-    if (sent) return;
+    if (sent) {
+      if (lane == Lane::beat) core_->beat_sent();
+      return;
+    }
     core_->answer([done = std::move(done), error = sent.error()] { done(Failure(error)); });
   }
 
@@ -57,6 +60,8 @@ class KafkaLog final : public Log {
   std::unique_ptr<SnapshotWriter> begin_snapshot(Cursor at) override {
     return std::make_unique<KafkaSnapshotWriter>(at, core_->session()->history().log(), core_);
   }
+
+  void watch_snapshot(SnapshotSeen seen) override { core_->watch_snapshot(std::move(seen)); }
 
   void trim(Position before, Done done) override {
     change(std::move(done), [before](Core& core) { return core.trim(before); });

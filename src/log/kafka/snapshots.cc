@@ -86,6 +86,10 @@ Status Snapshots::store(Manifest manifest, const std::vector<Bytes>& chunks) {
   const auto before = stored(manifest.log);
   if (!before) return Failure(before.error());
   if (!before->empty() && before->back().cursor.position > manifest.cursor.position) return {};
+  // Somebody may have deleted the topic.
+  if (const Result<int> count = prober_.partitions(names_.snapshots); count && *count == 0) {
+    if (Status made = Topics(settings_, prober_.client()).create_snapshots(names_); !made) return made;
+  }
   auto writer = Writer::make(settings_);
   if (!writer) return Failure(writer.error());
   for (std::size_t i = 0; i < chunks.size(); ++i) {

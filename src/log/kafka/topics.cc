@@ -126,26 +126,30 @@ Status Topics::request(rd_kafka_admin_op_t what, const std::string& operation, c
   return status;
 }
 
-Result<int> Topics::brokers() {
+Result<int> Topics::replication() {
+  constexpr int kReplication = 3;
+  if (settings_.replication != 0) return static_cast<int>(settings_.replication);
   const rd_kafka_metadata_t* found = nullptr;
   const auto code = rd_kafka_metadata(client_.get(), 0, nullptr, &found, static_cast<int>(settings_.timeout_ms));
   if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return Failure(client_.explain(code, "open"));
   const int count = found->broker_cnt;
   rd_kafka_metadata_destroy(found);
-  return count;
+  return std::clamp(count, 1, kReplication);
 }
 
 Status Topics::create(const TopicNames& names) {
-  constexpr int kReplication = 3;
-  int replication = static_cast<int>(settings_.replication);
-  if (replication == 0) {
-    const Result<int> count = brokers();
-    if (!count) return Failure(count.error());
-    replication = std::clamp(*count, 1, kReplication);
-  }
+  return create_all({{names.log, kLogPartitions}, {names.snapshots, kSnapshotPartitions}});
+}
+
+Status Topics::create_snapshots(const TopicNames& names) {
+  return create_all({{names.snapshots, kSnapshotPartitions}});
+}
+
+Status Topics::create_all(const std::map<std::string, int>& partitions) {
+  const Result<int> copies = replication();
+  if (!copies) return Failure(copies.error());
   NewTopics topics;
-  add_topic(topics, names.log, kLogPartitions, replication);
-  add_topic(topics, names.snapshots, kSnapshotPartitions, replication);
+  for (const auto& [name, count] : partitions) add_topic(topics, name, count, *copies);
   const Status created = request(
       RD_KAFKA_ADMIN_OP_CREATETOPICS, "open",
       [&](const rd_kafka_AdminOptions_t* options, rd_kafka_queue_t* queue) {

@@ -53,6 +53,8 @@ class Topics {
 
   // Creates both topics, as far as they do not exist.
   Status create(const TopicNames& names);
+  // Creates that of the snapshots alone.
+  Status create_snapshots(const TopicNames& names);
   // Errc::refused, with the command that helps, if a topic has a setting that a log cannot live with.
   Status check(const std::string& topic, bool log, int partitions);
   Status remove(const TopicNames& names);
@@ -67,7 +69,8 @@ class Topics {
   using Take = std::function<Status(rd_kafka_event_t&)>;
   Status request(rd_kafka_admin_op_t what, const std::string& operation, const Ask& ask, const Take& take);
   Result<std::optional<TopicSettings>> describe(rd_kafka_ResourceType_t type, const std::string& name);
-  Result<int> brokers();
+  Result<int> replication();
+  Status create_all(const std::map<std::string, int>& partitions);
 
   const KafkaSettings& settings_;
   Client& client_;
