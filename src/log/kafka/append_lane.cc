@@ -16,7 +16,7 @@ constexpr std::size_t kLaneBytesMax = 64U << 20;
 constexpr std::size_t kLaneEntriesMax = 1U << 18;
 
 // The thread looks around this often without any event.
-constexpr int kPollMs = 1000;
+constexpr int kLanePollMs = 1000;
 // How long end() waits for librdkafka to give up its messages.
 constexpr std::chrono::seconds kEndPatience{2};
 
@@ -150,7 +150,7 @@ void AppendLane::serve() {
   Client& client = *client_;  // there until the thread has ended
   std::vector<Outcome> outcomes;
   while (!stop_now()) {
-    Event event = client.poll_reports(kPollMs);
+    Event event = client.poll_reports(kLanePollMs);
     {
       const std::lock_guard lock(mutex_);
       if (event) take(*event, outcomes);

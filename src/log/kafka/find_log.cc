@@ -15,7 +15,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 // How often to look again because another process was faster to create or remove the log.
 constexpr int kTriesMax = 8;
-constexpr std::chrono::milliseconds kPause{20};
+constexpr std::chrono::milliseconds kFindPause{20};
 
 }  // namespace
 
@@ -25,7 +25,7 @@ Result<FoundLog> FindLog::run() {
     if (found && *found) return **std::move(found);
     // A topic may be deleted between two questions.
     if (!found && found.error().code != Errc::lost_history) return Failure(found.error());
-    if (!found) std::this_thread::sleep_for(kPause);
+    if (!found) std::this_thread::sleep_for(kFindPause);
   }
   return refuse(Errc::unavailable, "the log is created and removed faster than it can be opened");
 }
@@ -110,7 +110,7 @@ Status FindLog::wait_for_topics() {
     if (SteadyClock::now() > deadline) {
       return refuse(Errc::unavailable, "the topics were created, but have no leaders yet");
     }
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(kFindPause);
   }
 }
 

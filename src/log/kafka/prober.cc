@@ -12,10 +12,10 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 // How long one poll may last: close() has to get through.
-constexpr int kPollMs = 50;
+constexpr int kProbePollMs = 50;
 // After so many polls without a record it is asked whether there are more.
 constexpr int kSilentPolls = 2;
-constexpr std::chrono::milliseconds kPause{10};
+constexpr std::chrono::milliseconds kProbePause{10};
 constexpr int kFirstAskMs = 400;
 
 // A partition that is being read.
@@ -79,7 +79,7 @@ Status Prober::scan(const std::string& topic, std::int32_t partition, std::int64
     int silent = 0;
     auto deadline = SteadyClock::now() + std::chrono::milliseconds(settings_.timeout_ms);
     while (!closing_ && SteadyClock::now() < deadline) {
-      const Message message = client_->poll_message(kPollMs);
+      const Message message = client_->poll_message(kProbePollMs);
       if (client_->take_topic_error(topic)) {
         why = RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART;
         break;
@@ -155,7 +155,7 @@ Result<std::int64_t> Prober::list_offset(const std::string& topic, std::int32_t 
     Failure why = broken(topic, code);
     if (!is_passing(code) || why.error().code != Errc::unavailable || closing_ || SteadyClock::now() > deadline)
       return why;
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(kProbePause);
   }
 }
 

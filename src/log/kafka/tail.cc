@@ -17,7 +17,7 @@ constexpr std::size_t kRunEntries = 1024;
 // How often the history is proved while a read is outstanding.
 constexpr std::int64_t kProveEveryMs = 1000;
 // Pause before a look is repeated that the broker did not answer.
-constexpr std::chrono::milliseconds kPause{50};
+constexpr std::chrono::milliseconds kProofPause{50};
 constexpr std::size_t kRaisedMax = 1024;
 constexpr std::size_t kGiantsMax = 256;
 
@@ -258,7 +258,7 @@ Status Tail::check_source(const rd_kafka_message_t& message) {
       return held;
     }
     if (stopping()) return held;
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(kProofPause);
   }
 }
 
@@ -267,7 +267,7 @@ Status Tail::prove_beat(std::uint64_t link) {
     Status held = history_.prove();
     if (held) history_.forget_beat(link);
     if (held || held.error().code == Errc::lost_history || stopping()) return held;
-    std::this_thread::sleep_for(kPause);
+    std::this_thread::sleep_for(kProofPause);
   }
 }
 
