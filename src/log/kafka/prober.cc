@@ -22,7 +22,7 @@ constexpr int kFirstAskMs = 400;
 class Reading {
  public:
   Reading(Client& client, const std::string& topic, std::int32_t partition, std::int64_t from)
-      : client_(client), topic_(client.topic(topic)), partition_(partition) {
+      : topic_(client.topic(topic)), partition_(partition) {
     client.drain();  // what is left of the reading before
     begun_ = rd_kafka_consume_start_queue(topic_, partition, from, client.queue()) == 0;
   }
@@ -38,7 +38,6 @@ class Reading {
   }
 
  private:
-  Client& client_;
   rd_kafka_topic_t* const topic_;
   const std::int32_t partition_;
   bool begun_ = false;

@@ -104,77 +104,17 @@ Status Tail::locate(Cursor after) {
 }
 
 Status Tail::find_cursor(Cursor after) {
-  const auto range = prober_.range(history_.topic(), 0);
-  if (!range) return Failure(range.error());
-  const std::string& shown = history_.shown();
-  if (after.position == 0) {
-    if (range->first > birth_.offset)
-      return fail(Errc::trimmed, "kafka read", shown + ": the log's beginning was trimmed");
-    last_ = birth_;
-    clamp_ = Clamp();
-    return history_.prove();
+  KnownTime known;
+  {
+    const std::lock_guard lock(mutex_);
+    known = known_;
   }
-  const std::int64_t offset = offset_of(after.position);
-  if (offset < range->first) {
-    return fail(Errc::trimmed, "kafka read", shown + ": trimmed up to " + std::to_string(range->first));
-  }
-  const auto lost = [&](const char* what) { return fail(Errc::lost_history, "kafka read", shown + ": " + what); };
-  if (offset >= range->end) return lost("the log ends before the cursor");
-  const auto found = prober_.entry_at(history_.topic(), offset);
+  const std::function<bool()> stops = [this] { return stopping(); };
+  const auto found = FindCursor(history_, prober_, birth_, stops).find(after, known);
   if (!found) return Failure(found.error());
-  const bool entry = *found && (*found)->key && (*found)->key->log == history_.log() &&
-                     ((*found)->key->kind == Kind::entry || (*found)->key->kind == Kind::last);
-  // An entry whose first pieces were trimmed is not whole.
-  if (!entry && *found && (*found)->key && (*found)->key->kind == Kind::last && (*found)->key->first < range->first) {
-    return fail(Errc::trimmed, "kafka read", shown + ": trimmed up to " + std::to_string(range->first));
-  }
-  if (!entry) return lost("there is no entry at the cursor");
-  const Result<std::int64_t> time = time_of(after, **found);
-  if (!time) return Failure(time.error());
-  clamp_ = Clamp(*time);
-  last_ = {offset, (*found)->key->link};
+  last_ = found->mark;
+  clamp_ = found->clamp;
   return history_.prove();
-}
-
-// The time with which the entry has the cursor's content.
-Result<std::int64_t> Tail::time_of(Cursor after, const Stored& stored) {
-  KnownTime known;
-  {
-    const std::lock_guard lock(mutex_);
-    known = known_;
-  }
-  if (known.position == after.position && after.matches(stored.value, known.time_ms)) return known.time_ms;
-  if (after.matches(stored.value, stored.time_ms)) return stored.time_ms;
-  return count_up(after, stored);
-}
-
-// The entry's time was raised, or the cursor is about another entry.
-Result<std::int64_t> Tail::count_up(Cursor after, const Stored& stored) {
-  KnownTime known;
-  {
-    const std::lock_guard lock(mutex_);
-    known = known_;
-  }
-  const auto range = prober_.range(history_.topic(), 0);
-  if (!range) return Failure(range.error());
-  std::int64_t from = birth_.offset + 1;
-  Clamp clamp;
-  if (known.position != 0 && known.position <= after.position && offset_of(known.position) >= range->first) {
-    from = offset_of(known.position) + 1;
-    clamp = Clamp(known.time_ms);
-  } else if (range->first > birth_.offset) {
-    return fail(Errc::trimmed, "kafka read", history_.shown() + ": what the cursor's time follows from was trimmed");
-  }
-  const Status read = prober_.scan(history_.topic(), 0, from, stored.offset, [&](const Stored& next) {
-    const bool entry =
-        next.key && next.key->log == history_.log() && (next.key->kind == Kind::entry || next.key->kind == Kind::last);
-    if (entry) clamp.next(next.time_ms);
-    return !stopping();
-  });
-  if (!read) return Failure(read.error());
-  const std::int64_t time_ms = clamp.next(stored.time_ms);
-  if (after.matches(stored.value, time_ms)) return time_ms;
-  return fail(Errc::lost_history, "kafka read", history_.shown() + ": the entry at the cursor is another one");
 }
 
 Status Tail::begin_at(std::int64_t offset) {

@@ -17,18 +17,12 @@
 #include <thread>
 #include <vector>
 
-#include "log/kafka/clamp.h"
 #include "log/kafka/client.h"
+#include "log/kafka/find_cursor.h"
 #include "log/kafka/history.h"
 #include "log/log.h"
 
 namespace tenure::kafka {
-
-// An entry whose time is known.
-struct KnownTime {
-  Position position = 0;
-  std::int64_t time_ms = 0;
-};
 
 // Thread-safe. Callbacks run on the tail's thread.
 class Tail {
@@ -58,8 +52,6 @@ class Tail {
   Result<std::vector<Entry>> next_run(Cursor after);
   Status locate(Cursor after);
   Status find_cursor(Cursor after);
-  Result<std::int64_t> time_of(Cursor after, const Stored& stored);
-  Result<std::int64_t> count_up(Cursor after, const Stored& stored);
   Status begin_at(std::int64_t offset);
   void stop_fetching();
   Result<std::vector<Entry>> wait_for_run();
