@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 #include <librdkafka/rdkafka.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 
 #include "base/assert.h"
 
@@ -49,8 +51,10 @@ class Request {
   rd_kafka_event_t* event_ = nullptr;
 };
 
+// What is gone is gone: brokers list a topic for a moment longer.
 void expect_good(const rd_kafka_topic_result_t* const* results, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
+    if (rd_kafka_topic_result_error(results[i]) == RD_KAFKA_RESP_ERR_UNKNOWN_TOPIC_OR_PART) continue;
     EXPECT_EQ(rd_kafka_topic_result_error(results[i]), 0)
         << rd_kafka_topic_result_name(results[i]) << ": " << rd_kafka_err2str(rd_kafka_topic_result_error(results[i]));
   }
@@ -88,6 +92,17 @@ void KafkaAdmin::make_topic(const std::string& name, int partitions, const Setti
     expect_good(results, count);
   }
   rd_kafka_NewTopic_destroy(topic);
+  wait_until_listed(name, true);
+}
+
+// The controller has made or deleted it; the broker learns of it a moment later.
+void KafkaAdmin::wait_until_listed(const std::string& name, bool listed) const {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(kPatienceMs);
+  for (;;) {
+    const auto found = topics(name);
+    if ((std::find(found.begin(), found.end(), name) != found.end()) == listed) return;
+    ASSERT(std::chrono::steady_clock::now() < deadline);
+  }
 }
 
 void KafkaAdmin::delete_topics(const std::vector<std::string>& names) const {
@@ -103,6 +118,7 @@ void KafkaAdmin::delete_topics(const std::vector<std::string>& names) const {
     expect_good(results, count);
   }
   rd_kafka_DeleteTopic_destroy_array(topics.data(), topics.size());
+  for (const std::string& name : names) wait_until_listed(name, false);
 }
 
 void KafkaAdmin::alter_topic(const std::string& name, const Settings& settings) const {

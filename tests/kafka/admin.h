@@ -23,7 +23,7 @@ class KafkaAdmin {
 
   // The names that begin so.
   std::vector<std::string> topics(const std::string& prefix) const;
-  // Each returns when the broker has done it, and fails the test if it refuses.
+  // Each returns when the broker has done it and shows it, and fails the test if it refuses.
   void make_topic(const std::string& name, int partitions, const Settings& settings) const;
   void delete_topics(const std::vector<std::string>& names) const;
   void alter_topic(const std::string& name, const Settings& settings) const;
@@ -34,6 +34,8 @@ class KafkaAdmin {
   void write(const std::string& topic, int partition, const std::string& key, const std::string& value) const;
 
  private:
+  void wait_until_listed(const std::string& name, bool listed) const;
+
   rd_kafka_s* const handle_;
 };
 

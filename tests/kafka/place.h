@@ -14,6 +14,7 @@ namespace tenure::conformance {
 class KafkaTest : public testing::Test {
  protected:
   std::string url() const { return space_.url(); }
+  const std::string& prefix() const { return space_.prefix(); }
   std::string log_topic() const { return space_.prefix() + ".default.0"; }
   std::string snapshots_topic() const { return log_topic() + ".snapshots"; }
   const KafkaAdmin& admin() const { return admin_; }

@@ -227,10 +227,12 @@ Result<std::optional<TopicSettings>> Topics::describe(rd_kafka_ResourceType_t ty
         const auto* const resources =
             rd_kafka_DescribeConfigs_result_resources(rd_kafka_event_DescribeConfigs_result(&event), &count);
         const auto code = count == 0 ? RD_KAFKA_RESP_ERR__NOENT : rd_kafka_ConfigResource_error(resources[0]);
-        if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {
-          found.reset();  // mostly a missing right
-          return names_no_topic(code) ? Failure(error_of(code, "open", settings_.shown)) : Status();
+        if (code == RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED ||
+            code == RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED) {
+          found.reset();
+          return {};
         }
+        if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return Failure(error_of(code, "open", settings_.shown));
         std::size_t entries = 0;
         const auto* const configs = rd_kafka_ConfigResource_configs(resources[0], &entries);
         for (std::size_t i = 0; i < entries; ++i) {
