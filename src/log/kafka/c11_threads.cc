@@ -1,6 +1,12 @@
-// C11's threads on top of those of POSIX, for builds with ThreadSanitizer. librdkafka uses the former, which
-// ThreadSanitizer does not know: it would crash in a thread that it has not seen begin, and report every object that
-// such threads pass on under their locks. The C library's types are the same for both.
+// For builds with ThreadSanitizer only.
+//
+// C11's threads on top of those of POSIX. librdkafka uses the former, which ThreadSanitizer does not know: it would
+// crash in a thread that it has not seen begin, and report every object that such threads pass on under their locks.
+// The C library's types are the same for both.
+//
+// librdkafka is not compiled with ThreadSanitizer, so its atomic reference counts are not seen. Reports about memory
+// that it frees after the last reference are suppressed, and reports about the order of its own locks. Races of our own
+// code are reported as ever, unless one of the two stacks ends in librdkafka.
 
 #include <pthread.h>
 #include <threads.h>
