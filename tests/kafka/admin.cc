@@ -80,6 +80,18 @@ std::vector<std::string> KafkaAdmin::topics(const std::string& prefix) const {
   return names;
 }
 
+int KafkaAdmin::leader(const std::string& topic) const {
+  const struct rd_kafka_metadata* found = nullptr;
+  rd_kafka_topic_t* const asked = rd_kafka_topic_new(handle_, topic.c_str(), nullptr);
+  EXPECT_EQ(rd_kafka_metadata(handle_, 0, asked, &found, kPatienceMs), 0);
+  rd_kafka_topic_destroy(asked);
+  if (found == nullptr) return -1;
+  const bool there = found->topic_cnt > 0 && found->topics[0].partition_cnt > 0;
+  const int leader = there ? found->topics[0].partitions[0].leader : -1;
+  rd_kafka_metadata_destroy(found);
+  return leader;
+}
+
 void KafkaAdmin::make_topic(const std::string& name, int partitions, const Settings& settings) const {
   std::array<char, 256> why{};
   rd_kafka_NewTopic_t* topic = rd_kafka_NewTopic_new(name.c_str(), partitions, 1, why.data(), why.size());

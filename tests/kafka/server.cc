@@ -24,13 +24,6 @@ const std::vector<std::string> kCommand = {"--pdeathsig",
                                            TENURE_KAFKA_FILES "/jars/*",
                                            "kafka.Kafka"};
 
-bool is_ready(Child& server) {
-  while (const auto line = server.line()) {
-    if (line->find("Kafka Server started") != std::string::npos) return true;
-  }
-  return false;
-}
-
 void copy_folder(const std::string& from, const std::string& to) {
   std::filesystem::remove_all(to);
   std::filesystem::copy(from, to, std::filesystem::copy_options::recursive);
@@ -39,24 +32,48 @@ void copy_folder(const std::string& from, const std::string& to) {
 }  // namespace
 
 KafkaServer::KafkaServer(std::vector<std::string> settings) : settings_(std::move(settings)) {
-  std::filesystem::copy(TENURE_KAFKA_FILES "/formatted", directory() + "/data",
-                        std::filesystem::copy_options::recursive);
+  format();
   constexpr int kTries = 5;  // somebody may take a port in between
   for (int i = 0; i < kTries; ++i) {
     port_ = free_port();
-    controller_port_ = free_port();
-    if (start()) return;
+    seat_.controller_port = free_port();
+    seat_.voters = "1@127.0.0.1:" + std::to_string(seat_.controller_port);
+    start();
+    if (wait_until_ready()) return;
   }
   const bool started = false;
   ASSERT(started);
 }
 
-bool KafkaServer::start() {
-  const std::string controller = "127.0.0.1:" + std::to_string(controller_port_);
+KafkaServer::KafkaServer(Seat seat, std::vector<std::string> settings)
+    : settings_(std::move(settings)), seat_(std::move(seat)), port_(free_port()) {
+  format();
+  start();
+}
+
+// A new broker's data. Each of a cluster has its own number, and names its folder with an id of its own.
+void KafkaServer::format() const {
+  copy_folder(TENURE_KAFKA_FILES "/formatted", directory() + "/data");
+  const std::string path = directory() + "/data/meta.properties";
+  std::ifstream properties(path);
+  std::string text;
+  for (std::string line; std::getline(properties, line);) {
+    if (line.starts_with("node.id=")) line = "node.id=" + std::to_string(seat_.node);
+    if (line.starts_with("directory.id=") && seat_.node != 1) {
+      line = "directory.id=AAAAAAAAAAAAAAAAAAA" + std::to_string(seat_.node) + "QQ";
+    }
+    text += line + "\n";
+  }
+  properties.close();
+  std::ofstream(path) << text;
+}
+
+void KafkaServer::start() {
   const std::string path = directory() + "/server.properties";
   std::ofstream properties(path);
-  properties << "process.roles=broker,controller\nnode.id=1\ncontroller.quorum.voters=1@" << controller
-             << "\nlisteners=PLAINTEXT://" << brokers() << ",CONTROLLER://" << controller
+  properties << "process.roles=broker,controller\nnode.id=" << seat_.node
+             << "\ncontroller.quorum.voters=" << seat_.voters << "\nlisteners=PLAINTEXT://" << brokers()
+             << ",CONTROLLER://127.0.0.1:" << std::to_string(seat_.controller_port)
              << "\ncontroller.listener.names=CONTROLLER\nlog.dirs=" << directory() << "/data\n"
              << "num.network.threads=2\nnum.io.threads=4\nbroker.session.timeout.ms=3000\n"
              << "broker.heartbeat.interval.ms=500\nlog.segment.delete.delay.ms=1000\noffsets.topic.num.partitions=1\n"
@@ -66,7 +83,13 @@ bool KafkaServer::start() {
   std::vector<std::string> words = kCommand;
   words.push_back(path);
   server_ = std::make_unique<Child>("/usr/bin/setpriv", words);
-  return is_ready(*server_);
+}
+
+bool KafkaServer::wait_until_ready() {
+  while (const auto line = server_->line()) {
+    if (line->find("Kafka Server started") != std::string::npos) return true;
+  }
+  return false;
 }
 
 void KafkaServer::kill() {
@@ -75,11 +98,11 @@ void KafkaServer::kill() {
 }
 
 void KafkaServer::restart() {
-  const bool started = start();
-  ASSERT(started);
+  start();
+  ASSERT(wait_until_ready());
 }
 
-void KafkaServer::forget() { copy_folder(TENURE_KAFKA_FILES "/formatted", directory() + "/data"); }
+void KafkaServer::forget() { format(); }
 
 void KafkaServer::save() { copy_folder(directory() + "/data", directory() + "/saved"); }
 

@@ -17,8 +17,18 @@ namespace tenure::conformance {
 
 class KafkaServer {
  public:
+  // Of a cluster (cluster.h): its number, its controller's port, and those of all controllers.
+  struct Seat {
+    int node = 1;
+    std::uint16_t controller_port = 0;
+    std::string voters{};
+  };
+
   // `settings` are lines of its properties file. They may replace those below.
   explicit KafkaServer(std::vector<std::string> settings = {});
+  // Does not wait until it serves: it cannot before the others are there.
+  KafkaServer(Seat seat, std::vector<std::string> settings);
+  bool wait_until_ready();
 
   std::uint16_t port() const { return port_; }
   std::string brokers() const { return "127.0.0.1:" + std::to_string(port_); }
@@ -36,12 +46,13 @@ class KafkaServer {
   void bring_back();
 
  private:
-  bool start();
+  void start();
+  void format() const;
 
   const TemporaryDirectory directory_;
   const std::vector<std::string> settings_;
+  Seat seat_;
   std::uint16_t port_ = 0;
-  std::uint16_t controller_port_ = 0;
   std::unique_ptr<Child> server_;
 };
 
