@@ -2,10 +2,12 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 
 #include "base/clock.h"
 #include "kafka/server.h"
 #include "log/engines.h"
+#include "log_conformance/certificates.h"
 #include "log_conformance/free_port.h"
 #include "log_conformance/insist.h"
 
@@ -112,6 +114,63 @@ TEST_F(KafkaAccess, LoginsByPasswordAndByToken) {
   const auto findings = engine_of("kafka://")->inspect(url("worker:p@ss@", "sasl=plain"), {});
   EXPECT_GE(findings.size(), 5U);
   for (const Finding& finding : findings) EXPECT_EQ(finding.ok, finding.name != "replication") << finding.message;
+}
+
+// The brokers and their clients show each other certificates of one authority.
+class KafkaTls : public testing::Test {
+ protected:
+  void SetUp() override {
+    certificates_.make_all();
+    std::ofstream(certificates_.file("keys.pem")) << text("server.key") << text("server.pem");
+    const std::string clients = "SSL://127.0.0.1:" + std::to_string(port_);
+    const std::string brokers = "PLAINTEXT://127.0.0.1:" + std::to_string(brokers_port_);
+    const std::string controllers = "CONTROLLER://127.0.0.1:" + std::to_string(controller_port_);
+    server_ = std::make_unique<KafkaServer>(std::vector<std::string>{
+        "listeners=" + clients + "," + brokers + "," + controllers,
+        "controller.quorum.voters=1@127.0.0.1:" + std::to_string(controller_port_),
+        "inter.broker.listener.name=PLAINTEXT",
+        "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL", "ssl.client.auth=required",
+        "ssl.keystore.type=PEM", "ssl.keystore.location=" + certificates_.file("keys.pem"), "ssl.truststore.type=PEM",
+        "ssl.truststore.location=" + certificates_.file("ca.pem")});
+  }
+  std::string text(const std::string& name) const {
+    std::ifstream file(certificates_.file(name));
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  }
+  // "ca.pem" or "", and "client" or "".
+  std::string url(const std::string& authority, const std::string& own, const std::string& more = "") const {
+    std::string url = "kafkas://127.0.0.1:" + std::to_string(port_) + "?timeout=2000" + more;
+    if (!authority.empty()) url += "&ca_file=" + certificates_.file(authority);
+    if (!own.empty())
+      url += "&cert_file=" + certificates_.file(own + ".pem") + "&key_file=" + certificates_.file(own + ".key");
+    return url;
+  }
+
+ private:
+  const Certificates certificates_;
+  const std::uint16_t port_ = free_port();
+  const std::uint16_t brokers_port_ = free_port();
+  const std::uint16_t controller_port_ = free_port();
+  std::unique_ptr<KafkaServer> server_;
+};
+
+TEST_F(KafkaTls, BothSidesProveWhoTheyAre) {
+  const auto log = open_at(url("ca.pem", "client"));
+  ASSERT_TRUE(log);
+  ASSERT_TRUE(append(*log, "x"));
+  EXPECT_TRUE(read(*log, {}));
+  EXPECT_TRUE(try_open(url("", "client", "&verify=none")));
+  // Authorities that have not signed, and a client that nobody has signed.
+  for (const std::string& wrong :
+       {url("stranger.pem", "client"), url("", "client"), url("ca.pem", "stranger"), url("ca.pem", "")}) {
+    const auto refused = try_open(wrong);
+    ASSERT_FALSE(refused) << wrong;
+    EXPECT_EQ(refused.error().code, Errc::unavailable) << refused.error().message();
+    EXPECT_NE(refused.error().message().find("SSL"), std::string::npos) << refused.error().message();
+  }
+  const auto missing = try_open(url("nothing.pem", "client"));
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, Errc::invalid) << missing.error().message();
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 // Three brokers, of which the leader of the log dies or freezes.
 
-#include <csignal>
 #include <set>
 
 #include "kafka/cluster.h"
@@ -56,10 +55,10 @@ TEST(KafkaCluster, AFailoverLosesNothingThatWasAcknowledged) {
   killed.restart();
 
   KafkaServer& frozen = cluster.leader_of(topic);
-  frozen.signal(SIGSTOP);
+  frozen.freeze();
   put_some("after a freeze");
   ASSERT_TRUE(soon(30s, [&] { return reader->has_read("after a freeze 19"); }));
-  frozen.signal(SIGCONT);
+  frozen.thaw();
   put_some("at last");
   EXPECT_FALSE(reader->lost());
   reader.reset();

@@ -1,6 +1,5 @@
 // Brokers that die, freeze, lose data, or come back with less of it. Each test has its own.
 
-#include <csignal>
 #include <filesystem>
 
 #include "kafka/server.h"
@@ -59,7 +58,7 @@ TEST(KafkaFaults, AFrozenBrokerAnswersInDoubtAndHoldsNobodyUp) {
   const Entry last = put(*log, "before");
   ASSERT_TRUE(append(*log, "beat", Lane::beat));
   ASSERT_TRUE(append(*other, "of the other"));
-  server.signal(SIGSTOP);
+  server.freeze();
   for (const Lane lane : {Lane::data, Lane::beat}) {
     Errc code{};
     EXPECT_LT(span_of([&] { code = code_of(append(*log, "in doubt", lane)); }), 10s);
@@ -68,7 +67,7 @@ TEST(KafkaFaults, AFrozenBrokerAnswersInDoubtAndHoldsNobodyUp) {
   Answer<Result<Position>> pending;
   other->append(Lane::data, "pending", pending.callback());
   EXPECT_LT(span_of([&] { other->close(); }), 5s);
-  server.signal(SIGCONT);
+  server.thaw();
   const auto position = insist_append(*log, "after");
   ASSERT_TRUE(position) << position.error().message();
   Cursor cursor = Cursor::at(last);

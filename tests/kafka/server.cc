@@ -1,8 +1,8 @@
 #include "kafka/server.h"
 
-#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "base/assert.h"
 #include "log_conformance/free_port.h"
@@ -90,6 +90,21 @@ bool KafkaServer::wait_until_ready() {
     if (line->find("Kafka Server started") != std::string::npos) return true;
   }
   return false;
+}
+
+// Its threads stop one after the other.
+void KafkaServer::freeze() const {
+  signal(SIGSTOP);
+  const std::string tasks = "/proc/" + std::to_string(server_->pid()) + "/task";
+  for (bool all = false; !all;) {
+    all = true;
+    for (const auto& task : std::filesystem::directory_iterator(tasks)) {
+      std::ifstream file(task.path() / "stat");
+      const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+      const std::size_t name_end = text.rfind(')');
+      all = all && name_end != std::string::npos && text.substr(name_end + 1, 3) == " T ";
+    }
+  }
 }
 
 void KafkaServer::kill() {

@@ -5,6 +5,7 @@
 //
 // A broker takes about two seconds to start. Most tests share one (shared_broker.h).
 
+#include <csignal>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -36,6 +37,9 @@ class KafkaServer {
   const std::string& directory() const { return directory_.path(); }
 
   void signal(int number) const { server_->signal(number); }
+  // Stops it; returns when it is stopped.
+  void freeze() const;
+  void thaw() const { signal(SIGCONT); }
   // Without a word, as a crash would.
   void kill();
   // After kill(): the same broker with the same data. Returns when it serves again.

@@ -45,7 +45,9 @@ pthread_cond_t* posix(cnd_t* condition) { return reinterpret_cast<pthread_cond_t
 
 extern "C" {
 
-const char* __tsan_default_suppressions() { return "race:librdkafka.so\ndeadlock:librdkafka.so\n"; }
+const char* __tsan_default_suppressions() {
+  return "race:librdkafka.so\ndeadlock:librdkafka.so\nthread:librdkafka.so\n";
+}
 
 int thrd_create(thrd_t* thread, thrd_start_t function, void* argument) {
   auto* const begin = new Begin{function, argument};

@@ -77,7 +77,7 @@ class Reaper {
  private:
   void wait() {
     std::unique_lock lock(mutex_);
-    done_.wait_for(lock, std::chrono::seconds(2), [this] { return running_ == 0; });
+    done_.wait_for(lock, std::chrono::seconds(1), [this] { return running_ == 0; });
   }
 
   std::mutex mutex_;

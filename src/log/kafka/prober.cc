@@ -73,6 +73,8 @@ Status Prober::scan(const std::string& topic, std::int32_t partition, std::int64
   {
     const std::lock_guard lock(reading_);
     const Reading reading(*client_, topic, partition, from);
+    read_topic_ = client_->topic(topic);
+    read_partition_ = partition;
     if (!reading.begun()) return Failure(client_->explain(rd_kafka_last_error(), "read"));
     std::int64_t next = from;
     int silent = 0;
@@ -183,7 +185,16 @@ rd_kafka_resp_err_t Prober::ask_metadata(rd_kafka_topic_t* topic, const rd_kafka
   return rd_kafka_metadata(client_->get(), 0, topic, &found, all_ms - kFirstAskMs);
 }
 
+// An answer that comes after a reading has ended stays in the partition's own queue. If the topic is then found to be
+// deleted, librdkafka 2.0.2 forgets the partition, and waits for it for ever when it has to end.
+void Prober::settle() {
+  const std::lock_guard lock(reading_);
+  if (read_topic_ == nullptr) return;
+  const Message late(rd_kafka_consume(read_topic_, read_partition_, 0));
+}
+
 Result<int> Prober::partitions(const std::string& topic) {
+  settle();
   const rd_kafka_metadata_t* found = nullptr;
   const rd_kafka_resp_err_t code = ask_metadata(client_->topic(topic), found);
   if (code != RD_KAFKA_RESP_ERR_NO_ERROR) {

@@ -49,12 +49,15 @@ class Prober {
   rd_kafka_resp_err_t ask_offset(const std::string& topic, std::int32_t partition, std::int64_t& offset);
   Result<std::int64_t> list_offset(const std::string& topic, std::int32_t partition, std::int64_t which);
   rd_kafka_resp_err_t ask_metadata(rd_kafka_topic_t* topic, const rd_kafka_metadata_t*& found);
+  void settle();
   Failure broken(const std::string& topic, rd_kafka_resp_err_t code);
 
   const KafkaSettings& settings_;
   const std::unique_ptr<Client> client_;
   std::atomic<bool> closing_ = false;
-  std::mutex reading_;  // a partition can be read once at a time
+  std::mutex reading_;                      // a partition can be read once at a time
+  rd_kafka_topic_t* read_topic_ = nullptr;  // what was read last; guarded by reading_
+  std::int32_t read_partition_ = 0;         // guarded by reading_
 };
 
 }  // namespace tenure::kafka
