@@ -6,7 +6,7 @@ find_package(Protobuf REQUIRED)
 # tenure_dependency(NAME SHARED ARCHIVE): an interface library tenure_NAME. It links ARCHIVE if that is found and the
 # program has the property TENURE_EMBEDS, and SHARED otherwise. Embedded code is called without the loader's tables and
 # is close together in memory, which saves some 2 µs of an idle dispatch, where caches are cold. Such a program runs on
-# hosts without these libraries. OpenSSL comes from the system, which updates it.
+# hosts without these libraries. OpenSSL comes from the system, which updates it, and so does librdkafka.
 function(tenure_dependency name shared archive)
   find_library(TENURE_ARCHIVE_${name} NAMES ${archive})
   add_library(tenure_${name} INTERFACE)
@@ -62,7 +62,7 @@ if(TENURE_REDIS)
   target_include_directories(tenure_hiredis SYSTEM INTERFACE ${TENURE_HIREDIS_HEADERS})
 endif()
 
-# librdkafka's archive needs the archives of half a dozen other libraries, so it is always linked shared.
+# Debian has no archives of all libraries that librdkafka's archive needs, so it is always linked shared.
 find_path(TENURE_RDKAFKA_HEADERS librdkafka/rdkafka.h)
 find_library(TENURE_RDKAFKA_LIBRARY rdkafka)
 if(TENURE_RDKAFKA_HEADERS AND TENURE_RDKAFKA_LIBRARY)
