@@ -12,6 +12,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// A broker that was killed is let in again when its session has ended.
+const std::vector<std::string> kSoonBack = {"broker.session.timeout.ms=1000", "broker.heartbeat.interval.ms=200"};
+
 std::chrono::nanoseconds span_of(const std::function<void()>& act) {
   const auto started = std::chrono::steady_clock::now();
   act();
@@ -33,7 +36,7 @@ TEST(KafkaFaults, NoBrokerIsUnavailableAndSaysWhy) {
 
 // Reader and appender continue where they were.
 TEST(KafkaFaults, ABrokerThatIsKilledAndComesBackHasLostNothing) {
-  KafkaServer server;
+  KafkaServer server(kSoonBack);
   const auto log = open_at(server.url());
   const Entry last = put(*log, "before");
   Answer<Result<std::vector<Entry>>> waiting;
@@ -98,7 +101,7 @@ TEST(KafkaFaults, ABrokerThatKeptNothingHasLostHistory) {
 // As after an unclean election: the end of the log is gone, and others fill it anew, to beyond what the reader has
 // seen.
 TEST(KafkaFaults, ALogThatLostItsEndAndRegrewIsNoticedByContent) {
-  KafkaServer server;
+  KafkaServer server(kSoonBack);
   auto log = open_at(server.url());
   ASSERT_TRUE(append(*log, "kept"));
   log.reset();
