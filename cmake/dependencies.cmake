@@ -6,7 +6,7 @@ find_package(Protobuf REQUIRED)
 # tenure_dependency(NAME SHARED ARCHIVE): an interface library tenure_NAME. It links ARCHIVE if that is found and the
 # program has the property TENURE_EMBEDS, and SHARED otherwise. Embedded code is called without the loader's tables and
 # is close together in memory, which saves some 2 µs of an idle dispatch, where caches are cold. Such a program runs on
-# hosts without these libraries. OpenSSL comes from the system, which updates it.
+# hosts without these libraries. OpenSSL comes from the system, which updates it, and so does librdkafka.
 function(tenure_dependency name shared archive)
   find_library(TENURE_ARCHIVE_${name} NAMES ${archive})
   add_library(tenure_${name} INTERFACE)
@@ -60,6 +60,24 @@ if(TENURE_REDIS)
   endif()
   tenure_dependency(hiredis ${TENURE_HIREDIS_LIBRARY} libhiredis.a)
   target_include_directories(tenure_hiredis SYSTEM INTERFACE ${TENURE_HIREDIS_HEADERS})
+endif()
+
+# Debian has no archives of all libraries that librdkafka's archive needs, so it is always linked shared.
+find_path(TENURE_RDKAFKA_HEADERS librdkafka/rdkafka.h)
+find_library(TENURE_RDKAFKA_LIBRARY rdkafka)
+if(TENURE_RDKAFKA_HEADERS AND TENURE_RDKAFKA_LIBRARY)
+  set(TENURE_KAFKA_FOUND ON)
+else()
+  set(TENURE_KAFKA_FOUND OFF)
+endif()
+option(TENURE_KAFKA "Build the engine for Apache Kafka" ${TENURE_KAFKA_FOUND})
+if(TENURE_KAFKA)
+  if(NOT TENURE_KAFKA_FOUND)
+    message(FATAL_ERROR "TENURE_KAFKA needs librdkafka-dev or its equivalent")
+  endif()
+  add_library(tenure_rdkafka INTERFACE)
+  target_link_libraries(tenure_rdkafka INTERFACE ${TENURE_RDKAFKA_LIBRARY})
+  target_include_directories(tenure_rdkafka SYSTEM INTERFACE ${TENURE_RDKAFKA_HEADERS})
 endif()
 
 # A job's memory is often allocated by one thread and freed by another. The C library's allocator takes locks for that;

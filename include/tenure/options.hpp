@@ -70,8 +70,9 @@ struct PoolOptions {
 
   // Settings of this process.
 
-  // The lease: how long its workers live without a beat. 10 s.
-  std::chrono::milliseconds worker_ttl{kWorkerTtlMsDefault};
+  // The lease: how long its workers live without a beat. Zero: 10 s, and 30 s on Kafka, where a broker that was killed
+  // may be out of service for 20 s.
+  std::chrono::milliseconds worker_ttl{0};
   std::size_t concurrency = 0;  // handlers that run at a time; zero: twice the cores, at least 4
   bool client_only = false;     // dispatches but has no workers; opens in constant time
   OnLeaseLost on_lease_lost = OnLeaseLost::end_process;

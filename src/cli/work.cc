@@ -78,8 +78,9 @@ Result<Takes> takes_of(const Call& call) {
 }
 
 Result<WorkPlan> work_plan(const Call& call) {
-  const Result<std::chrono::milliseconds> lease =
-      call.duration("lease", std::chrono::milliseconds(kWorkerTtlMsDefault));
+  const Result<std::string> url = engine_url(call);
+  if (!url) return Failure(url.error());
+  const Result<std::chrono::milliseconds> lease = call.duration("lease", default_lease(*url));
   if (!lease) return Failure(lease.error());
   const Result<std::uint64_t> count = call.number("workers", 1, 1000);
   if (!count) return Failure(count.error());

@@ -4,8 +4,14 @@
 #include <array>
 
 #include "base/mask_login.h"
+#include "log/kafka/schemes.h"
 #include "log/memory/memory_log.h"
 #include "log/redis/schemes.h"
+#ifdef TENURE_WITH_KAFKA
+#include "log/kafka/hops.h"
+#include "log/kafka/inspection.h"
+#include "log/kafka/kafka_log.h"
+#endif
 #ifdef TENURE_WITH_REDIS
 #include "log/redis/hops.h"
 #include "log/redis/inspection.h"
@@ -65,7 +71,22 @@ constexpr Engine kRedis = {
 #endif
 };
 
-constexpr std::array<Engine, 3> kEngines = {kMemory, kSqlite, kRedis};
+constexpr Engine kKafka = {
+    .name = "kafka",
+    .schemes = kafka::kSchemeNames,
+    .form = "kafka://HOST:PORT",
+    .option = "TENURE_KAFKA",
+    .reach = Reach::network,
+    .lease = std::chrono::seconds(30),  // a killed broker may be out of service for 20 s
+#ifdef TENURE_WITH_KAFKA
+    .open = open_kafka_log,
+    .inspect = kafka::inspect,
+    .measure_bare_hops = kafka::measure_hops,
+    .bare_hop = "producer to consumer",
+#endif
+};
+
+constexpr std::array<Engine, 4> kEngines = {kMemory, kSqlite, kRedis, kKafka};
 
 // "memory:NAME, sqlite:PATH or redis://HOST:PORT", as far as this build has the engines.
 std::string built_forms() {
@@ -131,6 +152,11 @@ Result<const Engine*> file_engine() {
 
 std::string file_url(const Engine& engine, std::string_view path) {
   return std::string(engine.schemes.front()).append(":").append(path);
+}
+
+std::chrono::milliseconds default_lease(std::string_view url) {
+  const Engine* const engine = engine_of(url);
+  return engine == nullptr ? std::chrono::milliseconds(kWorkerTtlMsDefault) : engine->lease;
 }
 
 Reach reach_of(std::string_view url) {

@@ -5,11 +5,13 @@
 //
 // To open a log, use open_log() (open.h).
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tenure/defaults.hpp>
 #include <vector>
 
 #include "base/clock.h"
@@ -34,6 +36,8 @@ struct Engine {
   std::string_view form{};    // how its URLs are written, for people
   std::string_view option{};  // the build option that adds it; empty: every build has it
   Reach reach = Reach::process;
+  // The lease of workers for whom nobody chose one: longer than the engine needs to recover from a failure of its own.
+  std::chrono::milliseconds lease{kWorkerTtlMsDefault};
 
   Result<std::unique_ptr<Log>> (*open)(std::string_view url, const LogOptions& options) = nullptr;
   // The file of a pool's log, or where it would be. Nothing if the URL is wrong.
@@ -61,6 +65,9 @@ Result<const Engine*> built_engine_of(std::string_view url);
 Result<const Engine*> file_engine();
 // The URL of a log in this file, without options.
 std::string file_url(const Engine& engine, std::string_view path);
+
+// The lease of workers for whom nobody chose one. An unknown URL gets the ordinary one.
+std::chrono::milliseconds default_lease(std::string_view url);
 
 // Who can share the log of a URL. An unknown URL counts as a server's: opening it fails with an explanation.
 Reach reach_of(std::string_view url);

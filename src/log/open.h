@@ -5,6 +5,7 @@
 //   memory:NAME          in this process only; every opener of NAME shares one log
 //   sqlite:PATH[?sync=full|normal|off]   a file on this host, shared by processes (FULL by default)
 //   redis://HOST[:PORT][/DB], rediss://, redis+sentinel://, redis+unix:   a server, shared by hosts (redis/settings.h)
+//   kafka://HOST[:PORT], kafkas://   a cluster, shared by hosts (kafka/settings.h)
 
 #include <functional>
 #include <memory>

@@ -62,7 +62,7 @@ CoreOptions core_options(const std::string& name, std::string url, const PoolOpt
   core.shard.count = options.shards;
   core.client_only = options.client_only;
   core.node.name = options.node_name;
-  core.node.lease = options.worker_ttl;
+  core.node.lease = options.worker_ttl == milliseconds(0) ? default_lease(core.url) : options.worker_ttl;
   core.node.choose = options.choose;
   core.node.restores = options.heal;
   core.node.sets_options = true;

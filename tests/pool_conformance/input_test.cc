@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include "log/engines.h"
 #include "log_conformance/temporary_directory.h"
 #include "pool_conformance/fixture.h"
 
@@ -66,7 +67,9 @@ INSTANTIATE_TEST_SUITE_P(Engines, PoolInput, testing::ValuesIn(pool_engines()), 
 // The options that the seeds name have the seeds' defaults.
 TEST(PoolOptionsDefaults, AreTheSeeds) {
   const PoolOptions options;
-  EXPECT_EQ(options.worker_ttl, 10s);
+  EXPECT_EQ(options.worker_ttl, 0s) << "the engine's default";
+  EXPECT_EQ(default_lease("memory:x"), 10s);
+  EXPECT_EQ(default_lease("kafka://localhost"), 30s);
   EXPECT_EQ(options.pending_job_ttl, 20s);
   EXPECT_EQ(options.worker_shutdown_ttl, 2min);
   EXPECT_EQ(options.max_queued_jobs, 1000U);

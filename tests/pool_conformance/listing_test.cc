@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "log/engines.h"
 #include "pool_conformance/fixture.h"
 
 namespace tenure::conformance {
@@ -28,7 +29,7 @@ TEST_P(PoolListing, ListsWhatThereIs) {
   EXPECT_EQ(workers[0].id, "here");
   EXPECT_EQ(workers[1].id, "there");
   EXPECT_EQ(workers[0].keys + workers[1].keys, 25U);
-  EXPECT_EQ(workers[0].lease, 10s);
+  EXPECT_EQ(workers[0].lease, default_lease(url()));
 
   std::set<std::string> keys;
   KeyQuery query;

@@ -1,10 +1,6 @@
 #include "redis/server.h"
 
-#include <arpa/inet.h>
 #include <hiredis/hiredis.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <csignal>
 
@@ -29,18 +25,6 @@ bool ready(Child& server) {
 }
 
 }  // namespace
-
-std::uint16_t free_port() {
-  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  ASSERT(::bind(listener, reinterpret_cast<sockaddr*>(&address), size) == 0);
-  ASSERT(::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) == 0);
-  ::close(listener);
-  return ntohs(address.sin_port);
-}
 
 // setpriv, so that no server outlives a test that is killed.
 std::unique_ptr<Child> start_redis(const std::string& program, const std::vector<std::string>& arguments) {

@@ -9,12 +9,10 @@
 #include <vector>
 
 #include "log_conformance/child.h"
+#include "log_conformance/free_port.h"
 #include "log_conformance/temporary_directory.h"
 
 namespace tenure::conformance {
-
-// A port that was free a moment ago.
-std::uint16_t free_port();
 
 // A program of Redis that ends with this process at the latest.
 std::unique_ptr<Child> start_redis(const std::string& program, const std::vector<std::string>& arguments);

@@ -23,23 +23,28 @@ class Configure(unittest.TestCase):
             self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
             return (pathlib.Path(folder) / "build.ninja").read_text(encoding="utf-8")
 
-    def check(self, rules, sqlite, redis):
+    def check(self, rules, sqlite=True, redis=True, kafka=True):
         # A target that does not exist becomes a library of that name.
         self.assertNotIn("-ltenure", rules)
         self.assertEqual("sqlite3" in rules, sqlite)
         self.assertEqual("hiredis" in rules, redis)
         self.assertEqual("-DTENURE_WITH_SQLITE" in rules, sqlite)
         self.assertEqual("-DTENURE_WITH_REDIS" in rules, redis)
+        self.assertEqual("rdkafka" in rules, kafka)
+        self.assertEqual("-DTENURE_WITH_KAFKA" in rules, kafka)
         self.assertIn("-DTENURE_WITH_TLS", rules)
 
     def test_without_engines(self):
-        self.check(self.configure("-DTENURE_SQLITE=OFF", "-DTENURE_REDIS=OFF"), sqlite=False, redis=False)
+        self.check(self.configure("-DTENURE_SQLITE=OFF", "-DTENURE_REDIS=OFF", "-DTENURE_KAFKA=OFF"), False, False, False)
 
     def test_without_redis(self):
-        self.check(self.configure("-DTENURE_REDIS=OFF"), sqlite=True, redis=False)
+        self.check(self.configure("-DTENURE_REDIS=OFF"), redis=False)
 
     def test_without_sqlite(self):
-        self.check(self.configure("-DTENURE_SQLITE=OFF"), sqlite=False, redis=True)
+        self.check(self.configure("-DTENURE_SQLITE=OFF"), sqlite=False)
+
+    def test_without_kafka(self):
+        self.check(self.configure("-DTENURE_KAFKA=OFF"), kafka=False)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests builds without some engines. Usage: variants_test.py PROGRAM none|sqlite|redis
+"""Tests builds without some engines. Usage: variants_test.py PROGRAM none|sqlite|redis|kafka
 
 Such a build works with the engines that it has. For the URL of a missing engine the error names the engine, the available
 ones, and the build option that adds it.
@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 PROGRAM, VARIANT = sys.argv[1:3]
-URLS = {"sqlite": "sqlite:{}/pool.db", "redis": "redis://127.0.0.1:1"}
+URLS = {"sqlite": "sqlite:{}/pool.db", "redis": "redis://127.0.0.1:1", "kafka": "kafka://127.0.0.1:1?timeout=500"}
 
 
 class Variant(unittest.TestCase):
@@ -51,6 +51,7 @@ class Variant(unittest.TestCase):
         self.says(run, "names no engine", "memory:NAME")
         self.assertEqual("sqlite:PATH" in run.stderr, VARIANT == "sqlite")
         self.assertEqual("redis://HOST:PORT" in run.stderr, VARIANT == "redis")
+        self.assertEqual("kafka://HOST:PORT" in run.stderr, VARIANT == "kafka")
 
     def test_without_sqlite_an_engine_has_to_be_named(self):
         run = self.run_tenure("dispatch", "k")
@@ -71,8 +72,8 @@ class Variant(unittest.TestCase):
         if VARIANT == "sqlite":
             run = self.run_tenure("bench", "throughput", *options, "--engine", f"sqlite:{self.folder}/bench.db")
             self.assertEqual(run.returncode, 0, run.stderr)
-        if VARIANT == "redis":
-            self.says(self.run_tenure("jobs", "--timeout", "1s", "--engine", URLS["redis"]), "127.0.0.1:1")
+        if VARIANT in ("redis", "kafka"):
+            self.says(self.run_tenure("jobs", "--timeout", "1s", "--engine", URLS[VARIANT]), "127.0.0.1:1")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 
 #include "log/redis/command.h"
 #include "log/redis/errors.h"
+#include "log/url_text.h"
 
 namespace tenure::redis {
 namespace {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <optional>
 
 #include "log/redis/schemes.h"
+#include "log/url_text.h"
 
 namespace tenure::redis {
 namespace {
@@ -14,7 +14,6 @@ namespace {
 constexpr std::uint16_t kServerPort = 6379;
 constexpr std::uint16_t kSentinelPort = 26379;
 constexpr std::size_t kSentinelsMax = 32;
-constexpr std::size_t kHostBytesMax = 255;
 constexpr std::uint32_t kDatabaseMax = 1U << 20;
 constexpr std::uint32_t kReplicasMax = 64;
 constexpr std::uint32_t kTimeoutMsMin = 50;
@@ -30,68 +29,19 @@ const Scheme* scheme_of(std::string_view url) {
   return found == kSchemes.end() || name.size() == url.size() ? nullptr : found;
 }
 
-std::optional<std::uint32_t> number(std::string_view text, std::uint32_t min, std::uint32_t max) {
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < min || value > max) return std::nullopt;
-  return value;
-}
-
-// Decodes %XX. Nothing if the text is malformed or contains a zero byte.
-std::optional<std::string> decode(std::string_view text) {
-  std::string bytes;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      bytes += text[i];
-      continue;
-    }
-    unsigned value = 0;
-    if (i + 2 >= text.size()) return std::nullopt;
-    const auto [end, error] = std::from_chars(text.data() + i + 1, text.data() + i + 3, value, 16);
-    if (error != std::errc() || end != text.data() + i + 3) return std::nullopt;
-    bytes += static_cast<char>(value);
-    i += 2;
-  }
-  if (bytes.find('\0') != std::string::npos) return std::nullopt;
-  return bytes;
-}
-
 Status take_login(std::string_view text, Login& login) {
   const std::size_t colon = text.find(':');
-  const auto user = decode(text.substr(0, colon));
-  const auto password = decode(colon == std::string_view::npos ? "" : text.substr(colon + 1));
+  const auto user = percent_decoded(text.substr(0, colon));
+  const auto password = percent_decoded(colon == std::string_view::npos ? "" : text.substr(colon + 1));
   if (!user || !password) return invalid("user or password: %XX must be two hexadecimal digits");
   login = {.user = *user, .password = *password, .password_file = ""};
   return {};
 }
 
-// An error must not repeat the authority: in a mistyped URL it may contain a part of the password.
-Result<net::Address> parse_address(std::string_view text, std::uint16_t port) {
-  net::Address address{.host = "", .port = port};
-  std::string_view rest;
-  if (text.starts_with('[')) {
-    const std::size_t end = text.find(']');
-    if (end == std::string_view::npos) return invalid("an IPv6 address must be in brackets: [::1]");
-    address.host = text.substr(1, end - 1);
-    rest = text.substr(end + 1);
-  } else {
-    const std::size_t colon = std::min(text.find(':'), text.size());
-    address.host = text.substr(0, colon);
-    rest = text.substr(colon);
-  }
-  if (address.host.empty()) return invalid("the URL names no host");
-  if (!is_host(address.host)) return invalid("the host is not a name or an address");
-  if (rest.empty()) return address;
-  const auto given = rest.front() == ':' ? number(rest.substr(1), 1, UINT16_MAX) : std::nullopt;
-  if (!given) return invalid("the port is not a number from 1 to 65535");
-  address.port = static_cast<std::uint16_t>(*given);
-  return address;
-}
-
 Status take_addresses(std::string_view hosts, bool sentinel, RedisSettings& settings) {
   while (!hosts.empty()) {
     const std::size_t comma = std::min(hosts.find(','), hosts.size());
-    auto address = parse_address(hosts.substr(0, comma), sentinel ? kSentinelPort : kServerPort);
+    auto address = parse_address(hosts.substr(0, comma), sentinel ? kSentinelPort : kServerPort, "redis open");
     if (!address) return Failure(address.error());
     settings.addresses.push_back(*std::move(address));
     hosts.remove_prefix(std::min(comma + 1, hosts.size()));
@@ -106,7 +56,7 @@ Status take_addresses(std::string_view hosts, bool sentinel, RedisSettings& sett
 
 Status take_database(std::string_view text, RedisSettings& settings) {
   if (text.empty()) return {};
-  const auto database = number(text, 0, kDatabaseMax);
+  const auto database = url_number(text, 0, kDatabaseMax);
   if (!database) return invalid("the database is not a number: write redis://HOST/0");
   settings.database = *database;
   return {};
@@ -116,7 +66,7 @@ Status take_database(std::string_view text, RedisSettings& settings) {
 Status take_path(std::string_view path, bool sentinel, RedisSettings& settings) {
   if (!sentinel) return take_database(path, settings);
   const std::size_t slash = std::min(path.find('/'), path.size());
-  const auto service = decode(path.substr(0, slash));
+  const auto service = percent_decoded(path.substr(0, slash));
   if (!service || service->empty()) {
     return invalid("the URL has no service: write redis+sentinel://HOST,HOST/SERVICE");
   }
@@ -153,7 +103,7 @@ Status take_socket(std::string_view text, const Scheme& scheme, RedisSettings& s
       text.remove_prefix(at + 1);
     }
   }
-  const auto path = decode(text);
+  const auto path = percent_decoded(text);
   if (!path || !path->starts_with('/')) return invalid("the URL has no socket: write redis+unix:///PATH");
   if (path->size() > 107) return invalid("the socket's path is longer than 107 bytes");
   settings.socket_path = *path;
@@ -163,7 +113,7 @@ Status take_socket(std::string_view text, const Scheme& scheme, RedisSettings& s
 
 Status take_number(std::string_view name, std::string_view text, std::uint32_t min, std::uint32_t max,
                    std::uint32_t& into) {
-  const auto value = number(text, min, max);
+  const auto value = url_number(text, min, max);
   if (!value) {
     return invalid(std::string(name) + " must be a number from " + std::to_string(min) + " to " + std::to_string(max));
   }
@@ -214,7 +164,7 @@ Status take_options(std::string_view text, RedisSettings& settings) {
     const std::size_t end = std::min(text.find('&'), text.size());
     const std::string_view option = text.substr(0, end);
     const std::size_t equals = option.find('=');
-    const auto value = decode(equals == std::string_view::npos ? "" : option.substr(equals + 1));
+    const auto value = percent_decoded(equals == std::string_view::npos ? "" : option.substr(equals + 1));
     if (!value || value->empty()) return invalid("an option has no value: write ?NAME=VALUE&NAME=VALUE");
     if (Status taken = take_option(option.substr(0, equals), *value, settings); !taken) return taken;
     text.remove_prefix(std::min(end + 1, text.size()));
@@ -248,11 +198,6 @@ Status check(const RedisSettings& settings) {
 }
 
 }  // namespace
-
-bool is_host(std::string_view text) {
-  const auto fits = [](char c) { return static_cast<unsigned char>(c) > ' ' && c != '\x7f' && c != '%' && c != '@'; };
-  return !text.empty() && text.size() <= kHostBytesMax && std::all_of(text.begin(), text.end(), fits);
-}
 
 Result<RedisSettings> parse_settings(std::string_view url) {
   const Scheme* const scheme = scheme_of(url);

@@ -25,7 +25,7 @@
 
 #include "base/clock.h"
 #include "base/result.h"
-#include "log/redis/login.h"
+#include "log/login.h"
 #include "net/endpoint.h"
 
 namespace tenure::redis {
@@ -46,7 +46,5 @@ struct RedisSettings {
 
 // `url` is the whole URL, with its scheme.
 Result<RedisSettings> parse_settings(std::string_view url);
-// Whether this may be a host's name or address. Servers name hosts, too.
-bool is_host(std::string_view text);
 
 }  // namespace tenure::redis

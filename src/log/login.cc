@@ -1,12 +1,12 @@
-#include "log/redis/login.h"
+#include "log/login.h"
 
 #include "base/secret_file.h"
 
-namespace tenure::redis {
+namespace tenure {
 namespace {
 
 Failure unreadable(const std::string& path) {
-  return fail(Errc::refused, "redis login", path + ": cannot read a password from this file");
+  return fail(Errc::refused, "log login", path + ": cannot read a password from this file");
 }
 
 }  // namespace
@@ -30,4 +30,4 @@ Result<Login> current_login(const Login& login) {
   return Login{.user = login.user, .password = std::move(found->secret), .password_file = ""};
 }
 
-}  // namespace tenure::redis
+}  // namespace tenure

@@ -6,10 +6,10 @@
 
 #include "base/result.h"
 
-namespace tenure::redis {
+namespace tenure {
 
 struct Login {
-  std::string user;           // empty: Redis' own `default`
+  std::string user;           // may be empty where the engine has a default user
   std::string password;       // empty if it is in a file
   std::string password_file;  // its first line is the password; read again for each connection
 
@@ -23,4 +23,4 @@ Status use_password_file(const std::string& path, Login& login);
 // With the current password. Errc::refused if the file cannot be read.
 Result<Login> current_login(const Login& login);
 
-}  // namespace tenure::redis
+}  // namespace tenure

@@ -1,0 +1,44 @@
+#pragma once
+
+// Parses a Kafka URL.
+//
+//   kafka://[USER:PASSWORD@]HOST[:9092][,HOST…]    any brokers of the cluster
+//   kafkas://…                                     with TLS
+//
+// and after a `?`, joined by `&`:
+//
+//   sasl=plain|scram-sha-256|scram-sha-512|oauthbearer  password_file=PATH  timeout=MS  replication=N  prefix=NAME
+//   ca_file=PATH  cert_file=PATH  key_file=PATH  verify=none
+//
+// A user without `sasl` logs in with SCRAM-SHA-512 over kafka://, which does not send the password, and with PLAIN over
+// kafkas://. With OAUTHBEARER the password is the token; a token in a file is read again whenever it is needed.
+//
+// If the URL has no password, it comes from `password_file`, else from TENURE_KAFKA_PASSWORD, else from the file that
+// TENURE_KAFKA_PASSWORD_FILE names. The user comes from TENURE_KAFKA_USER. No error repeats a part of the URL that may
+// contain credentials.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "log/login.h"
+#include "net/endpoint.h"
+
+namespace tenure::kafka {
+
+struct KafkaSettings {
+  std::string brokers;  // HOST:PORT, joined by commas
+  std::string sasl;     // the mechanism, as Kafka writes it; empty: no login
+  Login login;
+  net::TlsOptions tls;
+  std::uint32_t replication = 0;    // of new topics; zero: 3, or as many as there are brokers
+  std::string prefix = "tenure";    // the first part of the topics' names
+  std::uint32_t timeout_ms = 3000;  // for a broker to stay silent
+  std::string shown;                // the URL for messages, without credentials and options
+};
+
+// `url` is the whole URL, with its scheme.
+Result<KafkaSettings> parse_settings(std::string_view url);
+
+}  // namespace tenure::kafka
