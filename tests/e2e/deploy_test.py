@@ -6,6 +6,7 @@ for events, never for time to pass.
 """
 
 import json
+import os
 import pathlib
 import select
 import signal
@@ -59,6 +60,11 @@ class Timeline:
 
 
 class Deploy(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        # By this the programs of this test are known among those of others that run beside it.
+        os.environ["DEPLOY_RUN"] = str(self.folder)
+
     def now_ms(self):
         return int(time.time() * 1000)
 
@@ -114,7 +120,8 @@ class Deploy(ProgramTest):
             except OSError:
                 continue
             names = dict(pair.split(b"=", 1) for pair in environment if b"=" in pair)
-            if names.get(b"TENURE_WORKER", b"").decode() in self.running:
+            ours = names.get(b"DEPLOY_RUN", b"").decode() == str(self.folder)
+            if ours and names.get(b"TENURE_WORKER", b"").decode() in self.running:
                 found.append(names[b"TENURE_KEY"].decode())
         return found
 
