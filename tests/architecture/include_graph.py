@@ -23,6 +23,7 @@ MAY_INCLUDE = {
     "assign": {"base", "public"},
     "net": {"base", "public"},
     "log": {"net", "base", "public"},
+    "source": {"log", "net", "base", "public"},
     "machine": {"assign", "base", "proto", "public"},
     "node": {"machine", "assign", "log", "base", "proto", "public"},
     "guard": {"base", "public"},
@@ -30,11 +31,11 @@ MAY_INCLUDE = {
     "checkout": {"base", "public"},
     "process": {"checkout", "guard", "net", "base", "public"},
     "remote": {"process", "checkout", "net", "base", "public"},
-    "pool": {"exec", "guard", "node", "machine", "assign", "log", "base", "proto", "public"},
-    "http": {"render", "pool", "net", "exec", "guard", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
+    "pool": {"source", "exec", "guard", "node", "machine", "assign", "log", "base", "proto", "public"},
+    "http": {"render", "pool", "source", "net", "exec", "guard", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
     "render": {"machine", "base", "proto", "public"},
     "demo": {"render", "pool", "exec", "node", "machine", "assign", "log", "base", "public"},
-    "cli": {"demo", "http", "render", "pool", "remote", "process", "net", "exec", "guard", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
+    "cli": {"demo", "http", "render", "pool", "source", "remote", "process", "net", "exec", "guard", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
 }
 
 PURE_MODULES = {"machine", "assign"}

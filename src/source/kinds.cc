@@ -1,0 +1,40 @@
+// The table of the kinds of sources: the only place that knows which there are.
+
+#include <algorithm>
+#include <array>
+
+#include "log/engines.h"
+#include "source/source.h"
+
+namespace tenure::source {
+namespace {
+
+// One row for each engine by its name in the table of engines. Rows come with the adapters.
+constexpr std::array<Kind, 0> kKinds{};
+
+Result<const Kind*> kind_of(std::string_view url) {
+  const Result<const Engine*> engine = built_engine_of(url);
+  if (!engine) return Failure(engine.error());
+  const auto* const found =
+      std::find_if(kKinds.begin(), kKinds.end(), [&](const Kind& kind) { return kind.name == (*engine)->name; });
+  if (found == kKinds.end()) {
+    return fail(Errc::refused, "open source", "this build has no sources on " + std::string((*engine)->name));
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Source>> open_source(std::string_view url) {
+  const Result<const Kind*> kind = kind_of(url);
+  if (!kind) return Failure(kind.error());
+  return (*kind)->open(url);
+}
+
+Result<std::unique_ptr<StreamWriter>> open_stream_writer(std::string_view url, bool create) {
+  const Result<const Kind*> kind = kind_of(url);
+  if (!kind) return Failure(kind.error());
+  return (*kind)->open_writer(url, create);
+}
+
+}  // namespace tenure::source
