@@ -80,13 +80,14 @@ void Healer::history_lost(bool lease_valid, Instant applied_at) {
 void Healer::reloaded(std::unique_ptr<Machine> last, std::optional<std::int64_t> removed_ms) {
   const std::optional<Doubt> lost = std::exchange(lost_, std::nullopt);
   stop();
-  if (!lost) return;
-  // Whoever shut the pool down, meant all that came before, too.
-  const Doubt doubt = last->shutting_down() || last->gone() ? Doubt::anything : *lost;
+  // Whoever shut the pool down, meant all that came before, too. And of a log that was lost while it was loaded, only
+  // the engine can tell whether it was removed.
+  const Doubt doubt = last->shutting_down() || last->gone() ? Doubt::anything : lost.value_or(Doubt::removal);
   for (Memory* earlier : {&pool_, &fragment_}) {
     earlier->doubt = std::max(doubt, earlier->doubt);
     judge(*earlier, removed_ms);
   }
+  if (!lost) return choose();
   // A node that knows no state worth putting back is not somebody who begins a new pool either.
   remembered_ = {.position = last->position(), .engine_ms = last->engine_ms()};
   const bool open = is_open(*last);

@@ -267,6 +267,7 @@ Expectations PoolRun::expectations() const {
   for (const Fault loss : {Fault::wiped, Fault::replaced, Fault::lost_tail}) {
     if (plan_.interval(loss) == 0) continue;
     expected.recovery += plan_.lease + plan_.nodes * plan_.lease / 4 + kSecond;
+    if (loss == Fault::wiped) expected.recovery += 2 * plan_.lease;  // with fragments, they wait longer
     break;
   }
   expected.queue_bound = plan_.queue_bound;
