@@ -82,7 +82,8 @@ void Healer::reloaded(std::unique_ptr<Machine> last, std::optional<std::int64_t>
   stop();
   // Whoever shut the pool down, meant all that came before, too. And of a log that was lost while it was loaded, only
   // the engine can tell whether it was removed.
-  const Doubt doubt = last->shutting_down() || last->gone() ? Doubt::anything : lost.value_or(Doubt::removal);
+  const bool ended = (last->shutting_down() || last->gone()) && !MUTANT(restores_ended_pool);
+  const Doubt doubt = ended ? Doubt::anything : lost.value_or(Doubt::removal);
   for (Memory* earlier : {&pool_, &fragment_}) {
     earlier->doubt = std::max(doubt, earlier->doubt);
     judge(*earlier, removed_ms);
@@ -108,7 +109,8 @@ void Healer::judge(Memory& memory, std::optional<std::int64_t> removed_ms) const
   if (memory.state == nullptr) return;
   const bool ended = memory.state->shutting_down() || memory.state->gone();
   const bool removed = removed_ms && *removed_ms != 0 && *removed_ms + kClockSlackMs >= memory.state->engine_ms();
-  if (ended || removed) memory.doubt = Doubt::anything;  // for good: the engine may forget it
+  if ((ended || removed) && !MUTANT(restores_ended_pool))
+    memory.doubt = Doubt::anything;  // for good: the engine may forget it
   memory.restores = options_.on && (memory.doubt == Doubt::none || (memory.doubt == Doubt::removal && removed_ms));
 }
 
@@ -186,7 +188,7 @@ void Healer::go_on_with_request(const Machine& present, std::uint64_t session) {
 // those before it not do so. Members that remember more may come while it waits.
 void Healer::wait(const Machine& present, std::uint64_t session) {
   const RestorationState& state = present.restoration();
-  const bool busy = state.under_way && state.session != 0;
+  const bool busy = state.under_way && (state.session != 0 || MUTANT(restore_left_unfinished));
   if (session_ != session || busy || must_not_be_first(present)) waits_since_.reset();
   session_ = session;
   if (busy || must_not_be_first(present)) return turn_.cancel();

@@ -167,8 +167,8 @@ class Restore(ProgramTest):
         said = "".join(line for worker in workers for line in worker.errors)
         self.assertIn("tenure restore --from-members", said, "the workers say nothing of what they have lost")
 
-    def test_with_workers_that_heal(self):
-        self.check("--heal")
+    def test_with_workers_that_do_not_heal(self):
+        self.check("--no-heal")
 
     def test_what_a_person_reads(self):
         self.lose()

@@ -48,7 +48,8 @@ Restorer::Count Restorer::put_back(const v1::RememberedKey& key, const Case& how
   const bool held_back = how.partial && !added && state_.table.slots[slot].state == JobState::waiting;
   Count count;
   for (const v1::RememberedJob& from : key.jobs()) {
-    if (how.there.contains(from.job().ticket()) || how.back.contains(from.job().ticket())) continue;
+    if (how.there.contains(from.job().ticket())) continue;
+    if (how.back.contains(from.job().ticket()) && !MUTANT(restore_brings_jobs_again)) continue;
     // A key may have a resident and tasks that are dead.
     const bool of_task =
         kind_of(key) == JobKind::task || from.letter().kind() == static_cast<std::uint32_t>(JobKind::task);
@@ -62,7 +63,7 @@ Restorer::Count Restorer::put_back(const v1::RememberedKey& key, const Case& how
   }
   context_.note(hash);
   // Also a resident's key, which nothing joins, if the rest of it was put beside it: a dead task, say.
-  if ((joined || held_back) && slot != kNone) go_on(key, slot, added, held_back);
+  if ((joined || (held_back && !MUTANT(restore_leaves_key_cut))) && slot != kNone) go_on(key, slot, added, held_back);
   return count;
 }
 
