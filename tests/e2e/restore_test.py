@@ -196,7 +196,7 @@ class Restore(ProgramTest):
         workers, before = self.wipe()
         self.expect_back(before)
         said = [worker.wait("restored") for worker in workers]
-        self.assertIn("the pool is back", said[0]["text"])
+        self.assertIn("the pool is back", said[0]["reason"])
         refused = self.ask("restore", "--from-members", expect=8)
         self.assertIn("no member remembers", refused["error"]["message"])
 
