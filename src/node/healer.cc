@@ -109,8 +109,8 @@ void Healer::judge(Memory& memory, std::optional<std::int64_t> removed_ms) const
   if (memory.state == nullptr) return;
   const bool ended = memory.state->shutting_down() || memory.state->gone();
   const bool removed = removed_ms && *removed_ms != 0 && *removed_ms + kClockSlackMs >= memory.state->engine_ms();
-  if ((ended || removed) && !MUTANT(restores_ended_pool))
-    memory.doubt = Doubt::anything;  // for good: the engine may forget it
+  // For good: the engine may forget it.
+  if ((ended || removed) && !MUTANT(restores_ended_pool)) memory.doubt = Doubt::anything;
   memory.restores = options_.on && (memory.doubt == Doubt::none || (memory.doubt == Doubt::removal && removed_ms));
 }
 
@@ -161,7 +161,7 @@ void Healer::look(const Machine& present, std::uint64_t session) {
     if (session != 0 && !std::exchange(said_, true)) {
       events_.not_restored(!open ? "the log has a state of its own, and `tenure restore --from-members` compares"
                            : options_.on ? "the pool may have been shut down meanwhile"
-                                         : "nobody has asked for it (heal); `tenure restore --from-members` shows it");
+                                         : "healing is turned off; `tenure restore --from-members` shows it");
     }
     return stop();
   }
