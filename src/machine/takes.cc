@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/mutant.h"
 #include "machine/limits.h"
+#include "machine/own_names.h"
 #include "tenure/v1/keys.pb.h"
 
 namespace tenure {
@@ -29,7 +31,14 @@ void Takes::add_type(JobKind kind, BytesView type) {
 
 bool Takes::has(JobKind kind, BytesView type) const {
   const OfKind& taken = of(kind);
-  return taken.all || std::binary_search(taken.types.begin(), taken.types.end(), type);
+  if (taken.all) return !is_own_type(type) || MUTANT(own_types_taken_by_all);
+  return std::binary_search(taken.types.begin(), taken.types.end(), type);
+}
+
+bool Takes::users(JobKind kind) const {
+  const OfKind& taken = of(kind);
+  return taken.all ||
+         std::any_of(taken.types.begin(), taken.types.end(), [](BytesView type) { return !is_own_type(type); });
 }
 
 std::size_t Takes::size() const {

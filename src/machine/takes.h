@@ -1,6 +1,7 @@
 #pragma once
 
-// Which jobs a worker takes: for each kind every job, or only those of certain types.
+// Which jobs a worker takes: for each kind every job, or only those of certain types. Types of the library itself have
+// to be named: a worker that takes every job of a kind takes every job of its users (machine/own_names.h).
 
 #include <array>
 #include <vector>
@@ -30,11 +31,13 @@ class Takes {
   void add_type(JobKind kind, BytesView type);
 
   bool everything() const { return of(JobKind::resident).all && of(JobKind::task).all; }
-  // Every job of the kind, whatever its type.
+  // Every job of users of the kind, whatever its type.
   bool all(JobKind kind) const { return of(kind).all; }
   // Some job of the kind.
   bool any(JobKind kind) const { return of(kind).all || !of(kind).types.empty(); }
   bool has(JobKind kind, BytesView type) const;
+  // Some job of users.
+  bool users(JobKind kind) const;
 
   bool operator==(const Takes&) const = default;
   // How many kinds and types it names.
