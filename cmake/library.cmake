@@ -5,7 +5,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 # The modules of every build, without the table of engines, which differs between builds.
-set(TENURE_MODULES proto base net assign machine log_port log_memory node boost_json guard exec pool checkout process remote)
+set(TENURE_MODULES proto base net assign machine log_port log_memory source node feeder boost_json guard exec pool checkout process remote)
 set(modules ${TENURE_MODULES} log)
 if(TENURE_SQLITE)
   list(APPEND modules log_sqlite)

@@ -19,5 +19,6 @@
 #include <tenure/pool.hpp>
 #include <tenure/redis_fence.hpp>
 #include <tenure/result.hpp>
+#include <tenure/source.hpp>
 #include <tenure/ticket.hpp>
 #include <tenure/worker.hpp>

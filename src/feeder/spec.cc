@@ -22,7 +22,8 @@ void note_difference(std::string& text, const char* what, const std::string& fir
 
 Status Spec::check() const {
   if (name.empty()) return bad_spec("it has no name");
-  if (name.size() > kNameBytesMax) return bad_spec("its name is longer than " + std::to_string(kNameBytesMax) + " bytes");
+  if (name.size() > kNameBytesMax)
+    return bad_spec("its name is longer than " + std::to_string(kNameBytesMax) + " bytes");
   if (name.find('/') != Bytes::npos) return bad_spec("its name has a slash");
   if (type.size() > kTypeBytesMax) return bad_spec("the type of its tasks is longer than 64 bytes");
   if (is_own_type(type)) return bad_spec("types that begin with a dot belong to the pool itself");
