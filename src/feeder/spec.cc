@@ -65,13 +65,12 @@ std::string difference(const Spec& first, const Spec& second) {
   return text;
 }
 
-// A name that is too long for a type is cut, and a hash keeps it apart from others.
-Bytes type_of(BytesView name) {
+// A name that is too long is cut. The hash keeps it apart from others, as it does other options.
+Bytes Spec::resident_type() const {
   constexpr BytesView kBegin = ".source:";
-  constexpr std::size_t kHashBytes = 17;
-  if (kBegin.size() + name.size() <= kTypeBytesMax) return Bytes(kBegin).append(name);
-  const BytesView cut = name.substr(0, kTypeBytesMax - kBegin.size() - kHashBytes);
-  return Bytes(kBegin).append(cut) + "~" + to_hex(hash_bytes(name));
+  constexpr std::size_t kHashBytes = 16;
+  const std::size_t room = kTypeBytesMax - kBegin.size() - kHashBytes - 1;
+  return Bytes(kBegin).append(BytesView(name).substr(0, room)) + ":" + to_hex(hash_bytes(payload()));
 }
 
 Bytes coordinator_key(BytesView name) { return Bytes(kOwnKeys).append(name); }

@@ -4,7 +4,7 @@
 //
 //   .source/NAME             the coordinator: finds the partitions, and dispatches a feeder for each
 //   .source/NAME/PARTITION   the feeder of a partition, and the name of the sequence that it emits
-//   .source:NAME             the type of both: only processes that have the source take them
+//   .source:NAME:HASH        the type of both: only processes that have the source, with the same options, take them
 
 #include <cstdint>
 #include <optional>
@@ -31,6 +31,8 @@ struct Spec {
   // Errc::invalid: a name or type that cannot be.
   Status check() const;
   Bytes payload() const;
+  // Of the residents.
+  Bytes resident_type() const;
 };
 
 // Nothing if it is none.
@@ -38,7 +40,6 @@ std::optional<Spec> read_spec(BytesView payload);
 // How the second differs from the first, for people: "start is oldest, not newest".
 std::string difference(const Spec& first, const Spec& second);
 
-Bytes type_of(BytesView name);
 Bytes coordinator_key(BytesView name);
 Bytes feeder_key(BytesView name, BytesView partition);
 

@@ -12,6 +12,7 @@ namespace tenure {
 namespace {
 
 constexpr std::size_t kListedAtOnce = 1024;
+constexpr std::chrono::seconds kLeavePatience{30};
 constexpr const char* kAddSource = "add source";
 
 Result<feeder::Spec> spec_of(const SourceOptions& options) {
@@ -90,8 +91,8 @@ Status remove_source(Shards& shards, const std::string& name, Deadline deadline)
   return fail(Errc::no_such_key, "remove source", "the pool has no source '" + name + "'");
 }
 
-// The pool keeps the first options. It is dispatched before this process has a worker for it, so that a process with
-// other options never gets one of its residents.
+// The pool keeps the first options. A worker for other ones gets none of the source's residents, since their type is
+// another one.
 Status PoolImpl::add_source(const SourceOptions& options, const OpenSource& open) {
   if (options_.client_only) return fail(Errc::invalid, kAddSource, "a client has no workers");
   Result<feeder::Spec> spec = spec_of(options);
@@ -114,17 +115,22 @@ Status PoolImpl::add_new_source(feeder::Spec spec, const SourceOptions& options,
   const Deadline deadline = after(options.timeout);
   Result<std::unique_ptr<source::Source>> source = open(options.url);
   if (!source) return Failure(source.error());
-  if (Status same = dispatch_source(spec, deadline); !same) return same;
   auto runner =
       std::make_shared<SourceRunner>(spec, *std::move(source), *shards_, room_,
                                      [this](LogLevel level, const std::string& text) { write_log(level, text); });
   Takes takes = Takes::nothing();
-  takes.add_type(JobKind::resident, feeder::type_of(spec.name));
+  takes.add_type(JobKind::resident, spec.resident_type());
   WorkerOptions worker;
   worker.id = shards_->node_name() + "/source/" + spec.name + "/" + to_hex(SystemEntropy().id()).substr(0, 8);
   worker.join_timeout = options.timeout;
   const Result<std::string> added = add_taker(runner, std::move(worker), std::move(takes));
   if (!added) return Failure(added.error());
+  if (Status same = dispatch_source(spec, deadline); !same) {
+    if (const Status left = remove_worker(*added, after(kLeavePatience)); !left) {
+      write_log(LogLevel::warning, left.error().message());
+    }
+    return same;
+  }
   const std::lock_guard lock(sources_mutex_);
   runners_[spec.name] = std::move(runner);
   source_workers_[spec.name] = *added;
@@ -154,13 +160,14 @@ Status PoolImpl::dispatch_source(const feeder::Spec& spec, Deadline deadline) {
 }
 
 Status PoolImpl::remove_source(const std::string& name, Deadline deadline) {
-  if (Status removed = tenure::remove_source(*shards_, name, deadline); !removed) return removed;
+  Status removed = tenure::remove_source(*shards_, name, deadline);
+  if (!removed && removed.error().code != Errc::no_such_key) return removed;
   std::shared_ptr<SourceRunner> runner;
   std::string worker;
   {
     const std::lock_guard lock(sources_mutex_);
     const auto found = runners_.find(name);
-    if (found == runners_.end() || !found->second) return {};
+    if (found == runners_.end() || !found->second) return removed;
     runner = found->second;
     worker = source_workers_[name];
   }

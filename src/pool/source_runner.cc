@@ -11,7 +11,7 @@ Request source_request(const feeder::Spec& spec, BytesView partition) {
   request.job = JobKind::resident;
   request.key = partition.empty() ? feeder::coordinator_key(spec.name) : feeder::feeder_key(spec.name, partition);
   request.text = spec.payload();
-  request.type = feeder::type_of(spec.name);
+  request.type = spec.resident_type();
   return request;
 }
 
