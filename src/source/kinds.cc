@@ -5,12 +5,20 @@
 
 #include "log/engines.h"
 #include "source/source.h"
+#ifdef TENURE_WITH_KAFKA
+#include "source/kafka/kafka_source.h"
+#include "source/kafka/topic_writer.h"
+#endif
 
 namespace tenure::source {
 namespace {
 
-// One row for each engine by its name in the table of engines. Rows come with the adapters.
-constexpr std::array<Kind, 0> kKinds{};
+// One row for each engine by its name in the table of engines.
+constexpr std::array kKinds = {
+#ifdef TENURE_WITH_KAFKA
+    Kind{.name = "kafka", .open = open_kafka_source, .open_writer = open_kafka_stream},
+#endif
+};
 
 Result<const Kind*> kind_of(std::string_view url) {
   const Result<const Engine*> engine = built_engine_of(url);
