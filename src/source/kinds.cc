@@ -6,6 +6,9 @@
 #include "log/engines.h"
 #include "source/memory/memory_source.h"
 #include "source/source.h"
+#ifdef TENURE_WITH_SQLITE
+#include "source/sqlite/sqlite_source.h"
+#endif
 
 namespace tenure::source {
 namespace {
@@ -13,6 +16,9 @@ namespace {
 // One row for each engine by its name in the table of engines.
 constexpr std::array kKinds = {
     Kind{.name = "memory", .open = memory::open_source, .open_writer = memory::open_writer},
+#ifdef TENURE_WITH_SQLITE
+    Kind{.name = "sqlite", .open = sqlite::open_source, .open_writer = sqlite::open_writer},
+#endif
 };
 
 Result<const Kind*> kind_of(std::string_view url) {
