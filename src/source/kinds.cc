@@ -6,6 +6,9 @@
 #include "log/engines.h"
 #include "source/memory/memory_source.h"
 #include "source/source.h"
+#ifdef TENURE_WITH_REDIS
+#include "source/redis/redis_source.h"
+#endif
 #ifdef TENURE_WITH_SQLITE
 #include "source/sqlite/sqlite_source.h"
 #endif
@@ -16,6 +19,9 @@ namespace {
 // One row for each engine by its name in the table of engines.
 constexpr std::array kKinds = {
     Kind{.name = "memory", .open = memory::open_source, .open_writer = memory::open_writer},
+#ifdef TENURE_WITH_REDIS
+    Kind{.name = "redis", .open = redis::open_source, .open_writer = redis::open_writer},
+#endif
 #ifdef TENURE_WITH_SQLITE
     Kind{.name = "sqlite", .open = sqlite::open_source, .open_writer = sqlite::open_writer},
 #endif
