@@ -25,7 +25,7 @@ inline std::unique_ptr<source::Source> source_at(const std::string& url) {
 }
 
 // What a reader has got of a partition.
-struct Reading {
+struct TopicReading {
   std::vector<source::Event> events{};
   std::vector<source::Loss> losses{};
   std::vector<source::Change> changes{};
@@ -61,7 +61,7 @@ struct Reading {
 };
 
 // Reads on until `done` or the deadline.
-inline bool read_until(source::Source& from, const std::string& partition, Reading& reading,
+inline bool read_until(source::Source& from, const std::string& partition, TopicReading& reading,
                        const std::function<bool()>& done) {
   const BootClock clock;
   const Instant deadline = clock.now() + kDeadline;
@@ -75,7 +75,7 @@ inline bool read_until(source::Source& from, const std::string& partition, Readi
   return true;
 }
 
-inline bool read_events(source::Source& from, const std::string& partition, Reading& reading, std::size_t count) {
+inline bool read_events(source::Source& from, const std::string& partition, TopicReading& reading, std::size_t count) {
   return read_until(from, partition, reading, [&] { return reading.events.size() >= count; });
 }
 

@@ -22,7 +22,7 @@ TEST_F(KafkaSourceTest, EventsOfAPlainProducerComeInOrderWithKeysAndHeaders) {
   ASSERT_TRUE(names) << names.error().message();
   EXPECT_EQ(*names, (Payloads{"0", "1", "2"}));
   ASSERT_TRUE(from->open("1", 0, {}));
-  Reading reading;
+  TopicReading reading;
   ASSERT_TRUE(read_events(*from, "1", reading, 3));
   EXPECT_EQ(reading.payloads(), (Payloads{"one", "two", ""}));
   const auto& events = reading.events;
@@ -71,7 +71,7 @@ TEST_F(KafkaSourceTest, AbortedTransactionsAreNoLossAndMoveThePositionOn) {
   ASSERT_TRUE(end);
   EXPECT_EQ(end->last, 4U);
   ASSERT_TRUE(from->open("0", 0, {}));
-  Reading reading;
+  TopicReading reading;
   ASSERT_TRUE(read_until(*from, "0", reading, [&] { return reading.position >= 4; }));
   EXPECT_EQ(reading.payloads(), Payloads{"committed"});
   write("plain");
@@ -86,7 +86,7 @@ TEST_F(KafkaSourceTest, RecordsThatWereDeletedBeforeTheyWereReadAreReported) {
   admin().drop_before(topic(), 0, 6);
   const auto from = source_at(url());
   ASSERT_TRUE(from->open("0", 2, {}));
-  Reading reading;
+  TopicReading reading;
   ASSERT_TRUE(read_events(*from, "0", reading, 3));
   EXPECT_EQ(reading.payloads(), (Payloads{"7", "8", "9"}));
   ASSERT_EQ(reading.losses.size(), 1U);
@@ -101,7 +101,7 @@ TEST_F(KafkaSourceTest, RecordsThatAreDeletedUnderTheReaderAreReported) {
   write("read");
   const auto from = source_at(url());
   ASSERT_TRUE(from->open("0", 0, {}));
-  Reading reading;
+  TopicReading reading;
   ASSERT_TRUE(read_events(*from, "0", reading, 1));
   from->close("0");
   for (int i = 0; i < 4; ++i) write("missed");
@@ -123,7 +123,7 @@ TEST_F(KafkaSourceTest, ALossIsReportedWithoutAnEventBehindIt) {
   admin().drop_before(topic(), 0, 5);
   const auto from = source_at(url());
   ASSERT_TRUE(from->open("0", 0, {}));
-  Reading reading;
+  TopicReading reading;
   ASSERT_TRUE(read_until(*from, "0", reading, [&] { return !reading.losses.empty(); }));
   EXPECT_EQ(reading.losses[0].last, 5U);
   EXPECT_EQ(reading.position, 5U);
@@ -132,7 +132,7 @@ TEST_F(KafkaSourceTest, ALossIsReportedWithoutAnEventBehindIt) {
 TEST_F(KafkaSourceTest, AReaderGoesOnBehindItsMarks) {
   make_topic();
   for (const char* value : {"a", "b", "c"}) write(value);
-  Reading reading;
+  TopicReading reading;
   const auto first = source_at(url());
   ASSERT_TRUE(first->open("0", 0, {}));
   ASSERT_TRUE(read_events(*first, "0", reading, 3));
@@ -163,13 +163,13 @@ TEST_F(KafkaReplaced, ATopicThatWasMadeAgainIsNoticedWhenItIsOpened) {
   fill(1, 10, "old ");
   const auto from = source_at(url());
   ASSERT_TRUE(from->open("0", 0, {}));
-  Reading old;
+  TopicReading old;
   ASSERT_TRUE(read_events(*from, "0", old, 10));
   replace();
   fill(1, 12, "new ");
   const auto again = source_at(url());
   ASSERT_TRUE(again->open("0", 10, old.marks()));
-  Reading reading{.position = 10};
+  TopicReading reading{.position = 10};
   ASSERT_TRUE(read_events(*again, "0", reading, 12));
   EXPECT_EQ(reading.changes, std::vector<Change>{Change::anew});
   EXPECT_EQ(reading.resumed, 0U);
@@ -182,13 +182,13 @@ TEST_F(KafkaReplaced, AShorterTopicIsNoticedToo) {
   fill(1, 10, "old ");
   const auto from = source_at(url());
   ASSERT_TRUE(from->open("0", 0, {}));
-  Reading old;
+  TopicReading old;
   ASSERT_TRUE(read_events(*from, "0", old, 10));
   replace();
   fill(1, 3, "new ");
   const auto again = source_at(url());
   ASSERT_TRUE(again->open("0", 10, old.marks()));
-  Reading reading{.position = 10};
+  TopicReading reading{.position = 10};
   ASSERT_TRUE(read_events(*again, "0", reading, 3));
   EXPECT_EQ(reading.changes, std::vector<Change>{Change::anew});
   EXPECT_EQ(reading.payloads(), (Payloads{"new 1", "new 2", "new 3"}));
@@ -200,14 +200,14 @@ TEST_F(KafkaReplaced, ATailThatWasLostAndRegrownIsReadFromTheLastMarkThatHolds) 
   fill(1, 10, "kept ");
   const auto from = source_at(url());
   ASSERT_TRUE(from->open("0", 0, {}));
-  Reading old;
+  TopicReading old;
   ASSERT_TRUE(read_events(*from, "0", old, 10));
   replace();
   fill(1, 6, "kept ");
   fill(7, 14, "regrown ");
   const auto again = source_at(url());
   ASSERT_TRUE(again->open("0", 10, old.marks()));
-  Reading reading{.position = 10};
+  TopicReading reading{.position = 10};
   ASSERT_TRUE(read_events(*again, "0", reading, 8));
   EXPECT_EQ(reading.changes, std::vector<Change>{Change::cut});
   EXPECT_EQ(reading.resumed, 6U);
@@ -220,13 +220,13 @@ TEST_F(KafkaReplaced, ATailThatWasLostIsReadAsSoonAsItGrows) {
   fill(1, 10, "kept ");
   const auto from = source_at(url());
   ASSERT_TRUE(from->open("0", 0, {}));
-  Reading old;
+  TopicReading old;
   ASSERT_TRUE(read_events(*from, "0", old, 10));
   replace();
   fill(1, 6, "kept ");
   const auto again = source_at(url());
   ASSERT_TRUE(again->open("0", 10, old.marks()));
-  Reading reading{.position = 10};
+  TopicReading reading{.position = 10};
   ASSERT_TRUE(read_until(*again, "0", reading, [&] { return !reading.changes.empty(); }));
   EXPECT_EQ(reading.changes, std::vector<Change>{Change::cut});
   EXPECT_EQ(reading.resumed, 6U);
@@ -241,13 +241,13 @@ TEST_F(KafkaReplaced, AReaderNoticesThatItsTopicIsReplaced) {
   fill(1, 10, "old ");
   const auto from = source_at(url());
   ASSERT_TRUE(from->open("0", 0, {}));
-  Reading old;
+  TopicReading old;
   ASSERT_TRUE(read_events(*from, "0", old, 10));
   admin().delete_topics({topic()});
   ASSERT_TRUE(read_until(*from, "0", old, [&] { return old.error == Errc::no_such_key; }));
   make_topic();
   fill(1, 12, "new ");
-  Reading reading{.position = 10};
+  TopicReading reading{.position = 10};
   ASSERT_TRUE(read_events(*from, "0", reading, 12));
   EXPECT_EQ(reading.changes, std::vector<Change>{Change::anew});
   EXPECT_EQ(reading.events.front().payload, "new 1");
@@ -259,7 +259,7 @@ TEST_F(KafkaReplaced, AReaderNoticesATopicThatIsReplacedAtOnce) {
   fill(1, 3, "old ");
   const auto from = source_at(url());
   ASSERT_TRUE(from->open("0", 0, {}));
-  Reading reading;
+  TopicReading reading;
   ASSERT_TRUE(read_events(*from, "0", reading, 3));
   replace();
   fill(1, 6, "new ");
@@ -284,7 +284,7 @@ TEST_F(KafkaSourceTest, PartitionsThatAreAddedLaterAreFound) {
   }));
   write("here", 2);
   ASSERT_TRUE(from->open("2", 0, {}));
-  Reading reading;
+  TopicReading reading;
   ASSERT_TRUE(read_events(*from, "2", reading, 1));
   EXPECT_EQ(reading.payloads(), Payloads{"here"});
 }
@@ -295,7 +295,7 @@ TEST_F(KafkaSourceTest, AGroupShowsHowFarTheTopicWasRead) {
   const std::string group = topic() + "-group";
   const auto from = source_at(url("?group=" + group));
   ASSERT_TRUE(from->open("1", 0, {}));
-  Reading reading;
+  TopicReading reading;
   ASSERT_TRUE(read_events(*from, "1", reading, 7));
   ASSERT_TRUE(soon(30s, [&] {
     from->note_read("1", reading.position);
@@ -309,7 +309,7 @@ TEST_F(KafkaSourceTest, ATopicThatDoesNotExistIsReported) {
   EXPECT_EQ(code_of(from->partitions()), Errc::no_such_key);
   EXPECT_EQ(code_of(from->ends("0")), Errc::no_such_key);
   ASSERT_TRUE(from->open("0", 0, {}));
-  Reading reading;
+  TopicReading reading;
   ASSERT_TRUE(read_until(*from, "0", reading, [&] { return reading.error == Errc::no_such_key; }));
   make_topic();
   write("first");

@@ -141,19 +141,21 @@ std::optional<KafkaPartition::Question> KafkaPartition::take_question(Instant no
   asking_ = true;
   proved_at_ = now;
   asked_mark_ = doubted_.marks.empty() ? 0 : doubted_.marks.back().position;
-  return Question{.question = std::move(doubted_), .begins = trust_ == Trust::stopped || gone_};
+  return Question{.question = doubted_, .begins = trust_ == Trust::stopped || gone_};
 }
 
 void KafkaPartition::hear(const Result<SurveyAnswer>& answer) {
   if (!answer) {
-    gone_ = gone_ || answer.error().code == Errc::no_such_key;
+    const bool goes = !gone_ && answer.error().code == Errc::no_such_key;
     // A broker that does not answer says nothing against what it has sent.
     if (trust_ == Trust::running && answer.error().code == Errc::unavailable) {
       note_ = answer.error();
       return;
     }
     doubt();
-    asks_ = gone_;  // the surveyor goes on asking, but what begins anew needs more
+    // The surveyor goes on asking. But the answer to come begins something.
+    gone_ = gone_ || goes;
+    asks_ = goes;
     error_ = answer.error();
     return;
   }

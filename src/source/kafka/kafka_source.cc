@@ -89,7 +89,7 @@ Failure KafkaSource::missing() const {
 Result<std::int32_t> KafkaSource::number_of(BytesView partition) const {
   const auto number = url_number(partition, 0, kPartitionMax);
   if (number) return static_cast<std::int32_t>(*number);
-  return fail(Errc::invalid, "kafka read", "the partitions of a topic have numbers for names");
+  return fail(Errc::no_such_key, "kafka read", "the partitions of a topic have numbers for names");
 }
 
 Result<std::vector<Bytes>> KafkaSource::partitions() {

@@ -35,6 +35,7 @@ class TopicWriter final : public StreamWriter {
 
   Result<std::vector<std::uint64_t>> add(const std::vector<Event>& events) override {
     if (events.empty()) return std::vector<std::uint64_t>();
+    if (Status good = check_added(events); !good) return Failure(good.error());
     return batches_.send(events);
   }
   Result<std::uint64_t> trim(std::uint64_t before) override;
