@@ -20,5 +20,7 @@
 #include <tenure/redis_fence.hpp>
 #include <tenure/result.hpp>
 #include <tenure/source.hpp>
+#include <tenure/stream.hpp>
+#include <tenure/stream_reader.hpp>
 #include <tenure/ticket.hpp>
 #include <tenure/worker.hpp>

@@ -24,6 +24,7 @@ MAY_INCLUDE = {
     "net": {"base", "public"},
     "log": {"net", "base", "public"},
     "source": {"log", "net", "base", "public"},
+    "stream": {"source", "log", "net", "base", "public"},
     "machine": {"assign", "base", "proto", "public"},
     "node": {"machine", "assign", "log", "base", "proto", "public"},
     "feeder": {"source", "node", "machine", "assign", "log", "net", "base", "proto", "public"},
@@ -36,7 +37,7 @@ MAY_INCLUDE = {
     "http": {"render", "pool", "source", "net", "exec", "guard", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
     "render": {"machine", "base", "proto", "public"},
     "demo": {"render", "pool", "exec", "node", "machine", "assign", "log", "base", "public"},
-    "cli": {"demo", "http", "render", "pool", "source", "remote", "process", "net", "exec", "guard", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
+    "cli": {"demo", "http", "render", "pool", "stream", "source", "remote", "process", "net", "exec", "guard", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
 }
 
 PURE_MODULES = {"machine", "assign"}
