@@ -20,10 +20,14 @@ Takes Takes::nothing() {
   return takes;
 }
 
-void Takes::add_all(JobKind kind) { of(kind) = OfKind{}; }
+void Takes::add_all(JobKind kind) {
+  OfKind& taken = of(kind);
+  taken.all = true;
+  std::erase_if(taken.types, [](BytesView type) { return !is_own_type(type); });
+}
 
 void Takes::add_type(JobKind kind, BytesView type) {
-  if (of(kind).all) return;
+  if (of(kind).all && !is_own_type(type)) return;
   std::vector<Bytes>& types = of(kind).types;
   const auto at = std::lower_bound(types.begin(), types.end(), type);
   if (at == types.end() || *at != type) types.insert(at, Bytes(type));
@@ -31,7 +35,7 @@ void Takes::add_type(JobKind kind, BytesView type) {
 
 bool Takes::has(JobKind kind, BytesView type) const {
   const OfKind& taken = of(kind);
-  if (taken.all) return !is_own_type(type) || MUTANT(own_types_taken_by_all);
+  if (taken.all && (!is_own_type(type) || MUTANT(own_types_taken_by_all))) return true;
   return std::binary_search(taken.types.begin(), taken.types.end(), type);
 }
 
@@ -43,7 +47,7 @@ bool Takes::users(JobKind kind) const {
 
 std::size_t Takes::size() const {
   std::size_t named = 0;
-  for (const OfKind& taken : kinds_) named += taken.all ? 1 : taken.types.size();
+  for (const OfKind& taken : kinds_) named += (taken.all ? 1 : 0) + taken.types.size();
   return named;
 }
 

@@ -30,7 +30,7 @@ class Takes {
   void add_all(JobKind kind);
   void add_type(JobKind kind, BytesView type);
 
-  bool everything() const { return of(JobKind::resident).all && of(JobKind::task).all; }
+  bool everything() const { return *this == Takes(); }
   // Every job of users of the kind, whatever its type.
   bool all(JobKind kind) const { return of(kind).all; }
   // Some job of the kind.
@@ -52,7 +52,7 @@ class Takes {
  private:
   struct OfKind {
     bool all = true;
-    std::vector<Bytes> types{};  // sorted, each once; empty if all
+    std::vector<Bytes> types{};  // sorted, each once; beside all only those of the library
 
     bool operator==(const OfKind&) const = default;
   };

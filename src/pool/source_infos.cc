@@ -1,6 +1,7 @@
 #include "pool/source_infos.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "feeder/spec.h"
 #include "tenure/v1/listings.pb.h"
@@ -32,45 +33,51 @@ SourceInfo info_of(const Bytes& name, const std::vector<v1::ListedSource>& parts
   return info;
 }
 
+void add_counts(const SourceInfo& earlier, SourceInfo& to) {
+  to.tasks += earlier.tasks;
+  to.buried += earlier.buried;
+  if (to.lost == 0) {
+    to.lost_first = earlier.lost_first;
+    to.lost_last = earlier.lost_last;
+    to.lost_age = earlier.lost_age;
+  }
+  to.lost += earlier.lost;
+}
+
 }  // namespace
 
 // A partition that was made anew goes on under another name. The last one shows where it is; the counts are those of
 // all.
 std::vector<SourceInfo> source_infos(const std::map<Bytes, std::vector<v1::ListedSource>>& listed,
                                      std::uint32_t shards) {
-  std::vector<SourceInfo> infos;
-  std::uint32_t last = 0;  // the generation of the last entry
+  struct Known {
+    std::uint32_t generation = 0;
+    SourceInfo info{};
+  };
+  // Partition 10 comes behind partition 9.
+  std::map<std::tuple<bool, std::string, std::size_t, std::string>, Known> known;
   for (const auto& [name, parts] : listed) {
     SourceInfo info = info_of(name, parts, shards);
-    const auto own = feeder::read_own_key(name);
-    if (!own) {
-      infos.push_back(std::move(info));
-      continue;
+    std::uint32_t generation = 0;
+    if (const auto own = feeder::read_own_key(name)) {
+      info.fed = true;
+      info.name = Bytes(own->name);
+      info.partition = Bytes(own->partition);
+      generation = feeder::number_of(own->generation);
     }
-    info.fed = true;
-    info.name = Bytes(own->name);
-    info.partition = Bytes(own->partition);
-    const std::uint32_t generation = feeder::number_of(own->generation);
-    const bool again = !infos.empty() && infos.back().fed && infos.back().name == info.name &&
-                       infos.back().partition == info.partition;
-    if (!again) {
-      infos.push_back(std::move(info));
-      last = generation;
-      continue;
+    const auto [entry, added] =
+        known.try_emplace({info.fed, info.name, info.partition.size(), info.partition}, Known{generation, info});
+    if (added) continue;
+    Known& other = entry->second;
+    if (generation < other.generation) {
+      add_counts(info, other.info);
+    } else {
+      add_counts(other.info, info);
+      other = {generation, std::move(info)};
     }
-    SourceInfo& known = infos.back();
-    if (generation < last) std::swap(known, info);
-    info.tasks += known.tasks;
-    info.buried += known.buried;
-    if (info.lost == 0) {
-      info.lost_first = known.lost_first;
-      info.lost_last = known.lost_last;
-      info.lost_age = known.lost_age;
-    }
-    info.lost += known.lost;
-    known = std::move(info);
-    last = std::max(last, generation);
   }
+  std::vector<SourceInfo> infos;
+  for (auto& [key, one] : known) infos.push_back(std::move(one.info));
   return infos;
 }
 
