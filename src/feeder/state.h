@@ -35,6 +35,7 @@ class FeedState {
 
   // Of an event that was emitted. The newest is kept, and of the older ones fewer the older they are.
   void add_mark(const source::Mark& mark);
+  bool has_marks() const { return !marks_.empty(); }
   std::vector<source::Mark> marks_up_to(std::uint64_t position) const;
 
  private:
