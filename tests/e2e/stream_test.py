@@ -36,6 +36,7 @@ class Stream(unittest.TestCase):
         self.engine = f"sqlite:{self.folder}/tenure.db"
         if REDIS:
             server, self.port = with_server.start(folder.name)
+            self.addCleanup(server.stdout.close)
             self.addCleanup(server.wait)
             self.addCleanup(server.kill)
             self.engine = f"redis://127.0.0.1:{self.port}"

@@ -139,6 +139,14 @@ TEST_F(RedisStreams, AReaderOutlivesItsServer) {
   server_.kill();
   EXPECT_EQ(code_of(stream->add({event_of("x")})), Errc::unavailable);
   server_.restart();
+  // The server kept nothing.
+  const auto again = source::open_stream_writer(url(), true).value();
+  add(*again, events_of("new", 2));
+  while (reading.events.size() < 5 && (reading.next() || reading.error->code == Errc::no_such_key)) {
+  }
+  ASSERT_EQ(reading.events.size(), 5U);
+  EXPECT_EQ(reading.events[3].payload, "new0");
+  EXPECT_EQ(reading.changes, std::vector<Change>{Change::anew});
 }
 
 // A server that comes back with nothing has another stream, also for a reader that was there all the time.
@@ -171,7 +179,7 @@ TEST_F(RedisStreams, ATailThatAFailoverLostIsNoticed) {
   EXPECT_EQ(events.front().payload, "other0");
 }
 
-// The manual names all commands that a user needs, and no more are needed.
+// The manual names all commands that a user needs.
 TEST_F(RedisStreams, TheRightsOfTheManualAreEnough) {
   std::ifstream file(std::string(TENURE_DOCS) + "/streams.md");
   std::stringstream text;
