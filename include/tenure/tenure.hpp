@@ -19,6 +19,7 @@
 #include <tenure/pool.hpp>
 #include <tenure/redis_fence.hpp>
 #include <tenure/result.hpp>
+#include <tenure/source.hpp>
 #include <tenure/stream.hpp>
 #include <tenure/stream_reader.hpp>
 #include <tenure/ticket.hpp>

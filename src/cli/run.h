@@ -16,6 +16,8 @@ int run_explain(const Call& call);
 int run_dead_list(const Call& call);
 int run_dead_retry(const Call& call);
 int run_dead_drop(const Call& call);
+int run_source_list(const Call& call);
+int run_source_remove(const Call& call);
 int run_restore(const Call& call);
 int run_drain(const Call& call);
 int run_shutdown(const Call& call);

@@ -6,6 +6,10 @@
 #include "log/engines.h"
 #include "source/memory/memory_source.h"
 #include "source/source.h"
+#ifdef TENURE_WITH_KAFKA
+#include "source/kafka/kafka_source.h"
+#include "source/kafka/topic_writer.h"
+#endif
 #ifdef TENURE_WITH_REDIS
 #include "source/redis/redis_source.h"
 #endif
@@ -18,6 +22,9 @@ namespace {
 
 // One row for each engine by its name in the table of engines.
 constexpr std::array kKinds = {
+#ifdef TENURE_WITH_KAFKA
+    Kind{.name = "kafka", .open = open_kafka_source, .open_writer = open_kafka_stream},
+#endif
     Kind{.name = "memory", .open = memory::open_source, .open_writer = memory::open_writer},
 #ifdef TENURE_WITH_REDIS
     Kind{.name = "redis", .open = redis::open_source, .open_writer = redis::open_writer},
