@@ -4,17 +4,17 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# The modules of every build, without the table of engines, which differs between builds.
-set(TENURE_MODULES proto base net assign machine log_port log_memory node boost_json guard exec pool checkout process remote)
-set(modules ${TENURE_MODULES} log)
+# The modules of every build, without the tables of engines and of sources, which differ between builds.
+set(TENURE_MODULES proto base net assign machine log_port log_memory source_port node feeder boost_json guard exec pool checkout process remote stream)
+set(modules ${TENURE_MODULES} log source)
 if(TENURE_SQLITE)
-  list(APPEND modules log_sqlite)
+  list(APPEND modules log_sqlite source_sqlite)
 endif()
 if(TENURE_REDIS)
-  list(APPEND modules log_redis)
+  list(APPEND modules log_redis source_redis)
 endif()
 if(TENURE_KAFKA)
-  list(APPEND modules log_kafka)
+  list(APPEND modules log_kafka source_kafka)
 endif()
 add_library(tenure STATIC)
 foreach(module IN LISTS modules)

@@ -17,6 +17,9 @@ struct EmitTask {
   std::uint64_t position = 0;  // of the event that it comes from; zero: the position of the emit
   std::chrono::milliseconds delay{0};
   std::uint32_t max_attempts = 0;  // zero: PoolOptions::max_attempts
+  // If it is not empty, the task becomes a dead letter at once, with this as its error: for events that cannot be
+  // tasks.
+  std::string error{};
 };
 
 struct EmitOptions {

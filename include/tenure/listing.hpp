@@ -63,7 +63,18 @@ struct SourceInfo {
   std::uint64_t epoch = 0;     // of its tenure
   std::uint64_t position = 0;  // everything up to it was taken in, by all shards
   std::uint64_t tasks = 0;     // that were taken in
-  std::uint64_t buried = 0;    // of them, at once, because their keys had residents
+  std::uint64_t buried = 0;    // of them, at once, because their keys had residents, or their events cannot be tasks
+
+  // Of a source that the pool reads by itself (Pool::add_source): `name` is that of the source, and each partition has
+  // an entry. An entry without a partition stands for the whole source.
+  bool fed = false;
+  std::string partition{};
+  std::uint64_t end = 0;         // the position of the newest event, when a feeder last looked; zero: not known
+  std::uint64_t lost = 0;        // events that the source had dropped before they were read
+  std::uint64_t lost_first = 0;  // the last range of them
+  std::uint64_t lost_last = 0;
+  std::chrono::milliseconds lost_age{0};  // since that was noticed
+  std::string trouble{};                  // why it cannot be read
 };
 
 struct Holder {

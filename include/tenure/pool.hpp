@@ -27,6 +27,7 @@
 #include <tenure/listing.hpp>
 #include <tenure/options.hpp>
 #include <tenure/result.hpp>
+#include <tenure/source.hpp>
 #include <tenure/ticket.hpp>
 #include <tenure/worker.hpp>
 #include <type_traits>
@@ -92,12 +93,20 @@ class Pool {
   Result<Ticket> retry_dead(std::uint64_t id);
   Result<Ticket> drop_dead(std::uint64_t id);
 
-  // The sources that residents emit (Job::emit), ordered by name. With shards, a shard that had no tasks of a source
+  // The sources that residents emit (Job::emit), and those that the pool reads by itself (add_source), by partition;
+  // ordered by name. With shards, a shard that had no tasks of a source
   // lately may be behind; the position is the lowest.
   Result<std::vector<SourceInfo>> sources(Timeout timeout = kListingTimeout) const;
   // The source begins anew, or is gone for good. A pool keeps up to 4096 sources. Stop the resident that emits it
   // first. Errc::no_such_key if the pool has no such source.
   Status forget_source(const std::string& source, Timeout timeout = kListingTimeout);
+
+  // Reads a source in this process, together with all others that have added it: each event becomes a task, exactly
+  // once (docs/sources.md). Errc::key_exists: the pool has a source of this name with other options. Errc::version:
+  // members of an older version are in the pool.
+  Status add_source(const SourceOptions& options);
+  // Stops the source in the whole pool, and forgets how far it was read. Its tasks stay.
+  Status remove_source(const std::string& name, Timeout timeout = std::chrono::minutes(1));
 
   // Moves all keys away from a worker of any process, and assigns no new ones to it. Waits until the pool has recorded
   // it, or also until the worker holds nothing. Errc::timed_out does not cancel it.

@@ -19,5 +19,8 @@
 #include <tenure/pool.hpp>
 #include <tenure/redis_fence.hpp>
 #include <tenure/result.hpp>
+#include <tenure/source.hpp>
+#include <tenure/stream.hpp>
+#include <tenure/stream_reader.hpp>
 #include <tenure/ticket.hpp>
 #include <tenure/worker.hpp>

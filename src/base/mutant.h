@@ -71,6 +71,8 @@ namespace tenure {
   X(emit_of_any_epoch)         /* an emit counts although its tenure is over */                                 \
   X(emit_gap_accepted)         /* an emit counts although the log lost what was before it */                    \
   X(emit_taken_in_part)        /* an emit for which there is no room is taken in in part */                     \
+  X(emit_loss_counted_again)   /* events that a source lost count again with an emit that is repeated */        \
+  X(own_types_taken_by_all)    /* a worker that takes every job of users takes those of the library, too */     \
   X(emit_first_shard_for_all)  /* the next holder goes on from the first shard's position */                    \
   X(restore_forgets_sources)   /* positions of sources are not put back */
 

@@ -41,6 +41,10 @@ struct Command {
 const std::vector<Command>& commands();
 // The part of the table about checkout pools.
 std::vector<Command> checkout_commands();
+// The part of the table about streams.
+std::vector<Command> stream_commands();
+// The part about sources.
+std::vector<Command> source_commands();
 const std::vector<Flag>& common_flags();
 std::string_view exit_codes_text();
 

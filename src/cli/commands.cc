@@ -39,6 +39,11 @@ std::vector<Command> work_commands() {
                   "which jobs the workers take; KIND is resident, task or any; task: means tasks without a type (every "
                   "job)"},
                  {"task", "", "take tasks only, like --takes task"},
+                 {.name = "source",
+                  .value = "URL…",
+                  .help = "streams or topics whose events become tasks: kafka://HOST/TOPIC, redis://HOST?stream=KEY; "
+                          "options in the query: name, order=key|none, start, type, group",
+                  .repeats = true},
                  {"warm", "N",
                   "run tasks through up to N programs that stay alive and get one task after the other (JSON lines); "
                   "at least one per shard"},
@@ -77,6 +82,8 @@ std::vector<Command> work_commands() {
                     {"tenure work --task --warm 2 --exec python3 warm.py", "two interpreters that run all tasks"},
                     {"tenure work --takes task:email,resident --exec ./run.sh",
                      "tasks of the type email, and all residents"},
+                    {"tenure work --source kafka://broker:9092/orders --exec ./ship.sh",
+                     "each event of the topic is a task, done once"},
                     {"tenure work --workers 4 --lease 2s --json --exec python3 -u tenant.py",
                      "four workers, with events as JSON lines"}},
        .run = run_work},
@@ -303,8 +310,8 @@ std::vector<Command> own_commands() {
 const std::vector<Command>& commands() {
   static const std::vector<Command> all = [] {
     std::vector<Command> made;
-    for (const auto group : {work_commands, job_commands, listing_commands, pool_commands, bench_commands,
-                             checkout_commands, own_commands}) {
+    for (const auto group : {work_commands, job_commands, listing_commands, pool_commands, source_commands,
+                             stream_commands, bench_commands, checkout_commands, own_commands}) {
       for (Command& command : group()) made.push_back(std::move(command));
     }
     return made;

@@ -53,6 +53,17 @@ constexpr std::array kCheckout = {
     Advice{Errc::worker_died, "", "see the program's messages in the output of 'tenure checkout serve'"},
 };
 
+constexpr std::array kStream = {
+    Advice{Errc::no_such_key, "", "check the name and --engine; 'tenure stream add' creates a stream"},
+    Advice{Errc::pool_full, "", "'tenure stream trim' makes room, 'tenure stream limit' changes the bound"},
+    Advice{Errc::unavailable, "", "check --engine and that the engine is up; 'tenure doctor' tells more"},
+    Advice{Errc::unknown, "", "it may have taken effect; check with 'tenure stream info'"},
+    Advice{Errc::refused, "", "check --engine and the permissions; 'tenure doctor' tells more"},
+    Advice{Errc::full, "", "free some space; nothing was half-written"},
+    Advice{Errc::corrupt, "", "the data is damaged: restore a backup, or remove the stream"},
+    Advice{Errc::version, "", "use the version of tenure that wrote the data, or a newer one"},
+};
+
 std::string find(std::span<const Advice> table, const Error& error) {
   const auto fits = [&](const Advice& row) {
     return row.code == error.code && (row.operation.empty() || row.operation == error.operation);
@@ -67,6 +78,8 @@ std::span<const Advice> pool_advice() { return kPool; }
 std::span<const Advice> checkout_advice() { return kCheckout; }
 
 std::string hint(const Error& error) { return find(kPool, error); }
+std::span<const Advice> stream_advice() { return kStream; }
+std::string stream_hint(const Error& error) { return find(kStream, error); }
 std::string checkout_hint(const Error& error) { return find(kCheckout, error); }
 
 }  // namespace tenure::cli

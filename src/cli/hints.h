@@ -21,8 +21,12 @@ std::span<const Advice> pool_advice();
 // The commands about checkout pools have no engine, jobs or keys.
 std::span<const Advice> checkout_advice();
 
+// The commands about streams have an engine, but no pool.
+std::span<const Advice> stream_advice();
+
 // A sentence. Empty if the error says it all.
 std::string hint(const Error& error);
 std::string checkout_hint(const Error& error);
+std::string stream_hint(const Error& error);
 
 }  // namespace tenure::cli

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "machine/limits.h"
+#include "machine/own_names.h"
 
 namespace tenure::cli {
 namespace {
@@ -18,6 +19,9 @@ Status add(std::string_view part, Takes& takes) {
   if (kind != "resident" && kind != "task" && kind != "any") return bad(part, "is not resident, task or any");
   if (colon != std::string_view::npos && part.size() - colon - 1 > kTypeBytesMax) {
     return bad(part, "names a type of more than 64 bytes");
+  }
+  if (colon != std::string_view::npos && is_own_type(part.substr(colon + 1))) {
+    return bad(part, "names a type of the pool itself: it begins with a dot");
   }
   for (const JobKind of : {JobKind::resident, JobKind::task}) {
     if (kind != "any" && kind != to_string(of)) continue;

@@ -20,6 +20,7 @@
 #include "cli/takes.h"
 #include "cli/work_events.h"
 #include "cli/work_life.h"
+#include "cli/work_sources.h"
 #include "exec/append_ends.h"
 #include "exec/find_program.h"
 #include "exec/program_host.h"
@@ -276,6 +277,7 @@ int run_work(const Call& call) {
   if (const Status found = exec::find_program(call.rest.front()); !found) {
     return report_usage(call, {Errc::invalid, "", found.error().context + "; --exec needs a program that exists"});
   }
+  if (const Status sound = check_sources(call.values("source")); !sound) return report_usage(call, sound.error());
   Result<WorkPlan> plan = work_plan(call);
   if (!plan) return report_usage(call, plan.error());
   const Result<std::string> url = engine_url(call);
@@ -317,10 +319,16 @@ int run_work(const Call& call) {
   const Joining joining = join(*pool, plan->workers, taken, signals);
   if (joining.interrupted) return kDone;
   if (!joining.added) return report(call, joining.added.error());
+  const auto sources = WorkSources::open(call.values("source"), plan->core);
+  if (!sources) {
+    leave(*pool, plan->workers, signals);
+    return report(call, sources.error());
+  }
   std::string all;
   for (const NodeWorker& worker : plan->workers) all += (all.empty() ? "" : " ") + worker.id;
   events.write({"ready", {}, 0, all, {}});
   wait_for_end(*pool, signals);
+  if (*sources) (*sources)->close();
   leave(*pool, plan->workers, signals);
   for (const NodeWorker& worker : plan->workers) events.write({"left", {}, 0, worker.id, {}});
   pool.reset();

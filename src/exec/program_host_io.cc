@@ -194,8 +194,10 @@ void ProgramHost::take_emission(Program& program, Emission emission, bool asks) 
   if (program.job.kind != JobKind::resident) return done(fail(Errc::invalid, "emit", "only residents emit"));
   if (!program.emitter && emitters_) program.emitter = emitters_(program.job.hold);
   if (!program.emitter) return done(fail(Errc::closed, "emit", "the pool was closed"));
-  if (asks) return program.emitter->ask(emission.source, kEmitPatience, done);
-  program.emitter->emit(std::move(emission), kEmitPatience, done);
+  if (Status users = check_users_source(emission.source); !users) return done(Failure(users.error()));
+  if (Status users = check_users_tasks(emission.tasks); !users) return done(Failure(users.error()));
+  if (asks) return program.emitter->ask(emission.source, {}, kEmitPatience, done);
+  program.emitter->emit(std::make_shared<const Emission>(std::move(emission)), kEmitPatience, done);
 }
 
 void ProgramHost::tell_emitted(std::uint64_t number, const Bytes& source, const Result<std::uint64_t>& outcome) {

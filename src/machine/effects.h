@@ -76,7 +76,8 @@ struct Emitted {
   std::uint64_t before;    // the position until now
   std::uint64_t position;  // from now on
   std::uint64_t tasks;
-  std::uint64_t buried;  // of them, because their keys had residents
+  std::uint64_t buried;  // of them, because their keys had residents, or their events cannot be tasks
+  std::uint64_t lost;    // events that the source lost before they were read
 };
 
 // A state that was put back, or is about to be, from what a member remembers of a log that was lost.

@@ -23,6 +23,7 @@ constexpr std::size_t kTakesMax = 256;   // kinds and types that a worker names
 // emit.
 constexpr std::size_t kSourcesMax = 4096;
 constexpr std::size_t kSourceBytesMax = kKeyBytesMax;
+constexpr std::size_t kTroubleBytesMax = 512;  // longer texts are cut by the sender
 
 constexpr std::uint64_t kDelayMsMax = 366ULL * 24 * 3600 * 1000;
 constexpr std::int64_t kShutdownPauseMsMax = 1'000;  // between the attempts of a task while the pool is shutting down

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "base/mutant.h"
 #include "machine/limits.h"
+#include "machine/own_names.h"
 #include "tenure/v1/keys.pb.h"
 
 namespace tenure {
@@ -18,10 +20,14 @@ Takes Takes::nothing() {
   return takes;
 }
 
-void Takes::add_all(JobKind kind) { of(kind) = OfKind{}; }
+void Takes::add_all(JobKind kind) {
+  OfKind& taken = of(kind);
+  taken.all = true;
+  std::erase_if(taken.types, [](BytesView type) { return !is_own_type(type); });
+}
 
 void Takes::add_type(JobKind kind, BytesView type) {
-  if (of(kind).all) return;
+  if (of(kind).all && !is_own_type(type)) return;
   std::vector<Bytes>& types = of(kind).types;
   const auto at = std::lower_bound(types.begin(), types.end(), type);
   if (at == types.end() || *at != type) types.insert(at, Bytes(type));
@@ -29,12 +35,19 @@ void Takes::add_type(JobKind kind, BytesView type) {
 
 bool Takes::has(JobKind kind, BytesView type) const {
   const OfKind& taken = of(kind);
-  return taken.all || std::binary_search(taken.types.begin(), taken.types.end(), type);
+  if (taken.all && (!is_own_type(type) || MUTANT(own_types_taken_by_all))) return true;
+  return std::binary_search(taken.types.begin(), taken.types.end(), type);
+}
+
+bool Takes::users(JobKind kind) const {
+  const OfKind& taken = of(kind);
+  return taken.all ||
+         std::any_of(taken.types.begin(), taken.types.end(), [](BytesView type) { return !is_own_type(type); });
 }
 
 std::size_t Takes::size() const {
   std::size_t named = 0;
-  for (const OfKind& taken : kinds_) named += taken.all ? 1 : taken.types.size();
+  for (const OfKind& taken : kinds_) named += (taken.all ? 1 : 0) + taken.types.size();
   return named;
 }
 

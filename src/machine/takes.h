@@ -1,6 +1,7 @@
 #pragma once
 
-// Which jobs a worker takes: for each kind every job, or only those of certain types.
+// Which jobs a worker takes: for each kind every job, or only those of certain types. Types of the library itself have
+// to be named: a worker that takes every job of a kind takes every job of its users (machine/own_names.h).
 
 #include <array>
 #include <vector>
@@ -29,12 +30,14 @@ class Takes {
   void add_all(JobKind kind);
   void add_type(JobKind kind, BytesView type);
 
-  bool everything() const { return of(JobKind::resident).all && of(JobKind::task).all; }
-  // Every job of the kind, whatever its type.
+  bool everything() const { return *this == Takes(); }
+  // Every job of users of the kind, whatever its type.
   bool all(JobKind kind) const { return of(kind).all; }
   // Some job of the kind.
   bool any(JobKind kind) const { return of(kind).all || !of(kind).types.empty(); }
   bool has(JobKind kind, BytesView type) const;
+  // Some job of users.
+  bool users(JobKind kind) const;
 
   bool operator==(const Takes&) const = default;
   // How many kinds and types it names.
@@ -49,7 +52,7 @@ class Takes {
  private:
   struct OfKind {
     bool all = true;
-    std::vector<Bytes> types{};  // sorted, each once; empty if all
+    std::vector<Bytes> types{};  // sorted, each once; beside all only those of the library
 
     bool operator==(const OfKind&) const = default;
   };

@@ -2,6 +2,8 @@
 
 #include "machine/encode.h"
 #include "machine/limits.h"
+#include "machine/own_names.h"
+#include "machine/rules.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure {
@@ -21,6 +23,17 @@ Asked& begun(Asked& asked, std::uint64_t ticket, bool answer_in_log) {
   return asked;
 }
 
+void encode_report(const SourceReport& from, v1::Emit& into) {
+  if (from.lost) {
+    into.mutable_lost()->set_first(from.lost->first);
+    into.mutable_lost()->set_last(from.lost->last);
+    into.mutable_lost()->set_count(from.lost->count);
+  }
+  into.set_end(from.end);
+  if (from.trouble) into.set_trouble(*from.trouble);
+  if (from.checkpoint) into.set_checkpoint(*from.checkpoint);
+}
+
 void encode_emission(const ShardEmission& from, std::uint64_t ticket, v1::Emit& into) {
   into.Clear();
   into.set_ticket(ticket);
@@ -29,10 +42,12 @@ void encode_emission(const ShardEmission& from, std::uint64_t ticket, v1::Emit& 
   into.set_epoch(from.epoch);
   into.set_after(from.after);
   into.set_position(from.position);
+  encode_report(from.report, into);
   for (std::size_t i = 0; i < from.tasks.size(); ++i) {
     const EmitTask& task = from.tasks[i];
     v1::EmittedTask& emitted = *into.add_tasks();
     emitted.set_position(task.position);
+    if (!task.error.empty()) emitted.set_error(task.error);
     v1::Dispatch& dispatch = *emitted.mutable_task();
     dispatch.set_ticket(Request::task_ticket(ticket, i));
     dispatch.set_kind(v1::TASK);
@@ -59,10 +74,28 @@ const char* Request::operation() const {
   return "request";
 }
 
+Status Request::check_names() const {
+  if (own) return {};
+  if (kind == Kind::forget_source) return check_users_source(key);
+  if (is_own_key(key)) {
+    return fail(Errc::invalid, operation(), "keys that begin with '" + Bytes(kOwnKeys) + "' belong to the pool itself");
+  }
+  if (is_own_type(type)) {
+    return fail(Errc::invalid, operation(), "types that begin with a dot belong to the pool itself");
+  }
+  return {};
+}
+
+std::uint32_t Request::version() const {
+  if (kind == Kind::emit || kind == Kind::forget_source) return version_of(Rule::sources);
+  return own ? version_of(Rule::takes) : 1;
+}
+
 Status Request::check() const {
   if (kind == Kind::retry_dead || kind == Kind::drop_dead) return {};
   if (kind == Kind::emit) return emission->check();
   if (key.empty()) return fail(Errc::invalid, operation(), "the key is empty");
+  if (Status users = check_names(); !users) return users;
   if (key.size() > kKeyBytesMax) return over(operation(), "the key", key.size(), kKeyBytesMax);
   if (kind == Kind::notify && text.size() > kMessageBytesMax) {
     return over(operation(), "the message", text.size(), kMessageBytesMax);

@@ -28,6 +28,7 @@ struct Request {
   std::uint32_t max_attempts = 0;
   std::uint64_t dead_id = 0;
   std::shared_ptr<const ShardEmission> emission{};  // of emit; such a request is never answered in the log
+  bool own = false;  // of the library itself, which may use names that users may not (machine/own_names.h)
 
   const char* operation() const;
   // Its acceptance is its only result.
@@ -36,11 +37,16 @@ struct Request {
   }
   // Errc::invalid if anything is empty, malformed or over a bound.
   Status check() const;
+  // The first machine version that knows it.
+  std::uint32_t version() const;
   // Appends it to `into` as a record with this ticket, ready for a batch. `answer_in_log`: the dispatcher keeps no
   // state, and needs the outcome in the log.
   void encode(std::uint64_t ticket, bool answer_in_log, Bytes& into) const;
   // The tickets of the tasks of an emit that has this ticket.
   static std::uint64_t task_ticket(std::uint64_t ticket, std::size_t task) { return hash_mix(ticket, task + 1) | 1; }
+
+ private:
+  Status check_names() const;
 };
 
 // The error for a request when too much is waiting to be sent.

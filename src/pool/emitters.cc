@@ -27,7 +27,7 @@ Failure emit_failed(Errc code, std::string why) { return fail(code, "emit", std:
 
 }  // namespace
 
-void TenureEmitter::ask(Bytes source, Nanos timeout, Done done) {
+void TenureEmitter::ask(Bytes source, SourceReport report, Nanos timeout, Done done) {
   source = name_of(source);
   Due due;
   {
@@ -40,15 +40,23 @@ void TenureEmitter::ask(Bytes source, Nanos timeout, Done done) {
     } else {
       Line& line = found != lines_.end() ? found->second : lines_.try_emplace(source, shards_).first->second;
       line.book.doubt();
-      due = begin(line, {.done = std::move(done), .deadline = BootClock().now() + timeout});
+      due = begin(line, {.done = std::move(done),
+                         .deadline = BootClock().now() + timeout,
+                         .emission = nullptr,
+                         .report = std::move(report)});
     }
   }
   carry_out(source, std::move(due));
 }
 
-void TenureEmitter::emit(Emission emission, Nanos timeout, Done done) {
-  const Bytes source = name_of(emission.source);
-  if (Status sound = emission.check(); !sound) return done(Failure(sound.error()));
+// Its source needs no line: nothing is known of it, and nothing waits for it.
+void TenureEmitter::tell(Bytes source, SourceReport report) {
+  send(name_of(source), {.shard = home_}, std::move(report), kNobody);
+}
+
+void TenureEmitter::emit(std::shared_ptr<const Emission> emission, Nanos timeout, Done done) {
+  const Bytes source = name_of(emission->source);
+  if (Status sound = emission->check(); !sound) return done(Failure(sound.error()));
   Due due;
   {
     const std::lock_guard lock(mutex_);
@@ -74,7 +82,7 @@ TenureEmitter::Due TenureEmitter::begin(Line& line, Work work) {
   line.work = std::move(work);
   line.rests_since.reset();
   if (line.book.known()) return send_tasks(line);
-  Due due{.number = line.work->number};
+  Due due{.report = std::exchange(line.work->report, {}), .number = line.work->number};
   for (std::uint32_t shard = 0; shard < shards_; ++shard) due.parts.push_back({.shard = shard});
   line.work->open = due.parts.size();
   return due;
@@ -88,14 +96,17 @@ TenureEmitter::Due TenureEmitter::send_tasks(Line& line) {
     return finish(line, line.book.position());
   }
   if (work.emission->position <= line.book.position()) return finish(line, line.book.position());
-  Due due{.number = work.number};
-  due.parts = line.book.plan(*work.emission, [this](BytesView key) { return shard_of(key, shards_); });
+  Due due{.report = work.emission->report, .number = work.number};
+  due.parts = line.book.plan(
+      *work.emission, [this](BytesView key) { return shard_of(key, shards_); },
+      work.emission->report.awaited() ? home_ : SourceBook::kNoShard);
   work.open = static_cast<std::size_t>(
       std::count_if(due.parts.begin(), due.parts.end(), [](const auto& part) { return part.awaited; }));
   if (work.open != 0) return due;
   line.book.emitted(work.emission->position);
   Due end = finish(line, line.book.position());
   end.parts = std::move(due.parts);
+  end.report = std::move(due.report);
   return end;
 }
 
@@ -113,12 +124,14 @@ void TenureEmitter::carry_out(const Bytes& source, Due due) {
       const std::lock_guard lock(mutex_);
       ++lines_.at(source).tellings;
     }
-    send(source, std::move(part), awaited ? due.number : kNobody);
+    const bool home = part.shard == home_;
+    send(source, std::move(part), home ? std::exchange(due.report, {}) : SourceReport(),
+         awaited ? due.number : kNobody);
   }
   if (due.done) due.done(std::move(due.result));
 }
 
-void TenureEmitter::send(const Bytes& source, SourceBook::Part part, std::uint64_t number) {
+void TenureEmitter::send(const Bytes& source, SourceBook::Part part, SourceReport report, std::uint64_t number) {
   auto emission = std::make_shared<ShardEmission>();
   emission->source = source;
   emission->key = hold_.key;
@@ -126,6 +139,7 @@ void TenureEmitter::send(const Bytes& source, SourceBook::Part part, std::uint64
   emission->after = part.after;
   emission->position = part.position;
   emission->tasks = std::move(part.tasks);
+  emission->report = std::move(report);
   Request request;
   request.kind = Request::Kind::emit;
   request.emission = std::move(emission);
@@ -158,7 +172,9 @@ void TenureEmitter::answered(const Bytes& source, const SourceBook::Part& part, 
   Due due;
   {
     const std::lock_guard lock(mutex_);
-    Line& line = lines_.at(source);
+    const auto found = lines_.find(source);
+    if (found == lines_.end() || (number == kNobody && part.position == 0)) return;  // of tell()
+    Line& line = found->second;
     if (number == kNobody) --line.tellings;
     if (line.work && line.work->number == number) {
       due = note_answer(line, part, answer);

@@ -17,6 +17,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/shard.h"
 #include "base/thread_loop.h"
 #include "node/keys/emitter.h"
 #include "node/request.h"
@@ -44,10 +45,11 @@ class TenureEmitter final : public Emitter, public std::enable_shared_from_this<
   };
 
   TenureEmitter(std::shared_ptr<Door> door, Hold hold, std::uint32_t shards)
-      : door_(std::move(door)), hold_(std::move(hold)), shards_(shards) {}
+      : door_(std::move(door)), hold_(std::move(hold)), shards_(shards), home_(shard_of(hold_.key, shards)) {}
 
-  void emit(Emission emission, Nanos timeout, Done done) override;
-  void ask(Bytes source, Nanos timeout, Done done) override;
+  void emit(std::shared_ptr<const Emission> emission, Nanos timeout, Done done) override;
+  void ask(Bytes source, SourceReport report, Nanos timeout, Done done) override;
+  void tell(Bytes source, SourceReport report) override;
 
   // From time to time: gives up what takes too long, and tells shards how far the sources are. False if there is
   // nothing to look after.
@@ -59,9 +61,10 @@ class TenureEmitter final : public Emitter, public std::enable_shared_from_this<
     std::uint64_t number = 0;
     Done done;
     Instant deadline;
-    std::optional<Emission> emission{};  // none: it asks
-    bool asking = true;                  // the shards how far they are, first
-    std::size_t open = 0;                // answers
+    std::shared_ptr<const Emission> emission{};  // null: it asks
+    SourceReport report{};                       // of a question
+    bool asking = true;                          // the shards how far they are, first
+    std::size_t open = 0;                        // answers
     std::optional<Error> failed{};
   };
   struct Line {
@@ -75,6 +78,7 @@ class TenureEmitter final : public Emitter, public std::enable_shared_from_this<
   // What is to be sent, and to be called, once the lock is released.
   struct Due {
     std::vector<SourceBook::Part> parts{};
+    SourceReport report{};  // for the part of the key's shard
     std::uint64_t number = 0;
     Done done{};
     Result<std::uint64_t> result{0};
@@ -85,7 +89,7 @@ class TenureEmitter final : public Emitter, public std::enable_shared_from_this<
   Due send_tasks(Line& line);
   Due finish(Line& line, Result<std::uint64_t> result);
   void carry_out(const Bytes& source, Due due);
-  void send(const Bytes& source, SourceBook::Part part, std::uint64_t number);
+  void send(const Bytes& source, SourceBook::Part part, SourceReport report, std::uint64_t number);
   Result<TicketPtr> submit(std::uint32_t shard, const Request& request);
   void answered(const Bytes& source, const SourceBook::Part& part, std::uint64_t number,
                 const Result<std::string>& answer);
@@ -94,6 +98,7 @@ class TenureEmitter final : public Emitter, public std::enable_shared_from_this<
   const std::shared_ptr<Door> door_;
   const Hold hold_;
   const std::uint32_t shards_;
+  const std::uint32_t home_;  // the shard of the key
   std::mutex mutex_;
   // Guarded by mutex_.
   std::map<Bytes, Line> lines_;

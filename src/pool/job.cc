@@ -62,8 +62,14 @@ Status Job::checkpoint(std::string bytes) {
 Status Job::emit(std::uint64_t position, std::vector<EmitTask> tasks, const EmitOptions& options) {
   const Result<std::shared_ptr<Emitter>> emitter = emitter_of(*live_);
   if (!emitter) return Failure(emitter.error());
+  if (Status users = check_users_source(options.source); !users) return users;
+  if (Status users = check_users_tasks(tasks); !users) return users;
   const auto answer = std::make_shared<AwaitedEmit>();
-  (*emitter)->emit({.source = options.source, .position = position, .tasks = std::move(tasks)}, options.timeout,
+  auto emission = std::make_shared<Emission>();
+  emission->source = options.source;
+  emission->position = position;
+  emission->tasks = std::move(tasks);
+  (*emitter)->emit(std::move(emission), options.timeout,
                    [answer](Result<std::uint64_t> result) { answer->put(std::move(result)); });
   const Result<std::uint64_t> emitted = answer->wait(options.timeout);
   return emitted ? Status() : Status(Failure(emitted.error()));
@@ -72,8 +78,9 @@ Status Job::emit(std::uint64_t position, std::vector<EmitTask> tasks, const Emit
 Result<std::uint64_t> Job::emitted(const EmitOptions& options) {
   const Result<std::shared_ptr<Emitter>> emitter = emitter_of(*live_);
   if (!emitter) return Failure(emitter.error());
+  if (Status users = check_users_source(options.source); !users) return Failure(users.error());
   const auto answer = std::make_shared<AwaitedEmit>();
-  (*emitter)->ask(options.source, options.timeout,
+  (*emitter)->ask(options.source, {}, options.timeout,
                   [answer](Result<std::uint64_t> result) { answer->put(std::move(result)); });
   return answer->wait(options.timeout);
 }

@@ -4,6 +4,7 @@
 
 #include "node/keys/listing.h"
 #include "pool/pool_impl.h"
+#include "pool/source_infos.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure {
@@ -115,22 +116,7 @@ Result<Holder> Pool::holder(std::string_view key, Timeout timeout) const {
 Result<std::vector<SourceInfo>> Pool::sources(Timeout timeout) const {
   const auto listed = impl_->shards().list_sources(after(timeout));
   if (!listed) return Failure(listed.error());
-  std::vector<SourceInfo> infos;
-  for (const auto& [name, parts] : *listed) {
-    SourceInfo& info = infos.emplace_back();
-    info.name = name;
-    // A shard that does not have it has taken in nothing.
-    info.position = parts.size() < impl_->shards().count() ? 0 : UINT64_MAX;
-    for (const v1::ListedSource& part : parts) {
-      info.position = std::min<std::uint64_t>(info.position, part.position());
-      info.tasks += part.tasks();
-      info.buried += part.buried();
-      if (part.epoch() < info.epoch) continue;
-      info.epoch = part.epoch();
-      info.key = part.key();
-    }
-  }
-  return infos;
+  return source_infos(*listed, impl_->shards().count());
 }
 
 Result<std::vector<DeadJob>> Pool::dead_jobs(std::uint64_t after_id, std::size_t limit, Timeout timeout) const {

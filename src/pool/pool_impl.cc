@@ -8,6 +8,7 @@
 #include "log/engines.h"
 #include "log/open.h"
 #include "pool/crash_mark.h"
+#include "pool/source_runner.h"
 #include "pool/worker_rules.h"
 
 namespace tenure {
@@ -103,6 +104,9 @@ class PoolImpl::Voice final : public NodeEvents {
                                      "' is unfit: its starts keep failing, and it gets no keys " +
                                      "until one succeeds; the last error: " + Bytes(error));
   }
+  void applied(const Machine& machine) override {
+    pool_.room_.note(shard_, machine.queued(), machine.config().max_queued_jobs);
+  }
   void worker_fit(BytesView worker) override {
     write_log(LogLevel::info, "worker '" + Bytes(worker) + "' is fit again");
   }
@@ -132,6 +136,7 @@ Result<std::shared_ptr<PoolImpl>> PoolImpl::open(std::string name, std::string u
   if (!shards) return Failure(shards.error());
   pool->shards_ = *std::move(shards);
   pool->several_ = pool->shards_->count() > 1;
+  pool->room_.set_shards(pool->shards_->count());
   for (std::uint32_t i = 0; !client_only && i < pool->shards_->count(); ++i) {
     PoolCore& core = pool->shards_->core(i);
     pool->host_->part(i).attach(core.reports(), core.loop());
@@ -174,6 +179,7 @@ PoolImpl::~PoolImpl() {
   const Status closed = shards_->close(deadline);
   const bool quiet = closed && host_->shut(std::max(deadline, after(milliseconds(100))));
   if (!quiet) host_->abandon();
+  end_sources();
   shards_.reset();
   callbacks_->close();
   // Abandoned threads still use it, maybe until the process ends.
@@ -228,10 +234,16 @@ Deadline PoolImpl::close_deadline() const {
 
 Result<std::string> PoolImpl::add_worker(std::shared_ptr<Handler> handler, WorkerOptions options) {
   if (!handler) return fail(Errc::invalid, "add worker", "there is no handler");
-  if (options.id.empty()) options.id = shards_->node_name() + "/" + to_hex(SystemEntropy().id()).substr(0, 8);
-  std::string id = options.id;
   Result<Takes> takes = takes_of(options.takes.empty() ? handler->takes() : options.takes);
   if (!takes) return Failure(takes.error());
+  return add_taker(std::move(handler), std::move(options), *std::move(takes));
+}
+
+// `own`: a worker of the library itself, whose jobs are never to blame for the death of their process.
+Result<std::string> PoolImpl::add_taker(std::shared_ptr<Handler> handler, WorkerOptions options, Takes takes,
+                                        bool own) {
+  if (options.id.empty()) options.id = shards_->node_name() + "/" + to_hex(SystemEntropy().id()).substr(0, 8);
+  std::string id = options.id;
   (void)forget_left(id);
   if (Status guarded = start_guard(); !guarded) return Failure(guarded.error());
   // An existing worker with this id must keep its handler.
@@ -243,7 +255,8 @@ Result<std::string> PoolImpl::add_worker(std::shared_ptr<Handler> handler, Worke
                                             .window = options.window,
                                             .replaces = std::move(options.replaces),
                                             .serves = std::move(options.serves),
-                                            .takes = *std::move(takes)},
+                                            .takes = std::move(takes),
+                                            .isolates = own},
                                            after(options.join_timeout));
   if (added) return id;
   host_->remove_handler(id);

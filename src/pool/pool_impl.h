@@ -3,6 +3,8 @@
 // The implementation of Pool: its shards, and the host that runs the handlers in threads.
 
 #include <atomic>
+#include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -10,12 +12,17 @@
 #include <tenure/pool.hpp>
 #include <vector>
 
+#include "feeder/queue_room.h"
+#include "feeder/spec.h"
 #include "guard/death_watch.h"
 #include "pool/pool_guard.h"
 #include "pool/shards.h"
 #include "pool/thread_host.h"
+#include "source/source.h"
 
 namespace tenure {
+
+class SourceRunner;
 
 // Thread-safe.
 class PoolImpl final {
@@ -27,6 +34,10 @@ class PoolImpl final {
 
   Result<std::string> add_worker(std::shared_ptr<Handler> handler, WorkerOptions options);
   Status remove_worker(const std::string& id, Deadline deadline);
+  // The source is opened with its whole URL.
+  using OpenSource = std::function<Result<std::unique_ptr<source::Source>>(std::string_view url)>;
+  Status add_source(const SourceOptions& options, const OpenSource& open);
+  Status remove_source(const std::string& name, Deadline deadline);
   // Handlers must not call it: they would wait for themselves.
   Status close(Deadline deadline);
   Status shutdown(Deadline deadline);
@@ -38,6 +49,10 @@ class PoolImpl final {
   PoolImpl(std::string name, std::string url, PoolOptions options);
 
   void write_log(LogLevel level, std::string_view text);
+  Result<std::string> add_taker(std::shared_ptr<Handler> handler, WorkerOptions options, Takes takes, bool own = false);
+  Status add_new_source(feeder::Spec spec, const SourceOptions& options, const OpenSource& open);
+  Status dispatch_source(const feeder::Spec& spec, Deadline deadline);
+  void end_sources();
   bool forget_left(const std::string& id);
   Status start_guard();
   Result<KnownDeath*> death_watch_of(std::uint32_t shard);
@@ -62,6 +77,11 @@ class PoolImpl final {
   std::vector<std::unique_ptr<Voice>> voices_;  // guarded by voices_mutex_
   std::mutex leaving_mutex_;
   std::set<std::string> leaving_;  // guarded by leaving_mutex_: workers that were not waited for until they had left
+  feeder::QueueRoom room_;
+  std::mutex sources_mutex_;
+  // Guarded by sources_mutex_, by name. A runner is null while its source is being added.
+  std::map<std::string, std::shared_ptr<SourceRunner>> runners_;
+  std::map<std::string, std::string> source_workers_;
   std::atomic<bool> overran_ = false;  // the last close() has waited in vain
   std::unique_ptr<Shards> shards_;
 };

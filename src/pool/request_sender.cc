@@ -9,8 +9,7 @@ RequestSender::RequestSender(Loop& loop, std::shared_ptr<Callbacks> callbacks, s
 
 Result<TicketPtr> RequestSender::submit(const Request& request) {
   if (Status sound = request.check(); !sound) return Failure(sound.error());
-  const bool sources = request.kind == Request::Kind::emit || request.kind == Request::Kind::forget_source;
-  if (sources && version_.load(std::memory_order_relaxed) < version_of(Rule::sources)) {
+  if (version_.load(std::memory_order_relaxed) < request.version()) {
     return fail(Errc::version, request.operation(), "members of an older version are in the pool, and know no sources");
   }
   auto ticket = std::make_shared<PendingTicket>(request.operation(), callbacks_);

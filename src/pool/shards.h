@@ -86,8 +86,8 @@ class Shards {
                                                 Deadline deadline);
   // All sources, ordered by name: of each, what every shard has of it.
   Result<std::map<Bytes, std::vector<v1::ListedSource>>> list_sources(Deadline deadline);
-  // In all shards.
-  Status forget_source(const std::string& source, Deadline deadline);
+  // In all shards. `own`: one of the library itself.
+  Status forget_source(const std::string& source, Deadline deadline, bool own = false);
   Status close(Deadline deadline);
   Status shut_down(Deadline deadline);
   // True if all shards are over, or if one has failed: the others cannot replace it.

@@ -70,8 +70,9 @@ Result<std::map<Bytes, std::vector<v1::ListedSource>>> Shards::list_sources(Dead
 }
 
 // A shard that never heard of the source has nothing to forget.
-Status Shards::forget_source(const std::string& source, Deadline deadline) {
+Status Shards::forget_source(const std::string& source, Deadline deadline, bool own) {
   Request request;
+  request.own = own;
   request.kind = Request::Kind::forget_source;
   request.key = source;
   std::vector<TicketPtr> tickets;

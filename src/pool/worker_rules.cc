@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "machine/limits.h"
+#include "machine/own_names.h"
 
 namespace tenure {
 namespace {
@@ -30,6 +31,9 @@ Result<Takes> takes_of(const std::vector<JobMatch>& matches) {
   for (const JobMatch& match : matches) {
     if (match.type && match.type->size() > kTypeBytesMax) {
       return fail(Errc::invalid, "add worker", "a type that it takes is longer than 64 bytes");
+    }
+    if (match.type && is_own_type(*match.type)) {
+      return fail(Errc::invalid, "add worker", "types that begin with a dot belong to the pool itself");
     }
     for (const JobKind kind : {JobKind::resident, JobKind::task}) {
       if (match.kind && *match.kind != kind) continue;

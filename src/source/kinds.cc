@@ -4,13 +4,35 @@
 #include <array>
 
 #include "log/engines.h"
+#include "source/memory/memory_source.h"
 #include "source/source.h"
+#ifdef TENURE_WITH_KAFKA
+#include "source/kafka/kafka_source.h"
+#include "source/kafka/topic_writer.h"
+#endif
+#ifdef TENURE_WITH_REDIS
+#include "source/redis/redis_source.h"
+#endif
+#ifdef TENURE_WITH_SQLITE
+#include "source/sqlite/sqlite_source.h"
+#endif
 
 namespace tenure::source {
 namespace {
 
-// One row for each engine by its name in the table of engines. Rows come with the adapters.
-constexpr std::array<Kind, 0> kKinds{};
+// One row for each engine by its name in the table of engines.
+constexpr std::array kKinds = {
+#ifdef TENURE_WITH_KAFKA
+    Kind{.name = "kafka", .open = open_kafka_source, .open_writer = open_kafka_stream},
+#endif
+    Kind{.name = "memory", .open = memory::open_source, .open_writer = memory::open_writer},
+#ifdef TENURE_WITH_REDIS
+    Kind{.name = "redis", .open = redis::open_source, .open_writer = redis::open_writer},
+#endif
+#ifdef TENURE_WITH_SQLITE
+    Kind{.name = "sqlite", .open = sqlite::open_source, .open_writer = sqlite::open_writer},
+#endif
+};
 
 Result<const Kind*> kind_of(std::string_view url) {
   const Result<const Engine*> engine = built_engine_of(url);

@@ -143,11 +143,15 @@ struct StreamInfo {
   StreamLimits limits{};
 };
 
+// The bounds of one call of add().
+constexpr std::size_t kAddEventsMax = 4096;
+constexpr std::size_t kAddBytesMax = 8U << 20;
+
 class StreamWriter {
  public:
   virtual ~StreamWriter() = default;
   // Appends the events in order and returns the position of each. `position` and `time_ms` of the events are ignored.
-  // After Errc::unknown they may or may not be in the stream.
+  // After Errc::unknown they may or may not be in the stream. After Errc::pool_full none of them is.
   virtual Result<std::vector<std::uint64_t>> add(const std::vector<Event>& events) = 0;
   // Drops the events below this position. Returns how many, as far as the engine tells.
   virtual Result<std::uint64_t> trim(std::uint64_t before) = 0;
@@ -156,6 +160,11 @@ class StreamWriter {
   // Deletes the stream with everything in it.
   virtual Status remove() = 0;
 };
+
+// Errc::invalid above the bounds of add().
+Status check_added(const std::vector<Event>& events);
+// For a source with one partition, "0". Errc::no_such_key for any other name.
+Status check_only_partition(BytesView partition);
 
 // One row for each kind of source, in kinds.cc, as engines.cc has one for each engine. All functions take the whole
 // URL:

@@ -24,18 +24,20 @@ MAY_INCLUDE = {
     "net": {"base", "public"},
     "log": {"net", "base", "public"},
     "source": {"log", "net", "base", "public"},
+    "stream": {"source", "log", "net", "base", "public"},
     "machine": {"assign", "base", "proto", "public"},
     "node": {"machine", "assign", "log", "base", "proto", "public"},
+    "feeder": {"source", "node", "machine", "assign", "log", "net", "base", "proto", "public"},
     "guard": {"base", "public"},
     "exec": {"guard", "node", "machine", "log", "base", "proto", "public"},
     "checkout": {"base", "public"},
     "process": {"checkout", "guard", "net", "base", "public"},
     "remote": {"process", "checkout", "net", "base", "public"},
-    "pool": {"source", "exec", "guard", "node", "machine", "assign", "log", "base", "proto", "public"},
+    "pool": {"feeder", "source", "exec", "guard", "node", "machine", "assign", "log", "base", "proto", "public"},
     "http": {"render", "pool", "source", "net", "exec", "guard", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
     "render": {"machine", "base", "proto", "public"},
     "demo": {"render", "pool", "exec", "node", "machine", "assign", "log", "base", "public"},
-    "cli": {"demo", "http", "render", "pool", "source", "remote", "process", "net", "exec", "guard", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
+    "cli": {"demo", "http", "render", "pool", "stream", "source", "remote", "process", "net", "exec", "guard", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
 }
 
 PURE_MODULES = {"machine", "assign"}

@@ -147,6 +147,21 @@ void KafkaAdmin::delete_topics(const std::vector<std::string>& names) const {
   for (const std::string& name : names) wait_until_listed(name, false);
 }
 
+void KafkaAdmin::add_partitions(const std::string& name, int partitions) const {
+  std::array<char, 256> why{};
+  rd_kafka_NewPartitions_t* more =
+      rd_kafka_NewPartitions_new(name.c_str(), static_cast<std::size_t>(partitions), why.data(), why.size());
+  Request request(handle_);
+  rd_kafka_CreatePartitions(handle_, &more, 1, nullptr, request.queue);
+  std::size_t count = 0;
+  if (rd_kafka_event_t* const answer = request.answer()) {
+    const auto* const results =
+        rd_kafka_CreatePartitions_result_topics(rd_kafka_event_CreatePartitions_result(answer), &count);
+    expect_good(results, count);
+  }
+  rd_kafka_NewPartitions_destroy(more);
+}
+
 void KafkaAdmin::alter_topic(const std::string& name, const Settings& settings) const {
   rd_kafka_ConfigResource_t* resource = rd_kafka_ConfigResource_new(RD_KAFKA_RESOURCE_TOPIC, name.c_str());
   for (const auto& [key, value] : settings) rd_kafka_ConfigResource_set_config(resource, key.c_str(), value.c_str());

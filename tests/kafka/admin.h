@@ -29,6 +29,8 @@ class KafkaAdmin {
   int in_sync(const std::string& topic) const;
   // Each returns when the broker has done it and shows it, and fails the test if it refuses.
   void make_topic(const std::string& name, int partitions, const Settings& settings) const;
+  // Until the topic has so many.
+  void add_partitions(const std::string& name, int partitions) const;
   void delete_topics(const std::vector<std::string>& names) const;
   void alter_topic(const std::string& name, const Settings& settings) const;
   // Drops the records before this offset.

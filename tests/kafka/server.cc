@@ -77,7 +77,8 @@ void KafkaServer::start() {
              << "\ncontroller.listener.names=CONTROLLER\nlog.dirs=" << directory() << "/data\n"
              << "num.network.threads=2\nnum.io.threads=4\nbroker.session.timeout.ms=3000\n"
              << "broker.heartbeat.interval.ms=500\nlog.segment.delete.delay.ms=1000\noffsets.topic.num.partitions=1\n"
-             << "offsets.topic.replication.factor=1\n";
+             << "offsets.topic.replication.factor=1\ntransaction.state.log.replication.factor=1\n"
+             << "transaction.state.log.min.isr=1\ntransaction.state.log.num.partitions=1\n";
   for (const std::string& setting : settings_) properties << setting << "\n";
   properties.close();
   std::vector<std::string> words = kCommand;

@@ -157,11 +157,13 @@ struct EmitSpec {
   std::uint64_t position = 0;
   std::uint64_t after = 0;
   std::vector<std::pair<std::uint64_t, Record>> tasks = {};
+  v1::Emit report = {};  // what a feeder says besides
 };
 
 inline Record emit(std::uint64_t ticket, const EmitSpec& spec) {
   Record record;
   v1::Emit& emit = *record.mutable_emit();
+  emit = spec.report;
   emit.set_ticket(ticket);
   emit.set_source(spec.source);
   emit.set_key(spec.key);

@@ -174,6 +174,102 @@ TEST_F(Sources, MalformedEmitsChangeNothing) {
   EXPECT_TRUE(pool_.machine().sources().empty());
 }
 
+// What a feeder says besides: the shard of its key keeps it.
+class Reports : public Sources {
+ protected:
+  std::uint64_t report(std::uint64_t position, const v1::Emit& said, const Tasks& tasks = {}) {
+    rec::EmitSpec spec{.source = "src", .key = "src", .epoch = pool_.epoch("src"), .position = position};
+    for (const auto& [at, of] : tasks) {
+      spec.tasks.emplace_back(at, rec::dispatch(pool_.new_ticket(), v1::TASK, of, {.payload = of}));
+    }
+    spec.report = said;
+    const std::uint64_t ticket = pool_.new_ticket();
+    pool_.append(rec::emit(ticket, spec));
+    return ticket;
+  }
+  static v1::Emit lost(std::uint64_t first, std::uint64_t last, std::uint64_t count) {
+    v1::Emit said;
+    said.mutable_lost()->set_first(first);
+    said.mutable_lost()->set_last(last);
+    said.mutable_lost()->set_count(count);
+    return said;
+  }
+  const Source& source() const { return pool_.machine().sources().at("src"); }
+};
+
+TEST_F(Reports, LostEventsCountOnceTogetherWithThePosition) {
+  report(12, lost(3, 10, 8), {{12, "x"}});
+  report(12, lost(3, 10, 8));
+  report(11, lost(3, 10, 8));
+  EXPECT_EQ(source().lost, 8U);
+  EXPECT_EQ(source().lost_first, 3U);
+  EXPECT_EQ(source().lost_last, 10U);
+  // The next holder cuts otherwise, and finds more of them gone: only what lies behind the position is new.
+  report(20, lost(1, 15, 15));
+  EXPECT_EQ(source().lost, 8U + 3U);
+  EXPECT_EQ(source().lost_first, 13U);
+  EXPECT_EQ(source().lost_last, 15U);
+  // Where positions are not dense, there are fewer.
+  report(100, lost(21, 90, 2));
+  EXPECT_EQ(source().lost, 13U);
+}
+
+TEST_F(Reports, ALossThatCannotBeIsRefused) {
+  for (const v1::Emit& wrong : {lost(0, 5, 5), lost(6, 5, 1), lost(1, 11, 1), lost(1, 5, 6), lost(1, 5, 0)}) {
+    EXPECT_EQ(pool_.refusal(report(10, wrong)), Errc::invalid);
+  }
+  EXPECT_TRUE(pool_.machine().sources().empty());
+}
+
+TEST_F(Reports, AnEventThatCannotBeATaskIsADeadLetter) {
+  configure(2);
+  rec::EmitSpec spec{.source = "src", .key = "src", .epoch = pool_.epoch("src"), .position = 3};
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    spec.tasks.emplace_back(0, rec::dispatch(pool_.new_ticket(), v1::TASK, "k" + std::to_string(i), {.payload = "p"}));
+  }
+  v1::Record record = rec::emit(77, spec);
+  record.mutable_emit()->mutable_tasks(1)->set_error("too large");
+  pool_.append(record);
+  EXPECT_EQ(pool_.outcome(77), TicketState::done) << "it needs no room in the queue";
+  EXPECT_EQ(pool_.state("k1"), std::nullopt);
+  ASSERT_EQ(pool_.machine().dead().size(), 1U);
+  EXPECT_EQ(pool_.machine().dead().begin()->second.error, "too large");
+  EXPECT_EQ(source().tasks, 3U);
+  EXPECT_EQ(source().buried, 1U);
+}
+
+TEST_F(Reports, TroubleAndTheEndAreKeptUntilTheyChange) {
+  v1::Emit said;
+  said.set_end(50);
+  said.set_trouble("away");
+  report(0, said);
+  EXPECT_EQ(source().end, 50U);
+  EXPECT_EQ(source().trouble, "away");
+  report(5, {});
+  EXPECT_EQ(source().trouble, "away");
+  said.set_trouble("");
+  report(0, said);
+  EXPECT_EQ(source().trouble, "");
+  Machine other;
+  ASSERT_TRUE(other.restore(save(pool_.machine())));
+  EXPECT_EQ(other.sources().at("src").end, 50U);
+}
+
+// It is in the log when the emit is, and comes from the tenure alone.
+TEST_F(Reports, ACheckpointIsForTheNextHolder) {
+  v1::Emit said;
+  said.set_checkpoint("marks");
+  report(5, said);
+  pool_.crash(pool_.session_of("a"));
+  pool_.node("b");
+  EXPECT_EQ(pool_.machine().find("src")->checkpoint, "marks");
+  rec::EmitSpec stale{.source = "src", .key = "src", .epoch = pool_.epoch("src") - 1, .position = 6};
+  stale.report.set_checkpoint("stale");
+  pool_.append(rec::emit(78, stale));
+  EXPECT_EQ(pool_.refusal(78), Errc::refused);
+  EXPECT_EQ(pool_.machine().find("src")->checkpoint, "marks");
+}
+
 TEST_F(Sources, AForgottenSourceBeginsAnew) {
   emit(0, 5, {});
   const std::uint64_t ticket = pool_.new_ticket();

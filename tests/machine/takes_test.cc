@@ -159,6 +159,60 @@ TEST(Takes, AChoiceOfAWorkerThatDoesNotTakeTheJobIsRefused) {
   EXPECT_EQ(pool.holder("k"), "b");
 }
 
+// Types of the library itself have to be named, under each assignment: a worker that takes everything takes none of
+// them, whether it was there first or comes later.
+TEST(Takes, TypesOfTheLibraryGoOnlyToWorkersThatNameThem) {
+  for (const auto assignment : {v1::Configure::RENDEZVOUS, v1::Configure::JUMP, v1::Configure::CHOSEN}) {
+    TestPool pool;
+    v1::Configure options;
+    options.set_assignment(assignment);
+    pool.append(rec::configure(options));
+    if (assignment == v1::Configure::CHOSEN) {
+      pool.chooser("all", {});
+    } else {
+      pool.node("all");
+    }
+    pool.resident("own", {.type = ".own"});
+    EXPECT_EQ(pool.state("own"), JobState::queued);
+    pool.node("named", takes({"resident:.own"}));
+    EXPECT_EQ(pool.holder("own"), "named");
+    pool.started("own");
+    pool.node("later");
+    pool.settle();
+    EXPECT_EQ(pool.holder("own"), "named");
+    pool.crash(pool.session_of("named"));
+    EXPECT_EQ(pool.state("own"), JobState::queued);
+    pool.node("again", takes({"resident:.own"}));
+    EXPECT_EQ(pool.holder("own"), "again");
+    EXPECT_EQ(pool.refusal(pool.task("t", {.type = ".own"})), Errc::invalid) << "tasks are the users'";
+  }
+}
+
+// A worker for the library's types stands in nobody's way: the jobs of users are placed without it.
+TEST(Takes, AWorkerOfTheLibraryMovesNoJobOfUsers) {
+  TestPool pool;
+  pool.node("a");
+  pool.node("b");
+  run_keys(pool);
+  const auto before = holders(pool);
+  pool.node("own", takes({"resident:.own"}));
+  pool.settle();
+  EXPECT_EQ(holders(pool), before);
+  for (int i = 0; i < 20; ++i) {
+    const Bytes task = "t" + std::to_string(i);
+    pool.task(task);
+    EXPECT_NE(pool.holder(task), "own");
+    EXPECT_NE(pool.holder(task), "");
+  }
+  pool.append(rec::drain("a"));
+  pool.append(rec::drain("b"));
+  pool.settle();
+  pool.task("late");
+  EXPECT_EQ(pool.state("late"), JobState::queued);
+  pool.append(rec::shutdown());
+  EXPECT_NE(pool.holder("late"), "") << "a drained worker finishes the tasks, since no open one takes them";
+}
+
 // Keys are inherited in one move by a worker that takes the same.
 TEST(Takes, AReplacementThatTakesLessGetsOnlyThat) {
   TestPool pool;

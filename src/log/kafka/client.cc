@@ -87,21 +87,19 @@ class Reaper {
 
 constexpr std::size_t kTopicErrorsMax = 4096;
 
-using Pairs = std::vector<std::pair<const char*, std::string>>;
-
-Pairs connection_options(const KafkaSettings& settings) {
+MoreSettings connection_options(const KafkaSettings& settings) {
   const std::string timeout = std::to_string(settings.timeout_ms);
-  Pairs pairs = {{"bootstrap.servers", settings.brokers},
-                 {"client.id", "tenure"},
-                 {"allow.auto.create.topics", "false"},
-                 {"topic.metadata.propagation.max.ms", "0"},
-                 {"topic.metadata.refresh.fast.interval.ms", "100"},
-                 {"socket.nagle.disable", "true"},
-                 {"socket.timeout.ms", timeout},
-                 {"socket.connection.setup.timeout.ms", std::to_string(std::max(settings.timeout_ms, 1000U))},
-                 {"reconnect.backoff.ms", "20"},
-                 {"reconnect.backoff.max.ms", "500"},
-                 {"log_level", "3"}};
+  MoreSettings pairs = {{"bootstrap.servers", settings.brokers},
+                        {"client.id", "tenure"},
+                        {"allow.auto.create.topics", "false"},
+                        {"topic.metadata.propagation.max.ms", "0"},
+                        {"topic.metadata.refresh.fast.interval.ms", "100"},
+                        {"socket.nagle.disable", "true"},
+                        {"socket.timeout.ms", timeout},
+                        {"socket.connection.setup.timeout.ms", std::to_string(std::max(settings.timeout_ms, 1000U))},
+                        {"reconnect.backoff.ms", "20"},
+                        {"reconnect.backoff.max.ms", "500"},
+                        {"log_level", "3"}};
   const bool sasl = !settings.sasl.empty();
   const char* const plain = sasl ? "sasl_plaintext" : "plaintext";
   const char* const secure = sasl ? "sasl_ssl" : "ssl";
@@ -121,7 +119,7 @@ Pairs connection_options(const KafkaSettings& settings) {
 
 // A whole lane may wait, see append_lane.h. No retries: they would change the order, and the sender knows better
 // whether the message is still wanted.
-Pairs producer_options(const KafkaSettings& settings) {
+MoreSettings producer_options(const KafkaSettings& settings) {
   return {{"acks", "all"},
           {"linger.ms", "0"},
           {"message.send.max.retries", "0"},
@@ -133,7 +131,7 @@ Pairs producer_options(const KafkaSettings& settings) {
 
 // The prober asks for one record at a time and must not wait at the broker behind it. Nobody is told of a partition's
 // end: once its topic has been deleted, that message keeps librdkafka 2.0.2 from ending.
-Pairs consumer_options(Role role) {
+MoreSettings consumer_options(Role role) {
   const bool tail = role == Role::tail;
   return {{"auto.offset.reset", "error"},
           {"enable.partition.eof", "false"},
@@ -144,6 +142,26 @@ Pairs consumer_options(Role role) {
           {"fetch.message.max.bytes", role == Role::prober ? "16384" : "1048576"},
           {"queued.min.messages", "1000000"},
           {"queued.max.messages.kbytes", tail ? "32768" : "16384"}};
+}
+
+// While a request waits at the broker, no other partition can be begun: so none waits for long. How much is fetched
+// ahead is for the owner to say, who knows the number of partitions.
+MoreSettings reader_options() {
+  return {{"auto.offset.reset", "error"},
+          {"enable.auto.commit", "false"},
+          {"enable.auto.offset.store", "false"},
+          {"enable.partition.eof", "true"},
+          {"check.crcs", "true"},
+          {"isolation.level", "read_committed"},
+          {"fetch.min.bytes", "1"},
+          {"fetch.wait.max.ms", "100"},
+          {"fetch.error.backoff.ms", "50"},
+          {"topic.metadata.refresh.interval.ms", "10000"}};
+}
+
+MoreSettings options_of(Role role, const KafkaSettings& settings) {
+  if (role == Role::producer) return producer_options(settings);
+  return role == Role::reader ? reader_options() : consumer_options(role);
 }
 
 // Says nothing about a topic that is gone, or a broker that cannot be reached now: the request that it fails does.
@@ -178,7 +196,8 @@ void Client::Body::note(rd_kafka_resp_err_t code, const std::string& text) {
   if (news && warn && concerns_people(code)) warn(error_of(code, "connect", settings.shown, text));
 }
 
-Result<std::unique_ptr<Client>> Client::make(const KafkaSettings& settings, Role role, Warn warn) {
+Result<std::unique_ptr<Client>> Client::make(const KafkaSettings& settings, Role role, Warn warn,
+                                             const MoreSettings& more) {
   auto body = std::make_unique<Body>();
   body->settings = settings;
   body->warn = std::move(warn);
@@ -188,8 +207,7 @@ Result<std::unique_ptr<Client>> Client::make(const KafkaSettings& settings, Role
     rd_kafka_conf_destroy(conf);
     return fail(Errc::invalid, "kafka open", settings.shown + ": " + why.data());
   };
-  const Pairs own = role == Role::producer ? producer_options(settings) : consumer_options(role);
-  for (const Pairs& pairs : {connection_options(settings), own}) {
+  for (const MoreSettings& pairs : {connection_options(settings), options_of(role, settings), more}) {
     for (const auto& [name, value] : pairs) {
       if (rd_kafka_conf_set(conf, name, value.c_str(), why.data(), why.size()) != RD_KAFKA_CONF_OK) return refused();
     }

@@ -14,6 +14,8 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "log/kafka/settings.h"
@@ -25,7 +27,11 @@ enum class Role : std::uint8_t {
   tail,    // reads on and waits for entries at the broker
   prober,  // reads single records, and does not wait for any
   loader,  // reads long runs, up to the end
+  reader,  // reads any number of partitions, and hears of their ends
 };
+
+// Settings of librdkafka beside those of the role.
+using MoreSettings = std::vector<std::pair<const char*, std::string>>;
 
 struct DestroyEvent {
   void operator()(rd_kafka_event_t* event) const { rd_kafka_event_destroy(event); }
@@ -42,7 +48,8 @@ class Client {
  public:
   using Warn = std::function<void(const Error&)>;
 
-  static Result<std::unique_ptr<Client>> make(const KafkaSettings& settings, Role role, Warn warn);
+  static Result<std::unique_ptr<Client>> make(const KafkaSettings& settings, Role role, Warn warn,
+                                              const MoreSettings& more = {});
   ~Client();
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;

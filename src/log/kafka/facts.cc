@@ -22,11 +22,6 @@ int number(const std::string& text) {
   return value;
 }
 
-std::string alter(const ClusterFacts& facts, const std::string& brokers, const std::string& change) {
-  return "kafka-configs.sh --bootstrap-server " + brokers + " --alter --entity-type topics --entity-name " +
-         facts.topic + " --add-config " + change;
-}
-
 // What is lost with one broker's disk.
 Finding replication(const ClusterFacts& facts) {
   const std::string copies = std::to_string(facts.replicas) + (facts.replicas == 1 ? " copy" : " copies");
@@ -53,7 +48,7 @@ Finding acknowledgement(const ClusterFacts& facts, const std::string& brokers) {
   }
   return {"acknowledged jobs", false,
           "min.insync.replicas=1: if the only broker in sync is lost, so are jobs that it has acknowledged",
-          alter(facts, brokers, "min.insync.replicas=2")};
+          alter_command(brokers, facts.topic, "min.insync.replicas=2")};
 }
 
 Finding election(const ClusterFacts& facts, const std::string& brokers) {
@@ -62,7 +57,7 @@ Finding election(const ClusterFacts& facts, const std::string& brokers) {
           unclean ? "unclean.leader.election.enable=true: a failover may lose acknowledged jobs; the pool detects it, "
                     "and continues from there"
                   : "a failover loses no acknowledged jobs (no unclean election)",
-          alter(facts, brokers, "unclean.leader.election.enable=false")};
+          alter_command(brokers, facts.topic, "unclean.leader.election.enable=false")};
 }
 
 Finding session(const ClusterFacts& facts) {

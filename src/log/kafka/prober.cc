@@ -69,6 +69,12 @@ Failure Prober::broken(const std::string& topic, rd_kafka_resp_err_t code) {
 
 Status Prober::scan(const std::string& topic, std::int32_t partition, std::int64_t from, std::int64_t end,
                     const std::function<bool(const Stored&)>& take) {
+  return scan_messages(topic, partition, from, end,
+                       [&](const rd_kafka_message_t& message) { return take(stored_of(message)); });
+}
+
+Status Prober::scan_messages(const std::string& topic, std::int32_t partition, std::int64_t from, std::int64_t end,
+                             const std::function<bool(const rd_kafka_message_t&)>& take) {
   rd_kafka_resp_err_t why = RD_KAFKA_RESP_ERR__TIMED_OUT;
   {
     const std::lock_guard lock(reading_);
@@ -93,7 +99,7 @@ Status Prober::scan(const std::string& topic, std::int32_t partition, std::int64
         why = message->err;
         break;
       }
-      if (message->offset >= end || !take(stored_of(*message)) || message->offset + 1 == end) return {};
+      if (message->offset >= end || !take(*message) || message->offset + 1 == end) return {};
       next = message->offset + 1;
       deadline = SteadyClock::now() + std::chrono::milliseconds(settings_.timeout_ms);
     }
@@ -164,6 +170,12 @@ Result<std::int64_t> Prober::end(const std::string& topic, std::int32_t partitio
   return list_offset(topic, partition, RD_KAFKA_OFFSET_END);
 }
 
+Result<std::int64_t> Prober::offset_at_time(const std::string& topic, std::int32_t partition, std::int64_t time_ms) {
+  const auto found = list_offset(topic, partition, std::max<std::int64_t>(time_ms, 0));
+  // Less than zero: all records are older.
+  return !found || *found >= 0 ? found : end(topic, partition);
+}
+
 Result<Range> Prober::range(const std::string& topic, std::int32_t partition) {
   const auto first = list_offset(topic, partition, RD_KAFKA_OFFSET_BEGINNING);
   if (!first) return Failure(first.error());
@@ -193,7 +205,7 @@ void Prober::settle() {
   const Message late(rd_kafka_consume(read_topic_, read_partition_, 0));
 }
 
-Result<int> Prober::partitions(const std::string& topic) {
+Result<int> Prober::count_partitions(const std::string& topic, bool with_leaders) {
   settle();
   const rd_kafka_metadata_t* found = nullptr;
   const rd_kafka_resp_err_t code = ask_metadata(client_->topic(topic), found);
@@ -210,7 +222,7 @@ Result<int> Prober::partitions(const std::string& topic) {
     if (one.err != RD_KAFKA_RESP_ERR_NO_ERROR && !names_no_topic(one.err)) {
       count = Failure(error_of(one.err, "open", settings_.shown));
     }
-    for (int j = 0; count && j < one.partition_cnt; ++j) {
+    for (int j = 0; with_leaders && count && j < one.partition_cnt; ++j) {
       if (one.partitions[j].leader < 0) {
         count = fail(Errc::unavailable, "kafka open", settings_.shown + ": " + topic + " has no leader");
       }

@@ -35,16 +35,24 @@ class Prober {
   // Hands over each record from `from` to before `end`, until `take` returns false.
   Status scan(const std::string& topic, std::int32_t partition, std::int64_t from, std::int64_t end,
               const std::function<bool(const Stored&)>& take);
+  // The same for any record, of whatever program.
+  Status scan_messages(const std::string& topic, std::int32_t partition, std::int64_t from, std::int64_t end,
+                       const std::function<bool(const rd_kafka_message_t&)>& take);
   Result<Range> range(const std::string& topic, std::int32_t partition);
   Result<std::int64_t> end(const std::string& topic, std::int32_t partition);
-  // The number of partitions, or zero if there is no such topic.
-  Result<int> partitions(const std::string& topic);
+  // The number of partitions, or zero if there is no such topic. Fails if one has no leader.
+  Result<int> partitions(const std::string& topic) { return count_partitions(topic, true); }
+  // The same, whether they have leaders or not.
+  Result<int> listed_partitions(const std::string& topic) { return count_partitions(topic, false); }
+  // The offset of the first record with this time or a later one. The end if there is none.
+  Result<std::int64_t> offset_at_time(const std::string& topic, std::int32_t partition, std::int64_t time_ms);
 
   Client& client() { return *client_; }
   // Ends every call soon.
   void close() { closing_ = true; }
 
  private:
+  Result<int> count_partitions(const std::string& topic, bool with_leaders);
   bool is_at_end(const std::string& topic, std::int32_t partition, std::int64_t offset);
   rd_kafka_resp_err_t ask_offset(const std::string& topic, std::int32_t partition, std::int64_t& offset);
   Result<std::int64_t> list_offset(const std::string& topic, std::int32_t partition, std::int64_t which);

@@ -60,16 +60,6 @@ Status parse_option(std::string_view option, SqliteSettings& settings) {
   return {};
 }
 
-// Leaves room for the names of the files beside it. A hash keeps long names apart.
-std::string short_name_of(std::string_view pool) {
-  constexpr std::size_t kLongest = 100;
-  std::string name = file_name_of(pool);
-  if (name.size() <= kLongest) return name;
-  char hash[32];
-  std::snprintf(hash, sizeof hash, "%%%016llx", static_cast<unsigned long long>(hash_bytes(pool)));
-  return name.substr(0, kLongest) + hash;
-}
-
 Status resolve(std::string_view path, SqliteSettings& settings) {
   namespace fs = std::filesystem;
   if (path.empty() || path.find('\0') != std::string_view::npos) {
@@ -87,6 +77,15 @@ Status resolve(std::string_view path, SqliteSettings& settings) {
 }
 
 }  // namespace
+
+std::string short_name_of(std::string_view given) {
+  constexpr std::size_t kLongest = 100;
+  std::string name = file_name_of(given);
+  if (name.size() <= kLongest) return name;
+  char hash[32];
+  std::snprintf(hash, sizeof hash, "%%%016llx", static_cast<unsigned long long>(hash_bytes(given)));
+  return name.substr(0, kLongest) + hash;
+}
 
 Result<SqliteSettings> parse_settings(std::string_view location, std::string_view pool, std::uint32_t shard) {
   SqliteSettings settings;

@@ -29,6 +29,10 @@ struct SqliteSettings {
   std::optional<gid_t> group;  // who may use the pool, beside its owner
 };
 
+// The name of a pool or a stream as a part of a file's name. Leaves room for the names of the files beside it. A hash
+// keeps long names apart.
+std::string short_name_of(std::string_view given);
+
 // Every shard but the first has a file beside the first one's: PATH-shard-N.
 Result<SqliteSettings> parse_settings(std::string_view location, std::string_view pool, std::uint32_t shard = 0);
 

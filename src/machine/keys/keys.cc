@@ -139,6 +139,12 @@ bool Keys::holds(BytesView key, std::uint64_t epoch) const {
   return state_.table.placed[slot].holder != kNone && state_.table.slots[slot].epoch == epoch;
 }
 
+void Keys::set_checkpoint(BytesView key, const Bytes& data) {
+  const SlotId slot = state_.table.find(key);
+  slots_.touch(slot);
+  tenures_.set_checkpoint(slot, data);
+}
+
 std::optional<JobInfo> Keys::find(BytesView key) const {
   const SlotId slot = state_.table.find(key);
   if (slot == kNone) return std::nullopt;

@@ -74,9 +74,11 @@ class Keys {
 
   // For other parts: tasks of theirs, in two steps, so that all of them are taken in or none.
   Requests::Room room_for(const std::vector<const v1::Dispatch*>& tasks) const { return requests_.room_for(tasks); }
-  bool take_in(const v1::Dispatch& task) { return requests_.take_in(task); }
+  bool take_in(const v1::Dispatch& task, BytesView error) { return requests_.take_in(task, error); }
   // The resident of the key is held under this epoch.
   bool holds(BytesView key, std::uint64_t epoch) const;
+  // The key's tenure, which the caller knows to hold it, leaves this for the next holder.
+  void set_checkpoint(BytesView key, const Bytes& data);
 
   // The approximate size of a snapshot: the contents, and the overhead of each key and job.
   std::uint64_t bytes() const {

@@ -27,7 +27,7 @@ WorkerIx Placement::choose(SlotId slot) {
       if (placed.target != kNone && state_.workers[placed.target].open() && takes(placed.target, slot)) {
         return placed.target;
       }
-      return context_.sessions().chooser != 0 ? kNone : rendezvous(slot);
+      return context_.sessions().chooser != 0 && !is_own(slot) ? kNone : rendezvous(slot);
   }
   ASSERT(false);
 }
@@ -35,7 +35,7 @@ WorkerIx Placement::choose(SlotId slot) {
 // The open workers that take the key's job.
 const Crowd& Placement::takers_of(SlotId slot) {
   const JobKind kind = state_.table.slots[slot].kind;
-  const TypeId type = state_.takers.uniform(kind) ? kNoType : state_.table.head_type(slot);
+  const TypeId type = types_matter(kind) ? state_.table.head_type(slot) : kNoType;
   return state_.takers.of(kind, type, state_.types, state_.workers);
 }
 
@@ -48,8 +48,8 @@ WorkerIx Placement::rendezvous(SlotId slot) {
 bool Placement::takes(WorkerIx ix, SlotId slot) const {
   const Takes& taken = state_.workers[ix].takes;
   const JobKind kind = state_.table.slots[slot].kind;
-  return taken.all(kind) || taken.has(kind, state_.types.name(state_.table.head_type(slot))) ||
-         MUTANT(placement_ignores_takes);
+  if (taken.all(kind) && !may_be_own(kind)) return true;
+  return taken.has(kind, state_.types.name(state_.table.head_type(slot))) || MUTANT(placement_ignores_takes);
 }
 
 // The open worker that serves the key and takes its job, the last one if there are several.
@@ -71,6 +71,7 @@ void Placement::on(const v1::Choose& record) {
   if (!is_chosen() || chooser == 0 || record.session() != chooser || !current || slot == kNone) {
     return context_.refuse_record();
   }
+  if (is_own(slot)) return context_.refuse_record();
   if (served(slot)) return context_.refuse_record();  // a served key belongs to its server, whatever the choice
   const WorkerIx ix = record.worker().empty() ? rendezvous(slot) : state_.workers.find(record.worker());
   if (ix == kNone || !state_.workers[ix].open() || !takes(ix, slot)) return context_.refuse_record();
@@ -89,6 +90,12 @@ void Placement::chooser_changed() {
 }
 
 void Placement::choices_due() {
+  // The users' function is not asked about keys of the library itself.
+  if (state_.types.has_own()) {
+    for (SlotId slot = 0; slot < state_.table.placed.size(); ++slot) {
+      if (state_.table.slots[slot].live && is_own(slot) && !stays(slot)) retarget(slot, rendezvous(slot));
+    }
+  }
   ++state_.choice_round;
   context_.note(state_.choice_round);
   context_.effects().choices_due(context_.at());
@@ -106,6 +113,7 @@ SlotId Placement::add_key(BytesView key, std::uint64_t hash, JobKind kind) {
 
 void Placement::ask_for_choice(SlotId slot) {
   if (state_.table.placed[slot].target != kNone || !is_chosen() || context_.sessions().chooser == 0) return;
+  if (is_own(slot)) return;
   context_.effects().choice_due(context_.at(), state_.table.slots[slot].key);
 }
 

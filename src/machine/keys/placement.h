@@ -32,7 +32,7 @@ class Placement {
   bool served(SlotId slot) const { return server_of(slot) != kNone; }
   // The head job of the key is another one, and nobody holds it: another worker may have to.
   void head_changed(SlotId slot) {
-    if (!state_.takers.uniform(state_.table.slots[slot].kind)) retarget_head(slot);
+    if (types_matter(state_.table.slots[slot].kind)) retarget_head(slot);
   }
   void retarget_all();
   // The key is about to lose its holder `from`. If the new target is the same worker, it changes without a move.
@@ -65,6 +65,12 @@ class Placement {
  private:
   WorkerIx choose(SlotId slot);
   WorkerIx rendezvous(SlotId slot);
+  // Tasks never have a type of the library itself, so the types of their keys need not be looked up.
+  bool may_be_own(JobKind kind) const { return kind == JobKind::resident && state_.types.has_own(); }
+  bool types_matter(JobKind kind) const { return !state_.takers.uniform(kind) || may_be_own(kind); }
+  bool is_own(SlotId slot) const {
+    return may_be_own(state_.table.slots[slot].kind) && state_.types.is_own(state_.table.head_type(slot));
+  }
   bool is_chosen() const { return context_.config().assignment == Assignment::chosen; }
   void choices_due();
   WorkerIx server_of(SlotId slot) const;

@@ -6,6 +6,7 @@
 #include "base/mutant.h"
 #include "machine/answers/answers.h"
 #include "machine/limits.h"
+#include "machine/own_names.h"
 #include "tenure/v1/keys.pb.h"
 
 namespace tenure {
@@ -70,7 +71,8 @@ bool Requests::is_sound(const v1::Dispatch& record) {
 }
 
 bool Requests::is_task(const v1::Dispatch& record) {
-  return record.ticket() != 0 && record.kind() == v1::TASK && is_sound(record) && record.type().size() <= kTypeBytesMax;
+  return record.ticket() != 0 && record.kind() == v1::TASK && is_sound(record) &&
+         record.type().size() <= kTypeBytesMax && !is_own_type(record.type());
 }
 
 Requests::Room Requests::room_for(const std::vector<const v1::Dispatch*>& tasks) const {
@@ -95,11 +97,12 @@ Requests::Room Requests::room_for(const std::vector<const v1::Dispatch*>& tasks)
   return {};
 }
 
-bool Requests::take_in(const v1::Dispatch& record) {
+bool Requests::take_in(const v1::Dispatch& record, BytesView error) {
   const std::uint64_t hash = hash_bytes(record.key());
   const SlotId slot = state_.table.find(record.key(), hash);
-  if (slot != kNone && state_.table.slots[slot].kind == JobKind::resident) {
-    bury(record);
+  const bool resident = slot != kNone && state_.table.slots[slot].kind == JobKind::resident;
+  if (resident || !error.empty()) {
+    bury(record, !error.empty() ? error : "the key has a resident: a task cannot share it");
     return false;
   }
   accept(record, slot, hash, record.delay_ms() > 0);
@@ -107,11 +110,11 @@ bool Requests::take_in(const v1::Dispatch& record) {
 }
 
 // It was never held. The dispatcher, if there were one, would hear that it was accepted and has failed.
-void Requests::bury(const v1::Dispatch& record) {
+void Requests::bury(const v1::Dispatch& record, BytesView error) {
   const JobId id = add_job(record, kNone, Progress::begun);
   context_.note(record.ticket());
   context_.answers().settle({record.ticket(), TicketState::accepted, Errc{}, 0, {}, {}}, record.answer_in_log());
-  dead_.bury_unheld(id, record.key(), "the key has a resident: a task cannot share it");
+  dead_.bury_unheld(id, record.key(), error);
 }
 
 Errc Requests::judge(const v1::Dispatch& record, SlotId slot, bool delayed) const {
@@ -130,6 +133,7 @@ Errc Requests::judge(const v1::Dispatch& record, SlotId slot, bool delayed) cons
   if (full) return Errc::pool_full;
   if (!context_.rule(Rule::takes) || record.type().empty()) return kAccepted;
   if (record.type().size() > kTypeBytesMax) return Errc::invalid;
+  if (record.kind() == v1::TASK && is_own_type(record.type())) return Errc::invalid;
   return state_.types.has_room_for(record.type()) ? kAccepted : Errc::pool_full;
 }
 

@@ -46,15 +46,15 @@ class Requests {
     Bytes why{};
   };
   Room room_for(const std::vector<const v1::Dispatch*>& tasks) const;
-  // Accepts a task as a dispatch does, without a word on the bounds. False: its key has a resident, and the task has
-  // become a dead letter.
-  bool take_in(const v1::Dispatch& record);
+  // Accepts a task as a dispatch does, without a word on the bounds. False: it has become a dead letter, since its key
+  // has a resident, or with this error.
+  bool take_in(const v1::Dispatch& record, BytesView error);
 
  private:
   static bool is_sound(const v1::Dispatch& record);
   Errc judge(const v1::Dispatch& record, SlotId slot, bool delayed) const;
   void accept(const v1::Dispatch& record, SlotId slot, std::uint64_t hash, bool delayed);
-  void bury(const v1::Dispatch& record);
+  void bury(const v1::Dispatch& record, BytesView error);
   Bytes bound_reached(bool delayed) const;
   Bytes queue_is_full() const;
   Bytes too_many_delayed() const;

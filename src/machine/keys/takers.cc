@@ -8,13 +8,19 @@ void Takers::refresh(const WorkerTable& workers) {
   open_ = Crowd{};
   crowds_.clear();
   uniform_ = {true, true};
+  users_ = {};
   for (const WorkerIx ix : workers.by_age) {
     const PoolWorker& worker = workers[ix];
     if (!worker.open()) continue;
     open_.workers.push_back(ix);
     open_.places.push_back(worker.place);
     for (const JobKind kind : {JobKind::resident, JobKind::task}) {
-      if (!worker.takes.all(kind) && !MUTANT(placement_ignores_takes)) uniform_[static_cast<std::size_t>(kind)] = false;
+      const auto k = static_cast<std::size_t>(kind);
+      const bool ignored = MUTANT(placement_ignores_takes);
+      if (!worker.takes.users(kind) && !ignored) continue;
+      users_[k].workers.push_back(ix);
+      users_[k].places.push_back(worker.place);
+      if (!worker.takes.all(kind) && !ignored) uniform_[k] = false;
     }
   }
 }

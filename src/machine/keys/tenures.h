@@ -48,6 +48,8 @@ class Tenures {
   void orphan(SlotId slot, TenureEnd why, const Death* death);
   // The start takes too long: the holder must give the key back.
   void time_out_start(SlotId slot);
+  // For the next holder of a key that is held.
+  void set_checkpoint(SlotId slot, const Bytes& data);
 
  private:
   void remember(PastTenure tenure);
@@ -55,7 +57,6 @@ class Tenures {
   void end_tenure(SlotId slot, TenureEnd why, BytesView error = {});
   void tell_handled(SlotId slot, const Message& message, bool failed, BytesView error);
   void fail_job(SlotId slot, int next, BytesView error, std::int64_t delay_ms);
-  void set_checkpoint(SlotId slot, const Bytes& data);
 
   KeysState& state_;
   Context& context_;

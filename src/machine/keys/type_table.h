@@ -11,6 +11,7 @@
 #include "base/assert.h"
 #include "base/bytes.h"
 #include "machine/limits.h"
+#include "machine/own_names.h"
 
 namespace tenure {
 
@@ -39,11 +40,15 @@ class TypeTable {
     ASSERT(entry.jobs != 0);
     if (--entry.jobs != 0) return false;
     numbers_.erase(entry.name);
+    own_ -= is_own_type(entry.name) ? 1 : 0;
     entry.name.clear();
     return true;
   }
 
   const Bytes& name(TypeId type) const { return entries_[type].name; }
+  // Whether it is a type of the library itself, and whether any job has one.
+  bool is_own(TypeId type) const { return own_ != 0 && is_own_type(entries_[type].name); }
+  bool has_own() const { return own_ != 0; }
   bool empty() const { return numbers_.empty(); }
   void clear() { *this = TypeTable(); }
 
@@ -55,6 +60,7 @@ class TypeTable {
     if (entries_.size() <= number) entries_.resize(number + 1);
     if (!entries_[number].name.empty() || !numbers_.emplace(name, static_cast<TypeId>(number)).second) return false;
     entries_[number].name = name;
+    own_ += is_own_type(name) ? 1 : 0;
     return true;
   }
   bool restore_job(std::uint32_t number, TypeId& into) {
@@ -82,11 +88,13 @@ class TypeTable {
     while (number < entries_.size() && !entries_[number].name.empty()) ++number;
     if (number == entries_.size()) entries_.emplace_back();
     entries_[number].name = name;
+    own_ += is_own_type(name) ? 1 : 0;
     return static_cast<TypeId>(number);
   }
 
   std::vector<Entry> entries_ = std::vector<Entry>(1);  // by TypeId
   std::map<Bytes, TypeId, std::less<>> numbers_;        // without the empty type
+  std::size_t own_ = 0;                                 // types of the library itself
 };
 
 static_assert(kTypesMax <= UINT16_MAX);

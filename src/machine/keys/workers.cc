@@ -105,9 +105,7 @@ void Workers::on(const v1::Drain& record) {
 void Workers::open_drained() {
   if (!context_.shutting_down() || MUTANT(shutdown_leaves_drained)) return;
   // Where some take only certain tasks, the drained ones may be the only ones that take the others.
-  const std::vector<WorkerIx>& all = state_.workers.by_age;
-  const bool any = std::any_of(all.begin(), all.end(), [this](WorkerIx ix) { return state_.workers[ix].open(); });
-  if (any && state_.takers.uniform(JobKind::task)) return;
+  if (state_.takers.any(JobKind::task) && state_.takers.uniform(JobKind::task)) return;
   std::vector<WorkerIx> drained;
   for (const WorkerIx ix : state_.workers.by_age) {
     const PoolWorker& worker = state_.workers[ix];

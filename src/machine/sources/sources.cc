@@ -22,6 +22,11 @@ std::uint64_t position_of(const v1::EmittedTask& task, const v1::Emit& record) {
   return task.position() != 0 ? task.position() : record.position();
 }
 
+bool is_loss(const v1::LostEvents& lost, std::uint64_t position) {
+  return lost.first() != 0 && lost.first() <= lost.last() && lost.last() <= position && lost.count() != 0 &&
+         lost.count() <= lost.last() - lost.first() + 1;
+}
+
 // The library checks the same before it writes a record. This is for records of others.
 bool is_valid(const v1::Emit& record) {
   if (record.source().empty() || record.source().size() > kSourceBytesMax) return false;
@@ -29,27 +34,48 @@ bool is_valid(const v1::Emit& record) {
   if (record.position() > kEmitPositionMax || record.after() > kEmitPositionMax) return false;
   if (record.tasks_size() != 0 && record.position() == 0) return false;
   if (static_cast<std::size_t>(record.tasks_size()) > kEmitTasksMax) return false;
+  if (record.has_lost() && !is_loss(record.lost(), record.position())) return false;
+  if (record.end() > kEmitPositionMax || record.trouble().size() > kTroubleBytesMax) return false;
+  if (record.checkpoint().size() > kBlobBytesMax) return false;
   std::size_t bytes = 0;
   for (const v1::EmittedTask& task : record.tasks()) {
     if (position_of(task, record) > record.position() || !Requests::is_task(task.task())) return false;
+    if (task.error().size() > kErrorBytesMax) return false;
     bytes += task.task().key().size() + task.task().payload().size() + task.task().type().size();
   }
   return bytes <= kEmitBytesMax;
 }
 
 // Those that the shard does not have yet.
-std::vector<const v1::Dispatch*> new_tasks(const v1::Emit& record, std::uint64_t have) {
-  std::vector<const v1::Dispatch*> tasks;
+std::vector<const v1::EmittedTask*> new_tasks(const v1::Emit& record, std::uint64_t have) {
+  std::vector<const v1::EmittedTask*> tasks;
   for (const v1::EmittedTask& task : record.tasks()) {
-    if (position_of(task, record) > have || MUTANT(emit_position_ignored)) tasks.push_back(&task.task());
+    if (position_of(task, record) > have || MUTANT(emit_position_ignored)) tasks.push_back(&task);
   }
   return tasks;
 }
 
+// Of them, those that have to wait in the queue.
+std::vector<const v1::Dispatch*> queued(const std::vector<const v1::EmittedTask*>& tasks) {
+  std::vector<const v1::Dispatch*> all;
+  all.reserve(tasks.size());
+  for (const v1::EmittedTask* task : tasks) {
+    if (task->error().empty()) all.push_back(&task->task());
+  }
+  return all;
+}
+
+// How many of the lost events lie behind this position.
+std::uint64_t lost_behind(const v1::LostEvents& lost, std::uint64_t position) {
+  if (MUTANT(emit_loss_counted_again)) return lost.count();
+  return lost.last() <= position ? 0 : std::min(lost.count(), lost.last() - std::max(lost.first() - 1, position));
+}
+
 bool is_sound(const v1::SourceState& source) {
   return !source.name().empty() && source.name().size() <= kSourceBytesMax && source.key().size() <= kKeyBytesMax &&
-         std::max({source.position(), source.epoch(), source.tasks(), source.buried()}) <= kCountMax &&
-         source.buried() <= source.tasks();
+         std::max({source.position(), source.epoch(), source.tasks(), source.buried(), source.lost(), source.end(),
+                   source.last_lost().first(), source.last_lost().last(), source.last_lost().count()}) <= kCountMax &&
+         source.buried() <= source.tasks() && source.trouble().size() <= kTroubleBytesMax;
 }
 
 void save_source(const Bytes& name, const Source& source, v1::SourceState& into) {
@@ -59,6 +85,14 @@ void save_source(const Bytes& name, const Source& source, v1::SourceState& into)
   into.set_key(source.key);
   into.set_tasks(source.tasks);
   into.set_buried(source.buried);
+  into.set_end(source.end);
+  into.set_trouble(source.trouble);
+  if (source.lost == 0) return;
+  into.set_lost(source.lost);
+  into.set_lost_ms(source.lost_ms);
+  into.mutable_last_lost()->set_first(source.lost_first);
+  into.mutable_last_lost()->set_last(source.lost_last);
+  into.mutable_last_lost()->set_count(source.lost_count);
 }
 
 Source load_source(const v1::SourceState& from) {
@@ -66,7 +100,14 @@ Source load_source(const v1::SourceState& from) {
           .epoch = from.epoch(),
           .key = from.key(),
           .tasks = from.tasks(),
-          .buried = from.buried()};
+          .buried = from.buried(),
+          .lost = from.lost(),
+          .lost_first = from.last_lost().first(),
+          .lost_last = from.last_lost().last(),
+          .lost_count = from.last_lost().count(),
+          .lost_ms = from.lost_ms(),
+          .end = from.end(),
+          .trouble = from.trouble()};
 }
 
 }  // namespace
@@ -75,8 +116,7 @@ std::optional<Sources::Refusal> Sources::judge(const v1::Emit& record, bool unde
   if (!is_valid(record)) return Refusal{Errc::invalid, "the emit is malformed, or over a limit"};
   if (context_.shutting_down()) return Refusal{Errc::shutting_down, {}};
   if (undecided) return Refusal{Errc::busy, "the log has lost everything, and members may put it back"};
-  const Shard& shard = context_.config().shard;
-  const bool home = shard_of(record.key(), shard.count) == shard.index;
+  const bool home = is_home(record);
   const bool older = known != nullptr && record.epoch() < known->epoch;
   if (((home && !context_.keys().holds(record.key(), record.epoch())) || older) && !MUTANT(emit_of_any_epoch)) {
     return Refusal{Errc::refused, "the tenure that emits is over"};
@@ -90,9 +130,14 @@ std::optional<Sources::Refusal> Sources::judge(const v1::Emit& record, bool unde
     return Refusal{Errc::pool_full, "the pool has " + std::to_string(kSourcesMax) + " sources: forget some"};
   }
   if (record.position() <= have) return {};
-  const Requests::Room room = context_.keys().room_for(new_tasks(record, have));
+  const Requests::Room room = context_.keys().room_for(queued(new_tasks(record, have)));
   if (room.code == Errc{} || MUTANT(emit_taken_in_part)) return {};
   return Refusal{room.code, room.why};
+}
+
+bool Sources::is_home(const v1::Emit& record) const {
+  const Shard& shard = context_.config().shard;
+  return shard_of(record.key(), shard.count) == shard.index;
 }
 
 std::vector<const v1::Dispatch*> Sources::on(const v1::Emit& record, bool undecided) {
@@ -110,6 +155,7 @@ std::vector<const v1::Dispatch*> Sources::on(const v1::Emit& record, bool undeci
   if (record.epoch() >= source.epoch) source.key = record.key();
   source.epoch = std::max(source.epoch, record.epoch());
   std::vector<const v1::Dispatch*> taken = take_in(record, source);
+  if (is_home(record)) note_report(record, source);
   context_.note(hash_bytes(record.source()) ^ source.position);
   context_.answers().settle({.ticket = record.ticket(),
                              .state = TicketState::done,
@@ -125,12 +171,18 @@ std::vector<const v1::Dispatch*> Sources::take_in(const v1::Emit& record, Source
   const std::uint64_t before = source.position;
   const bool repeated = record.position() <= before;
   if (repeated && (record.position() == 0 || !MUTANT(emit_position_ignored))) return {};
-  std::vector<const v1::Dispatch*> tasks = new_tasks(record, before);
+  const std::vector<const v1::EmittedTask*> fresh = new_tasks(record, before);
+  std::vector<const v1::Dispatch*> tasks;
+  tasks.reserve(fresh.size());
   std::uint64_t buried = 0;
-  for (const v1::Dispatch* task : tasks) {
-    if (MUTANT(emit_taken_in_part) && context_.keys().room_for({task}).code != Errc{}) continue;
-    buried += context_.keys().take_in(*task) ? 0 : 1;
+  for (const v1::EmittedTask* emitted : fresh) {
+    const v1::Dispatch& task = emitted->task();
+    tasks.push_back(&task);
+    if (MUTANT(emit_taken_in_part) && context_.keys().room_for({&task}).code != Errc{}) continue;
+    buried += context_.keys().take_in(task, emitted->error()) ? 0 : 1;
   }
+  const std::uint64_t lost = is_home(record) && record.has_lost() ? lost_behind(record.lost(), before) : 0;
+  if (lost != 0) note_loss(record.lost(), lost, before, source);
   source.position = std::max(before, record.position());
   source.tasks = std::min(source.tasks + tasks.size(), kCountMax);
   source.buried = std::min(source.buried + buried, source.tasks);
@@ -142,8 +194,27 @@ std::vector<const v1::Dispatch*> Sources::take_in(const v1::Emit& record, Source
                                              .before = before,
                                              .position = source.position,
                                              .tasks = tasks.size(),
-                                             .buried = buried});
+                                             .buried = buried,
+                                             .lost = lost});
   return tasks;
+}
+
+// `before`: what lies up to there was read, or counted already.
+void Sources::note_loss(const v1::LostEvents& lost, std::uint64_t count, std::uint64_t before, Source& source) {
+  source.lost = std::min(source.lost + count, kCountMax);
+  source.lost_first = std::max(lost.first(), before + 1);
+  source.lost_last = lost.last();
+  source.lost_count = count;
+  source.lost_ms = context_.log_time_ms();
+}
+
+// What the emit says besides. It was not refused, so its tenure holds the key.
+void Sources::note_report(const v1::Emit& record, Source& source) {
+  if (record.end() != 0) source.end = record.end();
+  if (record.has_trouble()) source.trouble = record.trouble();
+  if (record.has_checkpoint() && context_.keys().holds(record.key(), record.epoch())) {
+    context_.keys().set_checkpoint(record.key(), record.checkpoint());
+  }
 }
 
 void Sources::on(const v1::ForgetSource& record) {

@@ -11,6 +11,10 @@
 //   - it continues from a position that this shard has not reached: the shard lost entries, and tasks would be missing,
 //   - there is no room for all of its tasks.
 //
+// An emit may also report events that the source has lost, with the position: they count once, as tasks do. The shard
+// of the key keeps that count, and what the feeders of sources say besides: how far the source itself is, what is the
+// matter with it, and a checkpoint for the key's next holder.
+//
 // Tasks have the positions of their events, too. So the next holder may cut the same events into other emits: the shard
 // leaves out what it has.
 
@@ -27,6 +31,7 @@ namespace v1 {
 class Dispatch;
 class Emit;
 class ForgetSource;
+class LostEvents;
 class Restore;
 class SourcesState;
 }  // namespace v1
@@ -54,7 +59,10 @@ class Sources {
   };
 
   std::optional<Refusal> judge(const v1::Emit& record, bool undecided, const Source* known) const;
+  bool is_home(const v1::Emit& record) const;
   std::vector<const v1::Dispatch*> take_in(const v1::Emit& record, Source& source);
+  void note_loss(const v1::LostEvents& lost, std::uint64_t count, std::uint64_t before, Source& source);
+  void note_report(const v1::Emit& record, Source& source);
 
   SourcesState& state_;
   Context& context_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/mutant.h"
+#include "machine/own_names.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure {
@@ -54,7 +55,7 @@ void ChoiceDuty::look(const Machine& machine, std::uint64_t session) {
 // Among the workers that take the job. Without one it waits, and the next worker to come makes every choice due again.
 // The choice is compared with the worker that the key is going to. The present holder may not be that worker.
 void ChoiceDuty::choose(const Machine& machine, const JobInfo& job) {
-  if (job.served) return;
+  if (job.served || is_own_type(job.type)) return;
   takers_.clear();
   for (const WorkerIx ix : machine.workers().by_age) {
     const PoolWorker& worker = machine.workers()[ix];

@@ -115,6 +115,12 @@ void list_sources(const Machine& machine, const v1::ListSources& query, std::siz
     listed.set_key(at->second.key);
     listed.set_tasks(at->second.tasks);
     listed.set_buried(at->second.buried);
+    listed.set_lost(at->second.lost);
+    listed.set_lost_first(at->second.lost_first);
+    listed.set_lost_last(at->second.lost_last);
+    if (at->second.lost != 0) listed.set_lost_age_ms(since(machine, at->second.lost_ms));
+    listed.set_end(at->second.end);
+    listed.set_trouble(at->second.trouble);
     bytes += listed.ByteSizeLong();
   }
 }

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "machine/limits.h"
+#include "machine/own_names.h"
 
 namespace tenure {
 namespace {
@@ -19,6 +20,7 @@ Status check_task(const EmitTask& task) {
     return too_long("the payload of '" + task.key + "'", task.payload.size(), kPayloadBytesMax);
   }
   if (task.type.size() > kTypeBytesMax) return too_long("the type of a task", task.type.size(), kTypeBytesMax);
+  if (task.error.size() > kErrorBytesMax) return too_long("the error of a task", task.error.size(), kErrorBytesMax);
   if (task.delay.count() < 0 || static_cast<std::uint64_t>(task.delay.count()) > kDelayMsMax) {
     return bad("the delay of '" + task.key + "' is negative, or longer than a year");
   }
@@ -45,6 +47,19 @@ Status check_tasks(std::uint64_t position, const std::vector<EmitTask>& tasks) {
 }
 
 }  // namespace
+
+Status check_users_source(BytesView source) {
+  if (!is_own_key(source)) return {};
+  return bad("sources that begin with '" + Bytes(kOwnKeys) + "' belong to the pool's own feeders");
+}
+
+Status check_users_tasks(const std::vector<EmitTask>& tasks) {
+  for (const EmitTask& task : tasks) {
+    if (is_own_key(task.key)) return bad("keys that begin with '" + Bytes(kOwnKeys) + "' belong to the pool itself");
+    if (is_own_type(task.type)) return bad("types that begin with a dot belong to the pool itself");
+  }
+  return {};
+}
 
 Status Emission::check() const {
   if (source.size() > kSourceBytesMax) return too_long("the source's name", source.size(), kSourceBytesMax);

@@ -44,9 +44,10 @@ class SourceBook {
     std::vector<EmitTask> tasks{};
     bool awaited = false;  // the emit is over when it was taken in; otherwise the shard is only told the position
   };
-  // `shard_of`: the shard of a key.
+  // `shard_of`: the shard of a key. `reported`: a shard whose part is awaited even if it gets no tasks.
+  static constexpr std::uint32_t kNoShard = UINT32_MAX;
   template <class ShardOf>
-  std::vector<Part> plan(Emission emission, ShardOf shard_of);
+  std::vector<Part> plan(const Emission& emission, ShardOf shard_of, std::uint32_t reported = kNoShard);
   void taken(std::uint32_t shard, std::uint64_t position);
   // All parts that are awaited were taken in.
   void emitted(std::uint64_t position);
@@ -63,18 +64,21 @@ class SourceBook {
 };
 
 template <class ShardOf>
-std::vector<SourceBook::Part> SourceBook::plan(Emission emission, ShardOf shard_of) {
+std::vector<SourceBook::Part> SourceBook::plan(const Emission& emission, ShardOf shard_of, std::uint32_t reported) {
   std::vector<Part> parts(taken_.size());
-  for (EmitTask& task : emission.tasks) {
-    if (task.position == 0) task.position = emission.position;
-    const std::uint32_t shard = shard_of(task.key);
-    if (task.position > taken_[shard]) parts[shard].tasks.push_back(std::move(task));
+  if (parts.size() == 1) parts.front().tasks.reserve(emission.tasks.size());
+  for (const EmitTask& task : emission.tasks) {
+    const std::uint64_t position = task.position == 0 ? emission.position : task.position;
+    const std::uint32_t shard = parts.size() == 1 ? 0 : shard_of(task.key);
+    if (position <= taken_[shard]) continue;
+    parts[shard].tasks.push_back(task);
+    parts[shard].tasks.back().position = position;
   }
   std::vector<Part> wanted;
   for (std::uint32_t shard = 0; shard < parts.size(); ++shard) {
     Part& part = parts[shard];
     if (emission.position <= taken_[shard]) continue;
-    part.awaited = !part.tasks.empty() || parts.size() == 1;
+    part.awaited = !part.tasks.empty() || parts.size() == 1 || shard == reported;
     if (!part.awaited && ++untold_[shard] < kTellEvery) continue;
     part.shard = shard;
     part.after = taken_[shard];

@@ -1,10 +1,11 @@
 // Promise E: every task of a source's events is accepted exactly once, in order, and none is missing below the position
-// that the log has; and only the present tenure emits.
+// that the log has; events that were lost count once; and only the present tenure emits.
 
 #include <map>
 #include <set>
 #include <vector>
 
+#include "base/shard.h"
 #include "sim/checker/log_replay.h"
 #include "sim/checker/sequence.h"
 
@@ -51,6 +52,7 @@ class SourceReplay {
     const bool alone = expected_.shard.count == 1;  // otherwise the tenure may be of another shard
     if (alone && epochs_[emitted.key] != emitted.epoch) broken("of a tenure that is over: " + what);
     check_tasks(emitted, what);
+    check_losses(emitted, what);
     source = {emitted.to, emitted.epoch};
     fresh_.clear();
   }
@@ -70,6 +72,17 @@ class SourceReplay {
     if (same) return;
     broken("brought " + std::to_string(fresh_.size()) + " tasks, and not the " + std::to_string(due.size()) +
            " that its events have: " + what);
+  }
+
+  // Every event that was lost counts once, in the shard of the key.
+  void check_losses(const LogEmitted& emitted, const std::string& what) {
+    const std::string name = source_of_part(emitted.source);
+    const bool home = shard_of(emitted.key, expected_.shard.count) == expected_.shard.index;
+    std::uint64_t lost = 0;
+    for (std::uint64_t event = emitted.before + 1; event <= emitted.to; ++event) lost += is_lost_event(name, event);
+    if (!home || part_in(emitted.source) != part_of_losses(name)) lost = 0;
+    if (emitted.lost == lost) return;
+    broken("counted " + std::to_string(emitted.lost) + " lost events, and not " + std::to_string(lost) + ": " + what);
   }
 
   void remember(const Event& restoring) {

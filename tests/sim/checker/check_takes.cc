@@ -12,6 +12,8 @@ namespace {
 using Taken = std::vector<std::string>;
 
 bool takes(const Taken& taken, const std::string& kind, const std::string& type) {
+  // Types of the library itself have to be named.
+  if (type.starts_with('.')) return std::find(taken.begin(), taken.end(), kind + ":" + type) != taken.end();
   return taken.empty() || std::find(taken.begin(), taken.end(), kind) != taken.end() ||
          std::find(taken.begin(), taken.end(), kind + ":" + type) != taken.end();
 }

@@ -30,7 +30,7 @@ class Sourced {
 
   // Part 0 up to an event, as it was said; `leave_out` so many tasks, `twice` the last one.
   Sourced& emit(std::uint64_t before, std::uint64_t to, std::uint64_t epoch = kEpoch, std::size_t leave_out = 0,
-                bool twice = false) {
+                bool twice = false, std::uint64_t lost_more = 0) {
     std::vector<SequenceTask> tasks;
     for (std::uint64_t event = before + 1; event <= to; ++event) {
       for (const SequenceTask& task : tasks_of_event(kSource, event)) {
@@ -49,7 +49,11 @@ class Sourced {
                        .index = task.index});
       story_.add(LogSettled{++position_, ticket_, Step::accepted, Errc{}});
     }
-    story_.add(LogEmitted{++position_, name_of_part(kSource, 0), kSource, epoch, before, to});
+    std::uint64_t lost = lost_more;
+    for (std::uint64_t event = before + 1; event <= to && part_of_losses(kSource) == 0; ++event) {
+      lost += is_lost_event(kSource, event) ? 1 : 0;
+    }
+    story_.add(LogEmitted{++position_, name_of_part(kSource, 0), kSource, epoch, before, to, lost});
     return *this;
   }
   Sourced& take_over(std::uint64_t epoch) {
@@ -73,6 +77,11 @@ TEST(Checker, E_EveryTaskOnceAndInOrder) {
   EXPECT_EQ(Sourced().emit(0, first, kEpoch, 0, true).verdict(), "E") << "one came twice";
   EXPECT_EQ(Sourced().emit(0, first).emit(0, first).verdict(), "E") << "all of it came twice";
   EXPECT_EQ(Sourced().emit(0, first).emit(first + 2, first + 4).verdict(), "E") << "events are left out";
+}
+
+TEST(Checker, E_LostEventsCountOnce) {
+  EXPECT_EQ(Sourced().emit(0, 50).emit(50, 90).verdict(), "");
+  EXPECT_EQ(Sourced().emit(0, 50).emit(50, 90, kEpoch, 0, false, 1).verdict(), "E");
 }
 
 TEST(Checker, E_OnlyByThePresentTenure) {

@@ -203,6 +203,7 @@ struct LogEmitted {
   std::uint64_t epoch;
   std::uint64_t before;
   std::uint64_t to;
+  std::uint64_t lost = 0;
 };
 // What a member remembers of a source is back.
 struct LogSourceRestored {

@@ -21,10 +21,21 @@ struct SequenceTask {
   std::uint32_t part;
 };
 
+// Some events are lost before anybody reads them: whole blocks, as retention takes them. A loss is reported to one
+// part.
+inline bool is_lost_event(const std::string& source, std::uint64_t event) {
+  constexpr std::uint64_t kBlock = 8;
+  return hash_mix(hash_bytes(source), ~(event / kBlock)) % 5 == 0;
+}
+inline std::uint32_t part_of_losses(const std::string& source) {
+  return static_cast<std::uint32_t>(hash_bytes(source) % kSourceParts);
+}
+
 // The tasks of an event, in order. Most are for keys of the source's own, some for those of other tasks, and a few for
 // keys that may have a resident.
 inline std::vector<SequenceTask> tasks_of_event(const std::string& source, std::uint64_t event) {
   std::vector<SequenceTask> tasks;
+  if (is_lost_event(source, event)) return tasks;
   const std::uint64_t dice = hash_mix(hash_bytes(source), event);
   for (std::uint32_t i = 0; i < dice % 3; ++i) {
     const std::uint64_t one = hash_mix(dice, i);

@@ -28,7 +28,8 @@ tenure::Request Request::asked() const {
           .text = text,
           .type = type,
           .delay = delay,
-          .dead_id = grave};
+          .dead_id = grave,
+          .own = type.starts_with('.')};
 }
 
 void Caller::write_settled(Recorder& recorder, const Settlement& settlement) const {

@@ -128,7 +128,8 @@ void Onlooker::granted(const At&, const Grant& grant) {
 
 void Onlooker::emitted(const At&, const Emitted& it) {
   if (silent_) return;
-  recorder_.add(LogEmitted{machine_->position(), Bytes(it.source), Bytes(it.key), it.epoch, it.before, it.position});
+  recorder_.add(
+      LogEmitted{machine_->position(), Bytes(it.source), Bytes(it.key), it.epoch, it.before, it.position, it.lost});
 }
 
 void Onlooker::source_restored(const At&, BytesView source, std::uint64_t position) {

@@ -42,7 +42,8 @@ void PoolRun::send(const Seat& seat, Ask ask) {
   const bool delayed = ask == Ask::task && dice_.chance(work_.delayed);
   const Nanos delay(delayed ? dice_.between(kMilli, work_.delay_max) : 0);
   const bool job = ask == Ask::task || ask == Ask::resident;
-  const std::string type = job && seat.speaks >= kTakesVersion ? some_type(plan_, types_) : std::string();
+  const std::string type =
+      job && seat.speaks >= kTakesVersion ? some_type(plan_, types_, ask == Ask::resident) : std::string();
   std::uint64_t grave = 0;
   std::uint64_t buried = 0;
   if (ask == Ask::retry_dead || ask == Ask::drop_dead) {

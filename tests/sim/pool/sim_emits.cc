@@ -4,6 +4,22 @@
 
 namespace tenure::sim {
 
+namespace {
+
+// An emit has fewer events than a block, so the lost ones among them are in a row.
+std::optional<SourceReport::Lost> lost_between(const std::string& source, std::uint64_t first, std::uint64_t last) {
+  std::optional<SourceReport::Lost> lost;
+  for (std::uint64_t event = first; event <= last; ++event) {
+    if (!is_lost_event(source, event)) continue;
+    if (!lost) lost = {.first = event, .last = event, .count = 0};
+    lost->last = event;
+    ++lost->count;
+  }
+  return lost;
+}
+
+}  // namespace
+
 void SimEmits::step(const tenure::Hold& hold, SimLoop& thread) {
   Line& line = lines_[hold.epoch];
   if (line.open != 0 || !send_) return;
@@ -34,8 +50,10 @@ std::vector<SourceBook::Part> SimEmits::next(Line& line) {
       emission.tasks.push_back({.key = task.key, .position = event, .max_attempts = task.index + 1});
     }
   }
-  return line.book.plan(std::move(emission),
-                        [](BytesView key) { return static_cast<std::uint32_t>(hash_bytes(key) % kSourceParts); });
+  line.lost = lost_between(line.key, line.book.position() + 1, line.position);
+  return line.book.plan(
+      emission, [](BytesView key) { return static_cast<std::uint32_t>(hash_bytes(key) % kSourceParts); },
+      line.lost ? part_of_losses(line.key) : SourceBook::kNoShard);
 }
 
 void SimEmits::emit(Line& line, std::uint64_t epoch) {
@@ -44,18 +62,19 @@ void SimEmits::emit(Line& line, std::uint64_t epoch) {
   if (line.open == 0) line.book.emitted(line.position);
   Time after = 0;
   for (const SourceBook::Part& part : line.last) {
-    send(line, epoch, part, after);
+    send(line, epoch, part, after, true);
     after += dice_.chance(0.5) ? dice_.magnitude(kMilli, kSecond) : 0;
   }
 }
 
-void SimEmits::send(Line& line, std::uint64_t epoch, SourceBook::Part part, Time after) {
+void SimEmits::send(Line& line, std::uint64_t epoch, SourceBook::Part part, Time after, bool emits) {
   ShardEmission emission{.source = name_of_part(line.key, part.shard),
                          .key = line.key,
                          .epoch = epoch,
                          .after = part.after,
                          .position = part.position,
                          .tasks = part.tasks};
+  if (emits && part.shard == part_of_losses(line.key)) emission.report.lost = line.lost;
   std::vector<SequenceTask> tasks;
   for (EmitTask& task : emission.tasks) {
     tasks.push_back({task.position, task.max_attempts - 1, task.key, part.shard});

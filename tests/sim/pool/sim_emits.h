@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "node/keys/host.h"
@@ -40,11 +41,12 @@ class SimEmits {
     bool failed = false;
     std::uint64_t position = 0;  // of the last emit
     std::vector<SourceBook::Part> last{};
+    std::optional<SourceReport::Lost> lost{};  // of the last emit
   };
 
   std::vector<SourceBook::Part> next(Line& line);
   void emit(Line& line, std::uint64_t epoch);
-  void send(Line& line, std::uint64_t epoch, SourceBook::Part part, Time after);
+  void send(Line& line, std::uint64_t epoch, SourceBook::Part part, Time after, bool emits = false);
   void answered(std::uint64_t epoch, const SourceBook::Part& part, const Result<std::string>& answer);
 
   Dice dice_;

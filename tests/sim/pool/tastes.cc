@@ -4,6 +4,8 @@ namespace tenure::sim {
 
 namespace {
 
+constexpr const char* kOwnType = ".own";
+
 std::string type_name(std::uint64_t number) {
   return number == 0 ? "" : std::string(1, static_cast<char>('a' + number - 1));
 }
@@ -16,7 +18,13 @@ std::vector<std::string> taste_of(const Plan& plan, std::uint32_t node, std::uin
   // In one half of the runs one worker takes everything; in the other two share it, like a library's tasks-only worker
   // beside one that runs residents.
   const bool shared = plan.seed % 2 == 0;
-  if (worker == 0 && node == 0) return shared ? std::vector<std::string>{"resident"} : std::vector<std::string>{};
+  if (worker == 0 && node == 0) {
+    std::vector<std::string> taste = shared ? std::vector<std::string>{"resident"} : std::vector<std::string>{};
+    if (!plan.own_types) return taste;
+    if (!shared) taste = {"resident", "task"};
+    taste.push_back("resident:" + Bytes(kOwnType));
+    return taste;
+  }
   if (worker == 0 && node == 1 && shared) return {"task"};
   std::vector<std::string> taste;
   for (const char* kind : {"resident", "task"}) {
@@ -39,6 +47,9 @@ Takes to_takes(const std::vector<std::string>& taste) {
   return takes;
 }
 
-std::string some_type(const Plan& plan, Dice& dice) { return type_name(dice.below(plan.types + 1)); }
+std::string some_type(const Plan& plan, Dice& dice, bool resident) {
+  if (plan.own_types && resident && dice.chance(0.3)) return kOwnType;
+  return type_name(dice.below(plan.types + 1));
+}
 
 }  // namespace tenure::sim

@@ -17,6 +17,6 @@ constexpr std::uint32_t kTakesVersion = 2;
 std::vector<std::string> taste_of(const Plan& plan, std::uint32_t node, std::uint32_t worker);
 Takes to_takes(const std::vector<std::string>& taste);
 // The empty one among them.
-std::string some_type(const Plan& plan, Dice& dice);
+std::string some_type(const Plan& plan, Dice& dice, bool resident);
 
 }  // namespace tenure::sim

@@ -88,6 +88,7 @@ struct Plan {
   std::uint64_t snapshot_bytes_min = 4096;
   std::uint32_t look_every = 64;  // as NodeOptions has it
   bool choosy = false;            // some workers take only some jobs
+  bool own_types = false;         // some residents have a type of the library itself
   std::uint32_t types = 0;        // of the jobs, beside the empty one
   std::size_t restore_part_bytes = 1U << 17;
   ServerOptions server;

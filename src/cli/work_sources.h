@@ -1,0 +1,36 @@
+#pragma once
+
+// The sources of `tenure work --source URL`. They are read by a second member of the pool in this process, a Pool of
+// the library. The workers' own member has programs for handlers, and its host knows nothing of threads; a host that
+// could do both would have to sort each of its jobs. The second member costs a session and another reader of the log,
+// only in processes that read sources.
+
+#include <memory>
+#include <string>
+#include <tenure/pool.hpp>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/call.h"
+#include "pool/pool_core.h"
+
+namespace tenure::cli {
+
+// Errc::invalid if one of the URLs is malformed.
+Status check_sources(const std::vector<std::string>& urls);
+
+class WorkSources {
+ public:
+  // `core`: the options of the workers' own member. Nothing is opened without URLs.
+  static Result<std::unique_ptr<WorkSources>> open(const std::vector<std::string>& urls, const CoreOptions& core);
+
+  // Hands the partitions over.
+  void close();
+
+ private:
+  explicit WorkSources(Pool pool) : pool_(std::move(pool)) {}
+
+  Pool pool_;
+};
+
+}  // namespace tenure::cli

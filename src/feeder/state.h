@@ -1,0 +1,51 @@
+#pragma once
+
+// What the feeder of a partition leaves for its successor, as its checkpoint. Not thread-safe.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/bytes.h"
+#include "source/source.h"
+
+namespace tenure::feeder {
+
+constexpr std::size_t kMarksMax = 8;
+
+class FeedState {
+ public:
+  // `first`: the name of the partition's first sequence, which is the feeder's key.
+  FeedState(Bytes first, const std::optional<Bytes>& checkpoint);
+
+  Bytes encode() const;
+
+  // The name under which the pool knows the sequence.
+  Bytes sequence() const;
+  bool begun() const { return begun_; }
+  std::uint64_t base() const { return base_; }
+  void begin(std::uint64_t base);
+
+  // The partition is another one from here on, and so a new sequence for the pool. Marks behind `base` are dropped, or
+  // all of them.
+  void renew(std::uint64_t base, bool keep_marks, std::uint64_t random);
+  // The sequence before, which is not needed any more; empty if there is none.
+  const Bytes& old_sequence() const { return old_; }
+  void forget_old() { old_.clear(); }
+
+  // Of an event that was emitted. The newest is kept, and of the older ones fewer the older they are.
+  void add_mark(const source::Mark& mark);
+  bool has_marks() const { return !marks_.empty(); }
+  std::vector<source::Mark> marks_up_to(std::uint64_t position) const;
+
+ private:
+  const Bytes first_;
+  bool begun_ = false;
+  std::uint64_t base_ = 0;
+  std::uint32_t generation_ = 0;
+  Bytes generation_mark_;
+  Bytes old_;
+  std::vector<source::Mark> marks_;  // ascending
+};
+
+}  // namespace tenure::feeder

@@ -1,0 +1,31 @@
+#pragma once
+
+// Whether a partition is still the one that was read, judged by the marks of its reader.
+
+#include <cstdint>
+#include <vector>
+
+#include "source/source.h"
+
+namespace tenure::source {
+
+struct CheckedMark {
+  enum class Now : std::uint8_t {
+    same,
+    other,  // another event is there, or there never was one
+    gone,   // trimmed, which proves nothing
+  };
+  Mark mark;
+  Now now = Now::gone;
+};
+
+struct Continuity {
+  Change change = Change::none;
+  std::uint64_t resumed = 0;  // the position behind which reading goes on
+};
+
+// `after` is where the reader wants to go on. For sources in which every event that was read lies at or below
+// ends.last.
+Continuity judge_marks(std::uint64_t after, const std::vector<CheckedMark>& marks, const Ends& ends);
+
+}  // namespace tenure::source
