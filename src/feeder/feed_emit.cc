@@ -155,7 +155,7 @@ void Feed::forget_old(Instant now) {
         return;
       }
       state_.forget_old();
-      forget_at_.reset();
+      if (state_.old_sequence().empty()) forget_at_.reset();
     });
   });
 }
