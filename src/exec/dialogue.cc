@@ -135,8 +135,12 @@ void Dialogue::take_line(BytesView line, std::deque<Said>& into) {
   switch (read.type) {
     case JsonLine::Type::ready: into.push_back({Said::What::ready, {}}); return;
     case JsonLine::Type::checkpoint: into.push_back({Said::What::checkpoint, std::move(read.data)}); return;
-    case JsonLine::Type::emit: into.push_back({Said::What::emit, {}, std::move(read.emission)}); return;
-    case JsonLine::Type::emitted: into.push_back({Said::What::emitted, {}, std::move(read.emission)}); return;
+    case JsonLine::Type::emit:
+      into.push_back({Said::What::emit, {}, std::make_unique<Emission>(std::move(read.emission))});
+      return;
+    case JsonLine::Type::emitted:
+      into.push_back({Said::What::emitted, {}, std::make_unique<Emission>(std::move(read.emission))});
+      return;
     case JsonLine::Type::result: result_ = std::move(read.data); return;
     case JsonLine::Type::fail: failure_ = {std::move(read.data), read.retry}; return;
     case JsonLine::Type::broken:

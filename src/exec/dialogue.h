@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -18,13 +19,14 @@ namespace tenure::exec {
 
 enum class Protocol : std::uint8_t { plain, json };
 
-// A message from a program.
+// A message from a program. Small: a program that prints only line ends makes a million of them from a mebibyte.
 struct Said {
   enum class What : std::uint8_t { ready, checkpoint, log, emit, emitted };
   What what;
   Bytes data;
-  Emission emission{};  // of emit; of emitted, which asks how far a source is, only the source
+  std::unique_ptr<Emission> emission{};  // of emit; of emitted, which asks how far a source is, only the source
 };
+static_assert(sizeof(Said) <= 48);
 
 // Why a program ended.
 enum class Cause : std::uint8_t {

@@ -175,8 +175,8 @@ void ProgramHost::tell(Program& program, std::deque<Said>& said) {
   for (Said& one : said) {
     if (one.what == Said::What::log && ++logged <= kLogLinesMax) log(program.job.hold, one.data);
     if (one.what == Said::What::checkpoint) reports_->checkpoint(program.job.hold, std::move(one.data));
-    if (one.what == Said::What::emit) take_emission(program, std::move(one.emission), false);
-    if (one.what == Said::What::emitted) take_emission(program, std::move(one.emission), true);
+    if (one.what == Said::What::emit) take_emission(program, std::move(*one.emission), false);
+    if (one.what == Said::What::emitted) take_emission(program, std::move(*one.emission), true);
     if (one.what == Said::What::ready && !std::exchange(program.started, true)) reports_->started(program.job.hold);
   }
   log_left_out(program.job.hold, logged);

@@ -224,6 +224,7 @@ void Feed::change_to(const source::Run& run) {
   if (!anew && run.resumed >= emitted_) return;
   state_.renew(run.resumed, !anew, parts_.outside.random());
   forget_at_.reset();
+  marked_ = state_.has_marks();
   unsaved_ = true;
   phase_ = Phase::ask;
 }

@@ -56,9 +56,11 @@ bool Feed::send(Instant now) {
 
 void Feed::add_report(Emission& emission, Instant now) {
   voice_.add_to(emission.report, now);
-  if (now < saved_at_ + kTellEvery) return;
+  const bool first_mark = !marked_ && state_.has_marks();
+  if (now < saved_at_ + kTellEvery && !first_mark) return;
   emission.report.checkpoint = state_.encode();
   saved_at_ = now;
+  marked_ = state_.has_marks();
 }
 
 void Feed::emit(Instant now) {
@@ -153,7 +155,7 @@ void Feed::forget_old(Instant now) {
         return;
       }
       state_.forget_old();
-      forget_at_.reset();
+      if (state_.old_sequence().empty()) forget_at_.reset();
     });
   });
 }

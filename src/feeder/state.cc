@@ -6,6 +6,12 @@
 #include "tenure/v1/feeders.pb.h"
 
 namespace tenure::feeder {
+namespace {
+
+// A partition that is replaced more often before the pool forgets one leaves a name behind.
+constexpr std::size_t kOldMax = 16;
+
+}  // namespace
 
 FeedState::FeedState(Bytes first, const std::optional<Bytes>& checkpoint) : first_(std::move(first)) {
   v1::FeederState from;
@@ -14,7 +20,7 @@ FeedState::FeedState(Bytes first, const std::optional<Bytes>& checkpoint) : firs
   base_ = from.base();
   generation_ = from.generation();
   generation_mark_ = from.generation_mark();
-  old_ = from.old_source();
+  old_.assign(from.old_sources().begin(), from.old_sources().end());
   for (const v1::FeederMark& mark : from.marks()) marks_.push_back({mark.position(), mark.hash()});
 }
 
@@ -24,7 +30,7 @@ Bytes FeedState::encode() const {
   state.set_base(base_);
   state.set_generation(generation_);
   state.set_generation_mark(generation_mark_);
-  state.set_old_source(old_);
+  for (const Bytes& old : old_) state.add_old_sources(old);
   for (const source::Mark& mark : marks_) {
     v1::FeederMark& into = *state.add_marks();
     into.set_position(mark.position);
@@ -44,7 +50,8 @@ void FeedState::begin(std::uint64_t base) {
 }
 
 void FeedState::renew(std::uint64_t base, bool keep_marks, std::uint64_t random) {
-  old_ = sequence();
+  old_.push_back(sequence());
+  if (old_.size() > kOldMax) old_.erase(old_.begin());
   ++generation_;
   generation_mark_ = to_hex(random).substr(0, 8);
   begun_ = true;

@@ -29,12 +29,13 @@ class FeedState {
   // The partition is another one from here on, and so a new sequence for the pool. Marks behind `base` are dropped, or
   // all of them.
   void renew(std::uint64_t base, bool keep_marks, std::uint64_t random);
-  // The sequence before, which is not needed any more; empty if there is none.
-  const Bytes& old_sequence() const { return old_; }
-  void forget_old() { old_.clear(); }
+  // The first of the sequences before, which are not needed any more; empty if there is none.
+  Bytes old_sequence() const { return old_.empty() ? Bytes() : old_.front(); }
+  void forget_old() { old_.erase(old_.begin()); }
 
   // Of an event that was emitted. The newest is kept, and of the older ones fewer the older they are.
   void add_mark(const source::Mark& mark);
+  bool has_marks() const { return !marks_.empty(); }
   std::vector<source::Mark> marks_up_to(std::uint64_t position) const;
 
  private:
@@ -43,7 +44,7 @@ class FeedState {
   std::uint64_t base_ = 0;
   std::uint32_t generation_ = 0;
   Bytes generation_mark_;
-  Bytes old_;
+  std::vector<Bytes> old_;           // oldest first
   std::vector<source::Mark> marks_;  // ascending
 };
 

@@ -36,11 +36,12 @@ class Slab {
     --live_;
   }
 
-  T& operator[](std::uint32_t id) {
+  // Inlined by request: as a call it cost a hundredth of all work.
+  [[gnu::always_inline]] T& operator[](std::uint32_t id) {
     ASSERT(id < end_);
     return blocks_[id / kBlock][id % kBlock];
   }
-  const T& operator[](std::uint32_t id) const {
+  [[gnu::always_inline]] const T& operator[](std::uint32_t id) const {
     ASSERT(id < end_);
     return blocks_[id / kBlock][id % kBlock];
   }

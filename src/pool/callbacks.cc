@@ -53,20 +53,13 @@ void Callbacks::close() {
   thread_.join();
 }
 
-void Callbacks::guard(const std::function<void()>& call) const {
-  std::string threw;
+void Callbacks::threw(const std::string& what) const {
+  const std::string text = "a callback threw: " + what;
   try {
-    return call();
-  } catch (const std::exception& exception) {
-    threw = exception.what();
-  } catch (...) {
-    threw = "something that is no std::exception";
-  }
-  try {
-    if (report_throw_) return report_throw_("a callback threw: " + threw);
+    if (report_throw_) return report_throw_(text);
   } catch (...) {  // nobody is left to be told but standard error
   }
-  warn_at_once("tenure: a callback threw: " + threw);
+  warn_at_once("tenure: " + text);
 }
 
 void Callbacks::serve() {

@@ -4,6 +4,7 @@
 // get callbacks even then. Those run on the thread that adds them.
 
 #include <condition_variable>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -37,7 +38,16 @@ class Callbacks {
   // Who is told when a user's callback throws. Before the first one is put here.
   void report_throws(std::function<void(const std::string&)> report) { report_throw_ = std::move(report); }
   // Calls a user's code. What it throws is reported, and goes no further. Any thread.
-  void guard(const std::function<void()>& call) const;
+  template <class Call>
+  void guard(const Call& call) const {
+    try {
+      return call();
+    } catch (const std::exception& exception) {
+      threw(exception.what());
+    } catch (...) {
+      threw("something that is no std::exception");
+    }
+  }
 
   // True if the caller is a callback.
   bool on_thread() const { return std::this_thread::get_id() == thread_.get_id(); }
@@ -47,6 +57,7 @@ class Callbacks {
 
  private:
   void serve();
+  void threw(const std::string& what) const;
 
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -44,7 +44,7 @@ void HostPart::detach() {
 }
 
 void HostPart::start(HeldJob job) {
-  started_.push_back(std::move(job));
+  started_.push_back(std::make_shared<LiveJob>(std::move(job), *reports_, host_.door_));
   if (started_.size() >= kPortion) return hand_over();
   if (std::exchange(turn_posted_, true)) return;
   loop_->post([this] {
@@ -61,15 +61,16 @@ void HostPart::hand_over() {
   jobs.reserve(started_.size());
   std::shared_ptr<Handler> handler;
   const Bytes* worker = nullptr;  // the worker of the last handler found
-  for (HeldJob& held : started_) {
+  for (LiveJobPtr& job : started_) {
+    const HeldJob& held = job->held;
     if (worker == nullptr || held.worker != *worker) handler = host_.handler_of(held.worker);
+    worker = handler ? &held.worker : nullptr;
     if (!handler) {
-      worker = nullptr;
-      given_back.push_back(std::move(held.hold));
+      given_back.push_back(held.hold);
       continue;
     }
-    jobs.push_back(std::make_shared<LiveJob>(std::move(held), handler, *reports_, host_.door_));
-    worker = &jobs.back()->held.worker;
+    job->handler = handler;
+    jobs.push_back(std::move(job));
   }
   started_.clear();
   std::vector<LiveJobPtr> spent;  // freed without the lock

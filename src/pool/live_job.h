@@ -18,20 +18,21 @@ namespace tenure {
 
 class ThreadHost;
 
-// Handles of jobs may outlive the host. Through this they find the host, or learn that it is gone.
+// Handles of jobs may outlive the host. Through this they find the host, or learn that it is gone. Each job counts as
+// an owner, and the loop counts them. What the executor's threads read for each job is in another cache line.
 struct HostDoor {
   std::mutex mutex;
   ThreadHost* host;         // guarded by mutex; null once it is gone
   EmitterMaker emitters{};  // guarded by mutex; may be null
   // Where threads that run handlers note a crash. Null: nowhere.
-  std::atomic<guard::CrashNote*> note = nullptr;
+  alignas(64) std::atomic<guard::CrashNote*> note = nullptr;
 };
 
 // Thread-safe, except where a member says otherwise.
 class LiveJob {
  public:
-  LiveJob(HeldJob job, std::shared_ptr<Handler> by, HoldReports& to, std::shared_ptr<HostDoor> host)
-      : held(std::move(job)), reports(to), door(std::move(host)), handler(std::move(by)) {
+  LiveJob(HeldJob&& job, HoldReports& to, std::shared_ptr<HostDoor> host)
+      : held(std::move(job)), reports(to), door(std::move(host)) {
     if (held.has_checkpoint) last_checkpoint = std::move(held.checkpoint);
   }
 
@@ -41,7 +42,7 @@ class LiveJob {
   HoldReports& reports;  // of its shard's node; valid while the host exists
   const std::shared_ptr<HostDoor> door;
 
-  // Only for the thread that runs the job. Null once it has ended.
+  // Set before the job is queued. Then only for the thread that runs the job. Null once it has ended.
   std::shared_ptr<Handler> handler;
 
   std::stop_token stop_token() {

@@ -239,7 +239,9 @@ Result<std::string> PoolImpl::add_worker(std::shared_ptr<Handler> handler, Worke
   return add_taker(std::move(handler), std::move(options), *std::move(takes));
 }
 
-Result<std::string> PoolImpl::add_taker(std::shared_ptr<Handler> handler, WorkerOptions options, Takes takes) {
+// `own`: a worker of the library itself, whose jobs are never to blame for the death of their process.
+Result<std::string> PoolImpl::add_taker(std::shared_ptr<Handler> handler, WorkerOptions options, Takes takes,
+                                        bool own) {
   if (options.id.empty()) options.id = shards_->node_name() + "/" + to_hex(SystemEntropy().id()).substr(0, 8);
   std::string id = options.id;
   (void)forget_left(id);
@@ -253,7 +255,8 @@ Result<std::string> PoolImpl::add_taker(std::shared_ptr<Handler> handler, Worker
                                             .window = options.window,
                                             .replaces = std::move(options.replaces),
                                             .serves = std::move(options.serves),
-                                            .takes = std::move(takes)},
+                                            .takes = std::move(takes),
+                                            .isolates = own},
                                            after(options.join_timeout));
   if (added) return id;
   host_->remove_handler(id);

@@ -49,7 +49,7 @@ class PoolImpl final {
   PoolImpl(std::string name, std::string url, PoolOptions options);
 
   void write_log(LogLevel level, std::string_view text);
-  Result<std::string> add_taker(std::shared_ptr<Handler> handler, WorkerOptions options, Takes takes);
+  Result<std::string> add_taker(std::shared_ptr<Handler> handler, WorkerOptions options, Takes takes, bool own = false);
   Status add_new_source(feeder::Spec spec, const SourceOptions& options, const OpenSource& open);
   Status dispatch_source(const feeder::Spec& spec, Deadline deadline);
   void end_sources();

@@ -37,9 +37,14 @@ void ThreadHost::set_guard(PoolGuard& guard, bool note_crashes) {
   if (note_crashes) door_->note = &guard.note();
 }
 
+// Jobs count as owners of a count that lies beside nothing else: the executor's threads read the handler all the time.
 bool ThreadHost::add_handler(const std::string& worker, std::shared_ptr<Handler> handler) {
+  struct alignas(64) Kept {
+    std::shared_ptr<Handler> handler;
+  };
+  const auto kept = std::make_shared<Kept>(Kept{std::move(handler)});
   std::lock_guard lock(mutex_);
-  return handlers_.try_emplace(worker, std::move(handler)).second;
+  return handlers_.try_emplace(worker, std::shared_ptr<Handler>(kept, kept->handler.get())).second;
 }
 
 void ThreadHost::remove_handler(const std::string& worker) {

@@ -85,7 +85,7 @@ class HostPart final : public Host {
   HoldReports* reports_ = nullptr;
   ThreadLoop* loop_ = nullptr;
   // Owned by the node's loop.
-  std::vector<HeldJob> started_;  // passed on at the end of this turn
+  std::vector<LiveJobPtr> started_;  // passed on at the end of this turn
   bool turn_posted_ = false;
   std::unique_ptr<Timer> long_;
   std::vector<const LiveJob*> seen_running_;  // at the last look

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "feeder/batch.h"
+#include "feeder/queue_room.h"
 #include "feeder/spec.h"
 #include "feeder/state.h"
 #include "feeder/to_task.h"
@@ -117,6 +118,32 @@ TEST(FeederBatch, TheLastEmissionSaysThePositionBehindIt) {
   EXPECT_TRUE(batch.empty());
   EXPECT_EQ(batch.mark_up_to(9)->position, 7U);
   EXPECT_EQ(batch.mark_up_to(9), std::nullopt);
+}
+
+TEST(QueueRoom, CountsWhatIsOnItsWayAndWakesOnceThereIsEnough) {
+  QueueRoom room;
+  room.set_shards(2);
+  EXPECT_EQ(room.room(0), UINT32_MAX) << "nothing is known";
+  int woken = 0;
+  room.add_waiter(&woken, [&] { ++woken; });
+  room.note(0, 30, 40);
+  room.note(1, 0, 40);
+  EXPECT_EQ(room.room(0), 10U);
+  room.sent(0, 8);
+  EXPECT_EQ(room.room(0), 2U);
+  EXPECT_EQ(room.room(1), 40U);
+  EXPECT_EQ(woken, 0) << "nobody has asked";
+  room.want();
+  room.note(0, 30, 40);
+  EXPECT_EQ(woken, 0) << "a quarter has to be free";
+  room.answered(0, 8);
+  room.note(0, 30, 40);
+  room.note(0, 20, 40);
+  EXPECT_EQ(woken, 1) << "once for each wish";
+  room.remove_waiter(&woken);
+  room.want();
+  room.note(0, 0, 40);
+  EXPECT_EQ(woken, 1);
 }
 
 TEST(FeederUrl, OptionsOfTheFeederAreTakenOut) {

@@ -80,16 +80,30 @@ std::vector<std::string> KafkaAdmin::topics(const std::string& prefix) const {
   return names;
 }
 
-int KafkaAdmin::leader(const std::string& topic) const {
+namespace {
+
+// What `look` makes of the topic's first partition, or less than zero.
+int of_first_partition(rd_kafka_t* handle, const std::string& topic,
+                       int (*look)(const rd_kafka_metadata_partition_t& partition)) {
   const struct rd_kafka_metadata* found = nullptr;
-  rd_kafka_topic_t* const asked = rd_kafka_topic_new(handle_, topic.c_str(), nullptr);
-  EXPECT_EQ(rd_kafka_metadata(handle_, 0, asked, &found, kPatienceMs), 0);
+  rd_kafka_topic_t* const asked = rd_kafka_topic_new(handle, topic.c_str(), nullptr);
+  EXPECT_EQ(rd_kafka_metadata(handle, 0, asked, &found, kPatienceMs), 0);
   rd_kafka_topic_destroy(asked);
   if (found == nullptr) return -1;
   const bool there = found->topic_cnt > 0 && found->topics[0].partition_cnt > 0;
-  const int leader = there ? found->topics[0].partitions[0].leader : -1;
+  const int result = there ? look(found->topics[0].partitions[0]) : -1;
   rd_kafka_metadata_destroy(found);
-  return leader;
+  return result;
+}
+
+}  // namespace
+
+int KafkaAdmin::leader(const std::string& topic) const {
+  return of_first_partition(handle_, topic, [](const auto& partition) { return int{partition.leader}; });
+}
+
+int KafkaAdmin::in_sync(const std::string& topic) const {
+  return of_first_partition(handle_, topic, [](const auto& partition) { return partition.isr_cnt; });
 }
 
 void KafkaAdmin::make_topic(const std::string& name, int partitions, const Settings& settings) const {

@@ -25,6 +25,8 @@ class KafkaAdmin {
   std::vector<std::string> topics(const std::string& prefix) const;
   // The number of the broker that leads the first partition, or less than zero.
   int leader(const std::string& topic) const;
+  // How many of the first partition's copies are in sync, or less than zero.
+  int in_sync(const std::string& topic) const;
   // Each returns when the broker has done it and shows it, and fails the test if it refuses.
   void make_topic(const std::string& name, int partitions, const Settings& settings) const;
   // Until the topic has so many.

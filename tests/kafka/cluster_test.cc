@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "kafka/admin.h"
 #include "kafka/cluster.h"
 #include "log/engines.h"
 #include "log_conformance/insist.h"
@@ -53,6 +54,8 @@ TEST(KafkaCluster, AFailoverLosesNothingThatWasAcknowledged) {
   put_some("after a death");
   ASSERT_TRUE(soon(30s, [&] { return reader->has_read("after a death 19"); }));
   killed.restart();
+  // Until it has caught up, the next broker to go would leave less than min.insync.replicas.
+  ASSERT_TRUE(soon(60s, [&] { return KafkaAdmin(cluster.brokers()).in_sync(topic) == 3; }));
 
   KafkaServer& frozen = cluster.leader_of(topic);
   frozen.freeze();

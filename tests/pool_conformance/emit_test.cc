@@ -120,12 +120,12 @@ TEST_P(PoolEmit, EveryTaskRunsOnceThroughTakeovers) {
                         .value();
     if (step == 1) pool.dispatch("reader").value();
     ASSERT_TRUE(notes_.wait_for("read until " + std::to_string(until)));
-    // It has finished by itself, and is dispatched anew for the next.
-    ASSERT_TRUE(reader.remove());
-    if (step != 64) {
-      while (!pool.dispatch("reader").value().wait_accepted(kPatience)) {
-      }
+    // It finishes by itself, and is dispatched anew for the next.
+    while (pool.key("reader")) {
     }
+    ASSERT_TRUE(reader.remove());
+    if (step == 64) break;
+    ASSERT_TRUE(pool.dispatch("reader").value().wait_accepted(kPatience));
   }
   ASSERT_TRUE(notes_.wait_lines(task_count(kEvents) + 3));
   expect_each_once(done, kEvents);

@@ -109,8 +109,12 @@ void check_writes(const History& history, const PastHolds& holds, const Expectat
     }
     if (wrote->accepted) largest = std::max(largest, wrote->epoch);
     const auto hold = by_epoch.find({wrote->key, wrote->epoch});
-    if (!wrote->accepted && hold != by_epoch.end() && event.at < hold->second->ended &&
-        holds.lease_valid(hold->second->session, event.at) && !holds.lost_within(event.at, expected.lease)) {
+    if (wrote->accepted || hold == by_epoch.end() || event.at >= hold->second->ended) continue;
+    // Where the log was replaced, members of the old one go on for a lease, and may get a higher epoch there after this
+    // tenure has begun in the new one. Its writes are then refused for as long as it lasts.
+    const bool overtaken = holds.replaced_within(hold->second->began, expected.lease);
+    if (!overtaken && holds.lease_valid(hold->second->session, event.at) &&
+        !holds.lost_within(event.at, expected.lease)) {
       verdict.broken('c', event.at, "the rightful holder's write was refused: " + name);
     }
   }

@@ -179,7 +179,9 @@ Plan plan_for(std::uint64_t seed, bool wipes) {
   if (plan.choosy || tastes.chance(0.2)) plan.types = static_cast<std::uint32_t>(tastes.between(0, 3));
   // Those who are left may not take what is left.
   if (plan.choosy) plan.ends_alone = false;
-  plan.own_types = plan.choosy && Dice(plan.seed, "own types").chance(0.5);
+  // One worker takes them. It must not stay unfit because all its starts time out.
+  const bool patient = plan.start_patience == Plan().start_patience;
+  plan.own_types = plan.choosy && patient && Dice(plan.seed, "own types").chance(0.5);
 
   Dice programs(seed, "programs");
   if (programs.chance(0.25)) plan.work.bad_programs = static_cast<double>(programs.between(1, 9)) / 10;
