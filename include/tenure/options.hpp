@@ -77,9 +77,10 @@ struct PoolOptions {
   bool client_only = false;     // dispatches but has no workers; opens in constant time
   OnLeaseLost on_lease_lost = OnLeaseLost::end_process;
   OnStopOverdue on_stop_overdue = OnStopOverdue::keep_waiting;
-  // If the log lost everything while workers of this process live, they put the pool back from memory. Off by default
-  // as yet: the simulator still finds series of losses in which it does not (docs/guarantees.md).
-  bool heal = false;
+  // If the log lost everything while workers of this process live, they put the pool back from memory (what that
+  // brings back: docs/guarantees.md). Otherwise the pool is empty then, and an administrator can compare the log with
+  // what the members remember (tenure restore --from-members).
+  bool heal = true;
   ChooseWorker choose{};                       // with Assignment::chosen, on every node that has workers
   std::string node_name{};                     // for people; empty: the host's name and the process id
   std::chrono::milliseconds close_timeout{0};  // for the destructor; zero: a little more than worker_shutdown_ttl

@@ -48,6 +48,10 @@ namespace tenure {
   X(restored_twice)            /* a second member puts the pool back again after it was restored */             \
   X(restored_epochs_low)       /* a restored pool gives epochs that were given before */                        \
   X(restore_forgets_dead)      /* buried jobs are not put back */                                               \
+  X(restores_ended_pool)       /* a pool that was shut down is put back */                                      \
+  X(restore_left_unfinished)   /* nobody goes on when the member that puts a pool back has died */              \
+  X(restore_brings_jobs_again) /* the next member brings jobs that are back, and have ended since */            \
+  X(restore_leaves_key_cut)    /* a resident whose key came in parts waits on */                                \
   X(blames_all_young)          /* a death without evidence counts against every young job there */              \
   X(evidence_ignored)          /* a job that crashes its process is never blamed */                             \
   X(foreign_culprit)           /* evidence counts against a job that another session holds */                   \

@@ -69,7 +69,7 @@ std::vector<Command> work_commands() {
                  {"quarantine-after", "N",
                   "if this creates the pool: how often a handler may crash its process, 0 for no limit (3)"},
                  {"shards", "N", "if this creates the pool: into how many logs to split the keys (1)"},
-                 {"heal", "", "put the pool back from memory if its log loses everything"},
+                 {"no-heal", "", "do not put the pool back from memory if its log loses everything"},
                  {"no-known-death", "", "make others wait for the lease, even if they could detect a crash"},
                  {"cgroup", "auto|off|PATH",
                   "the control group for the programs: below this process's own if permitted, none, or below PATH "

@@ -119,7 +119,7 @@ Result<WorkPlan> work_plan(const Call& call) {
   plan.core.pool = pool_name(call);
   plan.core.shard.count = static_cast<std::uint32_t>(*shards);
   plan.core.node.lease = *lease;
-  plan.core.node.restores = call.has("heal");
+  plan.core.node.restores = !call.has("no-heal");
   plan.core.node.config = config;
   plan.programs.pool = plan.core.pool;
   plan.programs.command = call.rest;

@@ -86,28 +86,55 @@ void Restoration::on(const v1::Restore& record) {
              (state_.session != 0 && state_.session != record.session())) {
     return context_.refuse_record();
   }
+  if (state_.log != record.log() || state_.position != record.position()) go_on_with(record);
   state_.session = record.session();
   ++state_.parts;
   for (const v1::RememberedKey& key : record.keys()) {
+    if (key.key() != state_.partial) let_go_of_partial();
     // One that is back already, since another member had begun.
     if (state_.any_key && !comes_before(state_.key, key.key())) continue;
-    const Restorer::Count count = restorer_.put_back(
-        key, {.on_request = state_.on_request, .partial = state_.partial == key.key(), .there = state_.tickets});
+    const Restorer::Count count = restorer_.put_back(key, {.on_request = state_.on_request,
+                                                           .partial = state_.partial == key.key(),
+                                                           .there = state_.tickets,
+                                                           .back = state_.partial_tickets});
     state_.jobs += count.back;
     state_.left_out += count.left_out;
     if (key.more()) {
       state_.partial = key.key();
+      for (const v1::RememberedJob& job : key.jobs()) state_.partial_tickets.insert(job.job().ticket());
     } else {
       state_.keys += count.back != 0 ? 1 : 0;
       state_.any_key = true;
       state_.key = key.key();
       state_.partial.clear();
+      state_.partial_tickets.clear();
     }
   }
   if (record.last()) finish();
 }
 
+// The member that had begun has died, and the one that goes on has read less, or more. The keys that are back stay as
+// they are. Of a source the lower position counts: the tasks above it, which the first one remembered, may lie in keys
+// that this one does not have. They come again, and those that are back already are done twice.
+void Restoration::go_on_with(const v1::Restore& record) {
+  state_.session = record.session();
+  state_.position = record.position();
+  state_.log = record.log();
+  context_.raise_epoch(std::min(record.epoch(), kEpochFloorMax));
+  context_.note(state_.position);
+  context_.effects().restoring(context_.at(), summary());
+  if (!state_.on_request) sources_.lower(record);
+}
+
+void Restoration::let_go_of_partial() {
+  if (state_.partial.empty()) return;
+  restorer_.let_go(state_.partial);
+  state_.partial.clear();
+  state_.partial_tickets.clear();
+}
+
 void Restoration::finish() {
+  let_go_of_partial();
   state_.under_way = false;
   if (!state_.on_request) close(RestorationState::Origin::restored);
   context_.note(state_.keys);
@@ -141,6 +168,7 @@ void save_restoration(const RestorationState& state, v1::RestorationState& into)
   into.set_left_out(state.left_out);
   into.set_joined(state.joined);
   for (const std::uint64_t ticket : state.tickets) into.add_tickets(ticket);
+  for (const std::uint64_t ticket : state.partial_tickets) into.add_partial_tickets(ticket);
 }
 
 bool load_restoration(const v1::RestorationState& from, RestorationState& into) {
@@ -159,6 +187,7 @@ bool load_restoration(const v1::RestorationState& from, RestorationState& into) 
   into.left_out = from.left_out();
   into.joined = from.joined();
   into.tickets.insert(from.tickets().begin(), from.tickets().end());
+  into.partial_tickets.insert(from.partial_tickets().begin(), from.partial_tickets().end());
   return load_enum(from.origin(), RestorationState::Origin::restored, into.origin) &&
          std::max({into.parts, into.keys, into.jobs, into.left_out}) < kCountMax;
 }

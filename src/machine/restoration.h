@@ -45,6 +45,8 @@ class Restoration {
  private:
   bool may_begin(const v1::Restore& record) const;
   void begin(const v1::Restore& record);
+  void go_on_with(const v1::Restore& record);
+  void let_go_of_partial();
   void finish();
   void close(RestorationState::Origin origin);
   Restored summary() const;

@@ -26,6 +26,7 @@ void RestoreSource::go_on_after(const Machine& present) {
   const bool going_on = done.under_way;
   at_ = going_on && done.any_key ? keys_.behind(done.key) : 0;
   ended_ = false;
+  first_ = true;
   there_.clear();
   begun_ = going_on && at_ < keys_.size() && !done.partial.empty() && keys_.key(at_) == done.partial;
   if (begun_) present.each_ticket([this](const TicketView& view) { there_.insert(view.ticket); });
@@ -40,8 +41,8 @@ void RestoreSource::next(std::size_t bytes, v1::Restore& into) {
     encode_config(state_.frame.config, *into.mutable_configure());
     into.mutable_configure()->set_shards(0);  // which shard it is, the log was created with
   }
-  if (into.part() == 0) {
-    add_senders(into);
+  if (into.part() == 0) add_senders(into);
+  if (std::exchange(first_, false)) {
     v1::SourcesState sources;
     save_sources(state_.sources, sources);
     into.mutable_sources()->Swap(sources.mutable_sources());

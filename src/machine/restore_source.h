@@ -38,6 +38,7 @@ class RestoreSource {
   RememberedKeys::Place place_;
   bool begun_ = false;  // the key at at_: some of its jobs are back
   bool ended_ = false;
+  bool first_ = true;              // the next part is the first of this source
   std::set<std::uint64_t> there_;  // of that key: tickets of jobs that another member has put back
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "base/mutant.h"
@@ -18,6 +19,8 @@ constexpr std::uint64_t kPartsAhead = 8;                 // sent and not yet rea
 // Others that know more may join a moment later.
 constexpr Nanos kOthersMin = milliseconds(50);
 constexpr Nanos kOthersMax = milliseconds(500);
+// Members that remember the pool may take a while to notice the loss.
+constexpr int kFragmentLeases = 2;
 constexpr Nanos kAnswerTurn = milliseconds(300);
 constexpr std::size_t kAnswerBytesMax = 128U << 10;
 // The engine's clock may have been set back by a failover.
@@ -34,6 +37,15 @@ std::set<Bytes> missing_letters(const Machine& from, const Machine& other) {
   }
   return keys;
 }
+
+// Its members were about to put the pool back into it.
+bool is_open(const Machine& machine) {
+  const RestorationState& state = machine.restoration();
+  return state.origin == RestorationState::Origin::open &&
+         (state.under_way || machine.log_time_ms() <= kRestoreWithinMs);
+}
+
+bool has_jobs(const Machine& machine) { return machine.keys() != 0 || !machine.dead().empty(); }
 
 }  // namespace
 
@@ -68,32 +80,47 @@ void Healer::history_lost(bool lease_valid, Instant applied_at) {
 void Healer::reloaded(std::unique_ptr<Machine> last, std::optional<std::int64_t> removed_ms) {
   const std::optional<Doubt> lost = std::exchange(lost_, std::nullopt);
   stop();
-  if (!lost) return;
-  // A log that was lost again before the pool was back in it has less to say than what is remembered already.
-  const bool nothing_new = last->restoration().origin == RestorationState::Origin::open;
-  doubt_ = nothing_new && memory_ ? std::max(*lost, doubt_) : *lost;
-  if (nothing_new && !memory_) {
-    // This node knows no state worth putting back, but it is not somebody who begins a new pool either.
-    remembered_ = {.position = last->position(), .engine_ms = last->engine_ms(), .restores = false};
-    return;
+  // Whoever shut the pool down, meant all that came before, too. And of a log that was lost while it was loaded, only
+  // the engine can tell whether it was removed.
+  const bool ended = (last->shutting_down() || last->gone()) && !MUTANT(restores_ended_pool);
+  const Doubt doubt = ended ? Doubt::anything : lost.value_or(Doubt::removal);
+  for (Memory* earlier : {&pool_, &fragment_}) {
+    earlier->doubt = std::max(doubt, earlier->doubt);
+    judge(*earlier, removed_ms);
   }
-  if (!nothing_new) {
-    remembered_ = {.position = last->position(), .engine_ms = last->engine_ms(), .restores = false};
-    memory_ = options_.remembers ? std::move(last) : nullptr;
+  if (!lost) return choose();
+  // A node that knows no state worth putting back is not somebody who begins a new pool either.
+  remembered_ = {.position = last->position(), .engine_ms = last->engine_ms()};
+  const bool open = is_open(*last);
+  if (!open) fragment_ = {};
+  if (!open || (has_jobs(*last) && !fragment_.restores)) {
+    Memory& memory = open ? fragment_ : pool_;
+    memory = {.state = options_.remembers ? std::move(last) : nullptr, .doubt = doubt};
+    judge(memory, removed_ms);
     said_ = false;
     forget_.arm(loop_.now() + kRememberFor, [this] { forget(); });
   }
-  judge(removed_ms);
+  choose();
 }
 
 // Whether it is sure that the pool was not shut down.
-void Healer::judge(std::optional<std::int64_t> removed_ms) {
-  restores_ = false;
-  if (memory_ == nullptr) return;
-  const bool ended = memory_->shutting_down() || memory_->gone();
-  const bool removed = removed_ms && *removed_ms != 0 && *removed_ms + kClockSlackMs >= memory_->engine_ms();
-  restores_ = options_.on && !ended && !removed && (doubt_ == Doubt::none || (doubt_ == Doubt::removal && removed_ms));
-  remembered_.restores = restores_;
+void Healer::judge(Memory& memory, std::optional<std::int64_t> removed_ms) const {
+  memory.restores = false;
+  if (memory.state == nullptr) return;
+  const bool ended = memory.state->shutting_down() || memory.state->gone();
+  const bool removed = removed_ms && *removed_ms != 0 && *removed_ms + kClockSlackMs >= memory.state->engine_ms();
+  if ((ended || removed) && !MUTANT(restores_ended_pool))
+    memory.doubt = Doubt::anything;  // for good: the engine may forget it
+  memory.restores = options_.on && (memory.doubt == Doubt::none || (memory.doubt == Doubt::removal && removed_ms));
+}
+
+void Healer::choose() {
+  if (pool_.state == nullptr && fragment_.state == nullptr) return;
+  chosen_fragment_ = pool_.state == nullptr || (fragment_.restores && !pool_.restores);
+  remembered_ = {.position = chosen().position(),
+                 .engine_ms = chosen().engine_ms(),
+                 .restores = restores(),
+                 .fragment = chosen_fragment_};
 }
 
 void Healer::forget() {
@@ -101,8 +128,8 @@ void Healer::forget() {
   answer_.cancel();
   question_.reset();
   forget_.cancel();
-  memory_.reset();
-  restores_ = false;
+  pool_ = {};
+  fragment_ = {};
   remembered_ = {};
 }
 
@@ -111,12 +138,12 @@ void Healer::stop() {
   source_.reset();
   answer_when_back_.reset();
   request_ = 0;
-  waiting_ = false;
+  waits_since_.reset();
 }
 
 void Healer::look(const Machine& present, std::uint64_t session) {
   const bool added = std::exchange(added_, false) && session != 0;
-  if (!memory_) return;
+  if (!remembers()) return;
   if (request_ != 0 && source_) return go_on_with_request(present, session);
   // Jobs that are back may end. They must not come back again, from the memory of this member.
   if (added) return forget();
@@ -129,10 +156,8 @@ void Healer::look(const Machine& present, std::uint64_t session) {
   if (state.origin == RestorationState::Origin::restored && !state.under_way && !MUTANT(restored_twice)) {
     return forget();
   }
-  const bool late = !state.under_way && present.log_time_ms() > kRestoreWithinMs;
-  const bool open =
-      (state.origin == RestorationState::Origin::open && !late && !present.shutting_down()) || MUTANT(restored_twice);
-  if (!open || !restores_ || session == 0) {
+  const bool open = (is_open(present) && !present.shutting_down()) || MUTANT(restored_twice);
+  if (!open || !restores() || session == 0) {
     if (session != 0 && !std::exchange(said_, true)) {
       events_.not_restored(!open ? "the log has a state of its own, and `tenure restore --from-members` compares"
                            : options_.on ? "the pool may have been shut down meanwhile"
@@ -160,28 +185,37 @@ void Healer::go_on_with_request(const Machine& present, std::uint64_t session) {
 }
 
 // The member that remembers most begins, or goes on where another one stopped; each of the others waits longer, should
-// those before it not do so.
+// those before it not do so. Members that remember more may come while it waits.
 void Healer::wait(const Machine& present, std::uint64_t session) {
   const RestorationState& state = present.restoration();
-  const bool busy = state.under_way && state.session != 0;
-  if (busy) return turn_.cancel();
-  if (session_ != session || !waiting_) {
-    session_ = session;
-    waiting_ = true;
-    const Nanos others = std::clamp<Nanos>(options_.lease / 20, kOthersMin, kOthersMax);
-    turn_at_ = loop_.now() + others + options_.lease / 4 * static_cast<std::int64_t>(rank(present, session, true));
-  }
-  const Instant when = state.under_way ? turn_at_ : std::max(turn_at_, all_stopped(present));
+  const bool busy = state.under_way && (state.session != 0 || MUTANT(restore_left_unfinished));
+  if (session_ != session || busy || must_not_be_first(present)) waits_since_.reset();
+  session_ = session;
+  if (busy || must_not_be_first(present)) return turn_.cancel();
+  if (!waits_since_) waits_since_ = loop_.now();
+  const Nanos others = std::clamp<Nanos>(options_.lease / 20, kOthersMin, kOthersMax);
+  const auto before = static_cast<std::int64_t>(rank(present, session, true));
+  Instant when = *waits_since_ + others + options_.lease / 4 * before;
+  if (chosen_fragment_) when = when + kFragmentLeases * options_.lease;
+  if (!state.under_way) when = std::max(when, all_stopped(present));
   if (turn_.armed() && turn_.when() == when) return;
   present_ = &present;
   turn_.arm(std::max(when, loop_.now() + milliseconds(1)), [this] { begin(*present_); });
+}
+
+// What it remembers is a fragment, and another member remembers the pool.
+bool Healer::must_not_be_first(const Machine& present) const {
+  const auto& all = present.sessions().all;
+  return chosen_fragment_ && std::any_of(all.begin(), all.end(), [](const auto& entry) {
+           return entry.second.restores && !entry.second.fragment;
+         });
 }
 
 // When nothing of the old log's sessions runs any more: they have joined the new one, or their leases have run out.
 // None of their beats got into the old log after it was lost.
 Instant Healer::all_stopped(const Machine& present) const {
   Instant when = lost_at_;
-  for (const auto& [id, old] : memory_->sessions().all) {
+  for (const auto& [id, old] : chosen().sessions().all) {
     const auto& now = present.sessions().all;
     const bool back = std::any_of(now.begin(), now.end(), [wanted = id](const auto& entry) {
       const auto& former = entry.second.former;
@@ -193,7 +227,7 @@ Instant Healer::all_stopped(const Machine& present) const {
 }
 
 void Healer::asked(const At& /*at*/, const v1::Ask& ask) {
-  if (!memory_ || !ask.has_remembered()) return;
+  if (!remembers() || !ask.has_remembered()) return;
   question_ = {.number = ask.question(), .limit = ask.remembered().limit(), .apply = ask.remembered().apply()};
 }
 
@@ -208,8 +242,8 @@ void Healer::answer(const Machine& present, std::uint64_t session) {
   v1::Told& told = *record.mutable_told();
   told.set_question(question.number);
   told.set_position(present.position());
-  told.set_remembered_position(memory_->position());
-  told.set_remembered_ms(memory_->engine_ms());
+  told.set_remembered_position(chosen().position());
+  told.set_remembered_ms(chosen().engine_ms());
   std::size_t bytes = 0;
   const auto compare = [&](const Machine& from, const Machine& other, auto* keys) {
     std::uint64_t count = 0;
@@ -227,8 +261,8 @@ void Healer::answer(const Machine& present, std::uint64_t session) {
     for (const Bytes& key : missing_letters(from, other)) add(key);
     return count;
   };
-  told.set_only_remembered_count(compare(*memory_, present, told.mutable_only_remembered()));
-  told.set_only_in_log_count(compare(present, *memory_, told.mutable_only_in_log()));
+  told.set_only_remembered_count(compare(chosen(), present, told.mutable_only_remembered()));
+  told.set_only_in_log_count(compare(present, chosen(), told.mutable_only_in_log()));
   if (!question.apply || told.only_remembered_count() == 0) return appender_.offer(record);
   if (present.shutting_down()) return;
   stop();
@@ -239,9 +273,9 @@ void Healer::answer(const Machine& present, std::uint64_t session) {
 }
 
 void Healer::begin(const Machine& present) {
-  waiting_ = false;
+  waits_since_.reset();
   if (present.sessions().find(session_) == nullptr) return;
-  source_ = memory_->remembered();
+  source_ = chosen().remembered();
   source_->go_on_after(present);
   const RestorationState& state = present.restoration();
   sent_ = applied_ = state.under_way ? state.parts : 0;
@@ -275,7 +309,7 @@ std::size_t Healer::rank(const Machine& present, std::uint64_t session, bool of_
   std::size_t before = 0;
   for (const auto& [id, other] : present.sessions().all) {
     if (id == session || (of_restoring ? !other.restores : other.remembers == 0)) continue;
-    const auto weight = [](const Session& it) { return std::pair(it.remembers_ms, it.remembers); };
+    const auto weight = [](const Session& it) { return std::tuple(!it.fragment, it.remembers_ms, it.remembers); };
     before += weight(other) > weight(own) || (weight(other) == weight(own) && other.age < own.age) ? 1 : 0;
   }
   return before;

@@ -7,6 +7,10 @@
 //                                       or dies, the next one does
 //   anything else                       nothing is changed; the state is kept for some time, for a person who asks
 //
+// A log may be lost again before the pool is back in it. What it had then is a fragment: the jobs that came after the
+// first loss. A member keeps it beside what it remembers of the pool, but puts back only one of the two: the pool, if
+// any member remembers it.
+//
 // It does not do so if the pool may have been shut down meanwhile. That cannot be while the member's own lease is
 // valid, since a pool ends only after all its sessions have. Where the lease had run out before the loss was noticed,
 // the engine has to know whether the pool was removed (Snapshot::removed_ms). An engine knows that for an hour.
@@ -67,12 +71,28 @@ class Healer final : public PoolEffects {
     bool apply;
   };
 
-  void judge(std::optional<std::int64_t> removed_ms);
+  // How sure it is that the pool was not shut down when its log lost everything.
+  enum class Doubt : std::uint8_t {
+    none,      // the lease was valid
+    removal,   // it had run out a while ago: the engine still knows if the pool was removed
+    anything,  // it had run out long ago, or the pool was being shut down
+  };
+  struct Memory {
+    std::unique_ptr<Machine> state{};  // null: nothing is remembered
+    Doubt doubt = Doubt::anything;     // when it was lost
+    bool restores = false;             // it may be put back without being asked for
+  };
+  void judge(Memory& memory, std::optional<std::int64_t> removed_ms) const;
+  void choose();
+  bool remembers() const { return pool_.state != nullptr || fragment_.state != nullptr; }
+  bool restores() const { return pool_.restores || fragment_.restores; }
+  const Machine& chosen() const { return chosen_fragment_ ? *fragment_.state : *pool_.state; }
   void answer(const Machine& present, std::uint64_t session);
   void go_on_with_request(const Machine& present, std::uint64_t session);
   void forget();
   void stop();
   void wait(const Machine& present, std::uint64_t session);
+  bool must_not_be_first(const Machine& present) const;
   Instant all_stopped(const Machine& present) const;
   void begin(const Machine& present);
   void send(const Machine& present);
@@ -84,17 +104,11 @@ class Healer final : public PoolEffects {
   const Options options_;
   HealerEvents& events_;
 
-  // How sure it is that the pool was not shut down when its log lost everything.
-  enum class Doubt : std::uint8_t {
-    none,      // the lease was valid
-    removal,   // it had run out a while ago: the engine still knows if the pool was removed
-    anything,  // it had run out long ago
-  };
-  std::optional<Doubt> lost_;        // history was lost; until another state is there
-  std::unique_ptr<Machine> memory_;  // null: nothing is remembered
-  Doubt doubt_ = Doubt::anything;    // when it was lost
-  Instant lost_at_;                  // when this node noticed
-  bool restores_ = false;            // it may be put back without being asked for
+  std::optional<Doubt> lost_;  // history was lost; until another state is there
+  Memory pool_;
+  Memory fragment_;
+  bool chosen_fragment_ = false;  // of the two, what is put back and told
+  Instant lost_at_;               // when this node noticed the last loss
   bool said_ = false;
   Remembered remembered_;
   Timer forget_;
@@ -109,9 +123,8 @@ class Healer final : public PoolEffects {
   std::optional<v1::Record> answer_when_back_;  // to a person who wants the state back
   bool added_ = false;                          // what some member remembers was put back on request a moment ago
   Timer answer_;
-  bool waiting_ = false;  // for its turn,
-  Instant turn_at_;       // then
-  Timer turn_;            // when it is this node's turn to begin, or to look whether it gets on
+  std::optional<Instant> waits_since_;  // for its turn
+  Timer turn_;                          // when it is this node's turn to begin, or to look whether it gets on
 };
 
 }  // namespace tenure

@@ -79,6 +79,7 @@ void Membership::join(const Remembered& remembered) {
   join.set_remembers(remembered.position);
   join.set_remembers_ms(remembered.engine_ms);
   join.set_restores(remembered.restores);
+  join.set_fragment(remembered.fragment);
   join.set_log(machine().origin());
   for (const std::uint64_t former : former_) {
     if (remembered.position != 0 && former != session_) join.add_former(former);

@@ -49,6 +49,10 @@ class File:
             pathlib.Path(f"{self.path}{suffix}").unlink(missing_ok=True)
         os.rename(self.backup, self.path)
 
+    def wipe(self):
+        for path in self.path.parent.glob(f"{self.path.name}*"):
+            path.unlink(missing_ok=True)
+
 
 class Server:
     """A redis-server that dies, and comes back with an older append-only file."""
@@ -67,6 +71,9 @@ class Server:
         self.server.kill()
         self.server.replace_data(self.backup)
         self.server.start()
+
+    def wipe(self):
+        self.server.command("FLUSHALL")
 
 
 class Restore(ProgramTest):
@@ -167,8 +174,42 @@ class Restore(ProgramTest):
         said = "".join(line for worker in workers for line in worker.errors)
         self.assertIn("tenure restore --from-members", said, "the workers say nothing of what they have lost")
 
-    def test_with_workers_that_heal(self):
-        self.check("--heal")
+    def test_with_workers_that_do_not_heal(self):
+        self.check("--no-heal")
+
+    def wipe(self, *words):
+        """Two workers whose engine loses everything, and the epochs of their residents before that."""
+        workers = [self.work(name, *words) for name in ("w1", "w2")]
+        self.dispatch("resident-1", "resident-2")
+        self.ask("dispatch", "dead-1", "--task", "--wait", "done", expect=7)
+        self.wait_for("both have read it", lambda: len(self.residents()) == 2 or self.jobs())
+        before = {key: max(self.ran(key)) for key in ("resident-1", "resident-2")}
+        self.data.wipe()
+        return workers, before
+
+    def expect_back(self, before):
+        self.wait_for("the residents run again",
+                      lambda: all(max(self.ran(key)) > epoch for key, epoch in before.items()) or self.ran("resident-1"))
+        self.assertEqual(self.dead(), ["dead-1"])
+
+    def test_everything_is_lost_and_comes_back_by_itself(self):
+        workers, before = self.wipe()
+        self.expect_back(before)
+        said = [worker.wait("restored") for worker in workers]
+        self.assertIn("the pool is back", said[0]["reason"])
+        refused = self.ask("restore", "--from-members", expect=8)
+        self.assertIn("no member remembers", refused["error"]["message"])
+
+    def test_everything_is_lost_and_nothing_comes_back_unasked(self):
+        workers, before = self.wipe("--no-heal")
+        for worker in workers:
+            worker.wait("fenced")
+        self.ask("dispatch", "task", "--task", "--wait", "done")  # it creates the log, or a member has done so
+        self.wait_for("a member tells what it remembers", lambda: self.restore()["missing"] == 3 or self.jobs())
+        self.assertEqual(self.jobs(), {})
+        self.assertEqual({key: max(self.ran(key)) for key in before}, before)
+        self.assertTrue(self.restore("--apply")["applied"])
+        self.expect_back(before)
 
     def test_what_a_person_reads(self):
         self.lose()

@@ -144,7 +144,7 @@ class Pool:
         name = f"w{self.lives}"
         log = open(self.folder / f"worker-{self.lives}.log", "w")
         self.workers[self.lives] = subprocess.Popen(
-            [self.tenure, "work", "--json", "--heal", "--engine", self.world.engine(name), "--pool", self.name, "--lease",
+            [self.tenure, "work", "--json", "--engine", self.world.engine(name), "--pool", self.name, "--lease",
              f"{LEASE_S}s", "--id", name, "--max-attempts", "1000", "--shards",
              str(self.shards), "--exec", self.handler,
              self.ledger, self.history], stdout=log, stderr=log)

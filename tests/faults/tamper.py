@@ -2,7 +2,8 @@
 embedded engine. Real workers hold residents, each a process. A thread checks every few milliseconds which of them live.
 Two processes of one key may live at the same time only for one lease after the tampering, because the engine has lost
 acknowledged entries (docs/guarantees.md). Within a lease and two seconds all keys are held again, or opening the pool fails
-with an explanation; then the rest of it is removed, as the error says, and the pool is created again.
+with an explanation; then the rest of it is removed, as the error says, and the pool is created again. Lost keys are
+dispatched again, but for one case: if everything was lost at once, the members put the pool back by themselves.
 
 Usage: tamper.py BUILD [--engine redis|sqlite] [--rounds N] [--lease S] [--seed S] [--only DEED,…] [--verbose]
 """
@@ -92,6 +93,8 @@ def children(process):
 
 class RedisWorld:
     """The pool's keys, and what somebody may do to them."""
+
+    LOSES_EVERYTHING = ("flush",)
 
     def __init__(self, folder, pool):
         self.server = RedisServer(folder / "server", "no")
@@ -187,6 +190,8 @@ class RedisWorld:
 class SqliteWorld:
     """The database and the files beside it, and what somebody may do to them."""
 
+    LOSES_EVERYTHING = ("remove_all",)
+
     def __init__(self, folder, pool):
         del pool
         self.folder = folder / "database"
@@ -206,6 +211,14 @@ class SqliteWorld:
         for path in paths:
             path.unlink(missing_ok=True)
         return names
+
+    def remove_all(self, dice):
+        """As when a volume is lost."""
+        del dice
+        for path in self.folder.iterdir():
+            if path.name.startswith("pool.db"):
+                path.unlink(missing_ok=True)
+        return ""
 
     def rename(self, dice):
         paths, names = self.some(dice)
@@ -252,7 +265,8 @@ class SqliteWorld:
         return names
 
     def deeds(self):
-        return [self.remove, self.remove, self.rename, self.rename, self.truncate, self.put_back_older, self.garbage]
+        return [self.remove, self.remove, self.remove_all, self.rename, self.rename, self.truncate, self.put_back_older,
+                self.garbage]
 
     def clear(self):
         for path in self.folder.iterdir():
@@ -315,8 +329,8 @@ class Run:
                 del self.workers[number]
                 self.start_worker()
 
-    def wait_whole(self, since, allowed_s):
-        """Returns what is wrong, or nothing. The keys that were lost are dispatched again."""
+    def wait_whole(self, since, allowed_s, alone=False):
+        """Returns what is wrong, or nothing. The keys that were lost are dispatched again, unless the pool is left alone."""
         asked_again = 0.0
         refused = ""
         while True:
@@ -328,8 +342,7 @@ class Run:
             if took - asked_again > 0.3:
                 asked_again = took
                 self.start_dead_workers()
-                answer = self.dispatch_residents()
-                refused = self.refusal(answer) or refused
+                refused = refused if alone else self.refusal(self.dispatch_residents()) or refused
             if took > allowed_s:
                 return f"after {took:.1f} s: {self.gauge.alive}; {refused}"
             if refused and took > self.lease:
@@ -362,7 +375,8 @@ class Run:
         ended = time.monotonic()
         if self.arguments.verbose:
             print(f"{time.strftime('%T')} round {number}: {deed.__name__} {names}", flush=True)
-        wrong = self.wait_whole(ended, self.lease + 2 + self.arguments.patience)
+        alone = deed.__name__ in self.world.LOSES_EVERYTHING
+        wrong = self.wait_whole(ended, self.lease + 2 + self.arguments.patience, alone)
         until = ended
         if wrong.startswith("refused: "):
             self.refusals += 1

@@ -3,43 +3,10 @@
 
 #include <map>
 
-#include "machine/pool.h"
+#include "machine/restoring.h"
 
 namespace tenure::test {
 namespace {
-
-constexpr std::size_t kWhole = 1U << 20;
-
-// Every part of what a machine remembers, as records of this session.
-TestPool::Records parts_of(const Machine& old, std::uint64_t session, std::size_t bytes = kWhole) {
-  TestPool::Records parts;
-  const auto source = old.remembered();
-  while (!source->at_end()) {
-    v1::Record record;
-    v1::Restore& part = *record.mutable_restore();
-    part.set_session(session);
-    part.set_part(parts.size());
-    source->next(bytes, part);
-    parts.push_back(std::move(record));
-  }
-  return parts;
-}
-
-v1::Record survivor(std::uint64_t session, const Machine& old) {
-  v1::Record record = rec::join(session);
-  record.mutable_join()->set_remembers(old.position());
-  record.mutable_join()->set_remembers_ms(old.engine_ms());
-  record.mutable_join()->set_restores(true);
-  return record;
-}
-
-// A snapshot of the state is one that can be loaded.
-void expect_sound(TestPool& pool) {
-  Machine other;
-  const Status restored = other.restore(save(pool.machine()));
-  EXPECT_TRUE(restored) << restored.error().message();
-  EXPECT_EQ(other.state_digest(), pool.machine().state_digest());
-}
 
 int messages_of(const TestPool& pool, BytesView key) {
   int count = 0;
@@ -216,15 +183,7 @@ TEST_F(Restore, GoesOnWhenItsMemberDies) {
   fresh_.append(parts[parts.size() / 2]);  // it was still under way
   ASSERT_TRUE(fresh_.machine().restoration().under_way);
 
-  const auto source = old_.machine().remembered();
-  source->go_on_after(fresh_.machine());
-  for (std::uint64_t part = fresh_.machine().restoration().parts; !source->at_end(); ++part) {
-    v1::Record record;
-    record.mutable_restore()->set_session(501);
-    record.mutable_restore()->set_part(part);
-    source->next(64, *record.mutable_restore());
-    fresh_.append(record);
-  }
+  for (const v1::Record& part : parts_of(old_.machine(), 501, 64, &fresh_.machine())) fresh_.append(part);
   EXPECT_EQ(fresh_.machine().keys(), 20U);
   EXPECT_EQ(fresh_.machine().restoration().jobs, 20U);
   expect_sound(fresh_);
@@ -243,13 +202,7 @@ TEST_F(Restore, KeepsALongLineTogether) {
   EXPECT_EQ(fresh_.state("line"), JobState::waiting);
   fresh_.crash(kSurvivor);
   fresh_.append(rec::add_worker(501, "b"));
-  const auto source = old_.machine().remembered();
-  source->go_on_after(fresh_.machine());
-  v1::Record rest;
-  rest.mutable_restore()->set_session(501);
-  rest.mutable_restore()->set_part(1);
-  source->next(kWhole, *rest.mutable_restore());
-  fresh_.append(rest);
+  for (const v1::Record& part : parts_of(old_.machine(), 501, kWhole, &fresh_.machine())) fresh_.append(part);
   for (const std::uint64_t ticket : tickets) {
     ASSERT_TRUE(fresh_.info("line"));
     EXPECT_EQ(fresh_.info("line")->ticket, ticket);

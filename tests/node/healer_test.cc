@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "machine/limits.h"
 #include "node/manual_world.h"
 #include "tenure/v1/record.pb.h"
 
@@ -23,14 +24,15 @@ class HealerTest : public testing::Test, public HealerEvents, public AppenderEve
     healer_ =
         std::make_unique<Healer>(loop_, appender_, Healer::Options{.on = on, .lease = 10s, .part_bytes = 1000}, *this);
   }
-  static void apply(Machine& machine, std::uint64_t position, const v1::Record& record) {
+  static void apply(Machine& machine, std::uint64_t position, const v1::Record& record,
+                    std::int64_t time_ms = kTimeMs) {
     v1::Batch batch;
     batch.set_format(1);
     batch.set_sender(9);
     batch.set_sequence(position);
     *batch.add_records() = record;
     Effects ignored;
-    machine.apply({position, kTimeMs, batch.SerializeAsString()}, ignored);
+    machine.apply({position, time_ms, batch.SerializeAsString()}, ignored);
   }
   static v1::Record join(std::uint64_t session, const Remembered& remembered = {}, std::uint64_t former = 0) {
     v1::Record record;
@@ -41,19 +43,38 @@ class HealerTest : public testing::Test, public HealerEvents, public AppenderEve
     join.set_remembers(remembered.position);
     join.set_remembers_ms(remembered.engine_ms);
     join.set_restores(remembered.restores);
+    join.set_fragment(remembered.fragment);
     if (former != 0) join.add_former(former);
     return record;
+  }
+  static v1::Record task(std::uint64_t ticket, BytesView key) {
+    v1::Record record;
+    record.mutable_dispatch()->set_ticket(ticket);
+    record.mutable_dispatch()->set_kind(v1::TASK);
+    record.mutable_dispatch()->set_key(Bytes(key));
+    return record;
+  }
+  // A log in which a pool was to be put back, and that was lost before. A task came to it meanwhile.
+  static std::unique_ptr<Machine> open_log(const Remembered& remembered = {.position = 9, .engine_ms = kTimeMs}) {
+    auto machine = std::make_unique<Machine>();
+    apply(*machine, 1, join(5, remembered));
+    apply(*machine, 2, task(8, "meanwhile"));
+    return machine;
+  }
+  bool sent_a_job(std::uint64_t ticket) const {
+    for (const v1::RememberedKey& key : sent_.restore().keys()) {
+      for (const v1::RememberedJob& job : key.jobs()) {
+        if (job.job().ticket() == ticket) return true;
+      }
+    }
+    return false;
   }
   // A pool of two sessions and a task.
   static std::unique_ptr<Machine> pool(bool ending = false) {
     auto machine = std::make_unique<Machine>();
     apply(*machine, 1, join(1));
     apply(*machine, 2, join(2));
-    v1::Record task;
-    task.mutable_dispatch()->set_ticket(7);
-    task.mutable_dispatch()->set_kind(v1::TASK);
-    task.mutable_dispatch()->set_key("k");
-    apply(*machine, 3, task);
+    apply(*machine, 3, task(7, "k"));
     v1::Record shutdown;
     shutdown.mutable_shutdown();
     if (ending) apply(*machine, 4, shutdown);
@@ -194,6 +215,126 @@ TEST_F(HealerTest, WaitsForTheLeasesOfThoseWhoAreMissing) {
   find_empty_log(false);
   EXPECT_FALSE(restores_within(9s));
   EXPECT_TRUE(restores_within(2s));
+}
+
+// The log was lost again before the pool was back: the pool is put back, not what little came meanwhile.
+TEST_F(HealerTest, PutsThePoolBackAfterTwoLosses) {
+  healer_->history_lost(true, loop_.now());
+  healer_->reloaded(pool(), std::nullopt);
+  healer_->history_lost(true, loop_.now());
+  healer_->reloaded(open_log(healer_->remembered()), std::nullopt);
+  find_empty_log();
+  ASSERT_TRUE(restores_within(1s));
+  EXPECT_TRUE(sent_a_job(7));
+  EXPECT_FALSE(sent_a_job(8));
+}
+
+// A node that had joined meanwhile knows only that. It gives those time who remember the pool.
+TEST_F(HealerTest, PutsAFragmentBackWhereNobodyRemembersThePool) {
+  healer_->history_lost(true, loop_.now());
+  healer_->reloaded(open_log(), std::nullopt);
+  EXPECT_TRUE(healer_->remembered().fragment);
+  apply(present_, 1, join(3, healer_->remembered(), 5));
+  healer_->look(present_, 3);
+  EXPECT_FALSE(restores_within(19s));
+  ASSERT_TRUE(restores_within(3s));
+  EXPECT_TRUE(sent_a_job(8));
+}
+
+TEST_F(HealerTest, PutsNoFragmentBackWhileAMemberRemembersThePool) {
+  healer_->history_lost(true, loop_.now());
+  healer_->reloaded(open_log(), std::nullopt);
+  apply(present_, 1, join(3, healer_->remembered(), 5));
+  apply(present_, 2, join(4, {.position = 3, .engine_ms = kTimeMs - 1000, .restores = true}));
+  healer_->look(present_, 3);
+  EXPECT_FALSE(restores_within(5min));
+}
+
+// Its members did not put the pool back in time, so that it is a pool of its own by now.
+TEST_F(HealerTest, RemembersALogThatWasLostLongAfterAnother) {
+  healer_->history_lost(true, loop_.now());
+  healer_->reloaded(pool(), std::nullopt);
+  auto other = open_log(healer_->remembered());
+  for (int i = 0; i <= kRestoreWithinMs / kLogTimeStepMsMax; ++i) {
+    apply(*other, 3 + static_cast<std::uint64_t>(i), {}, kTimeMs + (i + 1) * kLogTimeStepMsMax);
+  }
+  healer_->history_lost(true, loop_.now());
+  healer_->reloaded(std::move(other), std::nullopt);
+  EXPECT_FALSE(healer_->remembered().fragment);
+  find_empty_log();
+  ASSERT_TRUE(restores_within(15s));
+  EXPECT_TRUE(sent_a_job(8));
+}
+
+// The engine knew that the pool was removed. Then it lost that, too.
+TEST_F(HealerTest, DoesNotForgetThatAPoolWasRemoved) {
+  healer_->history_lost(true, loop_.now());
+  healer_->reloaded(pool(), kTimeMs);
+  healer_->history_lost(true, loop_.now());
+  healer_->reloaded(open_log(healer_->remembered()), 0);
+  EXPECT_NE(healer_->remembered().restores, !healer_->remembered().fragment);
+  find_empty_log();
+  restores_within(1min);
+  EXPECT_FALSE(sent_a_job(7));
+}
+
+// It was loading the log when that was removed, and hears of the loss by loading again.
+TEST_F(HealerTest, LeavesAPoolThatWasRemovedWhileItWasLoaded) {
+  healer_->history_lost(true, loop_.now());
+  healer_->reloaded(pool(), 0);
+  EXPECT_TRUE(healer_->remembered().restores);
+  healer_->reloaded(std::make_unique<Machine>(), kTimeMs);
+  find_empty_log();
+  EXPECT_FALSE(restores_within(1min));
+}
+
+// The open log was shut down, and with it the pool that was to be put back into it.
+TEST_F(HealerTest, LeavesAPoolThatWasShutDownBeforeItWasBack) {
+  healer_->history_lost(true, loop_.now());
+  healer_->reloaded(pool(), std::nullopt);
+  auto other = open_log(healer_->remembered());
+  v1::Record shutdown;
+  shutdown.mutable_shutdown();
+  apply(*other, 3, shutdown);
+  healer_->history_lost(true, loop_.now());
+  healer_->reloaded(std::move(other), std::nullopt);
+  find_empty_log();
+  EXPECT_FALSE(restores_within(1min));
+}
+
+// The first to begin may know less than one that comes a moment later.
+TEST_F(HealerTest, LetsAMemberGoFirstThatComesLaterAndKnowsMore) {
+  healer_->history_lost(true, loop_.now());
+  healer_->reloaded(pool(), std::nullopt);
+  find_empty_log();
+  apply(present_, 3, join(6, {.position = 50, .engine_ms = kTimeMs + 1000, .restores = true}));
+  healer_->look(present_, 3);
+  EXPECT_FALSE(restores_within(2s));
+  EXPECT_TRUE(restores_within(1s)) << "the other one does nothing";
+}
+
+// The member that was putting the pool back has lost its session, and joins again at once.
+TEST_F(HealerTest, LetsTheMemberGoOnThatHadBegun) {
+  healer_->history_lost(true, loop_.now());
+  healer_->reloaded(pool(), std::nullopt);
+  find_empty_log();
+  const Remembered more{.position = 50, .engine_ms = kTimeMs + 1000, .restores = true};
+  apply(present_, 3, join(6, more));
+  healer_->look(present_, 3);
+  v1::Record part;
+  part.mutable_restore()->set_session(6);
+  part.mutable_restore()->set_position(more.position);
+  apply(present_, 4, part);
+  healer_->look(present_, 3);
+  ASSERT_TRUE(present_.restoration().under_way);
+  EXPECT_FALSE(restores_within(1min)) << "another member is at it";
+  v1::Record end;
+  end.mutable_end()->set_session(6);
+  apply(present_, 5, end);
+  apply(present_, 6, join(7, more));
+  healer_->look(present_, 3);
+  EXPECT_FALSE(restores_within(2s));
+  EXPECT_TRUE(restores_within(1s)) << "it does not come back to it";
 }
 
 }  // namespace

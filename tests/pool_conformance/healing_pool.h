@@ -92,7 +92,7 @@ class HealingPool {
     PoolOptions options;
     options.worker_ttl = 3s;
     options.max_attempts = 7;
-    options.heal = heals;
+    if (!heals) options.heal = false;  // otherwise the default
     options.logger = [this](LogLevel, std::string_view text) {
       std::lock_guard lock(mutex_);
       restored_ += text.find("the pool is back") != std::string_view::npos ? 1 : 0;

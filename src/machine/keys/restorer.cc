@@ -49,6 +49,7 @@ Restorer::Count Restorer::put_back(const v1::RememberedKey& key, const Case& how
   Count count;
   for (const v1::RememberedJob& from : key.jobs()) {
     if (how.there.contains(from.job().ticket())) continue;
+    if (how.back.contains(from.job().ticket()) && !MUTANT(restore_brings_jobs_again)) continue;
     // A key may have a resident and tasks that are dead.
     const bool of_task =
         kind_of(key) == JobKind::task || from.letter().kind() == static_cast<std::uint32_t>(JobKind::task);
@@ -61,7 +62,8 @@ Restorer::Count Restorer::put_back(const v1::RememberedKey& key, const Case& how
     }
   }
   context_.note(hash);
-  if (joined && slot != kNone) go_on(key, slot, added, held_back);
+  // Also a resident's key, which nothing joins, if the rest of it was put beside it: a dead task, say.
+  if ((joined || (held_back && !MUTANT(restore_leaves_key_cut))) && slot != kNone) go_on(key, slot, added, held_back);
   return count;
 }
 
@@ -148,13 +150,23 @@ void Restorer::go_on(const v1::RememberedKey& key, SlotId slot, bool added, bool
   const std::int64_t wait_ms = key.more() ? kRestoreHoldMs : key.retry_ms();
   // The key was added before its first job had a type.
   if (added) placement_.head_changed(slot);
-  if (fresh_line && wait_ms > 0) {
+  if (held_back && !key.more() && key.retry_ms() > 0) {
+    slots_.set_state(slot, JobState::waiting);  // ends the timer of the hold
+    slots_.set_timer(slot, TimerKind::retry, context_.log_time_ms() + key.retry_ms());
+  } else if (fresh_line && wait_ms > 0) {
     slots_.set_state(slot, JobState::waiting);
     slots_.set_timer(slot, TimerKind::retry, context_.log_time_ms() + wait_ms);
   } else if (fresh_line || (held_back && !key.more()) || (entry.state == JobState::idle && entry.head != kNone)) {
     line_.next_job(slot);
   }
   if (added) placement_.ask_for_choice(slot);
+}
+
+void Restorer::let_go(BytesView key) {
+  const SlotId slot = state_.table.find(key, hash_bytes(key));
+  if (slot == kNone || state_.table.slots[slot].state != JobState::waiting) return;
+  slots_.touch(slot);
+  line_.next_job(slot);
 }
 
 }  // namespace tenure

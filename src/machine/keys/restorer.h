@@ -26,13 +26,16 @@ class Restorer {
   struct Case {
     bool on_request;                       // only keys that are not there
     bool partial;                          // what is there of the key was put back a moment ago
-    const std::set<std::uint64_t>& there;  // tickets of jobs that came into the log by another way
+    const std::set<std::uint64_t>& there;  // tickets of jobs that came into the log by another way,
+    const std::set<std::uint64_t>& back;   // or with an earlier part
   };
   struct Count {
     std::uint64_t back = 0;
     std::uint64_t left_out = 0;
   };
   Count put_back(const v1::RememberedKey& key, const Case& how);
+  // No more of this key will come, though more was announced: the member that goes on does not remember it.
+  void let_go(BytesView key);
 
  private:
   bool joins(const v1::RememberedKey& key, SlotId slot, const Case& how) const;

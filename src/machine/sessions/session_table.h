@@ -26,6 +26,7 @@ struct Session {
   std::uint64_t remembers = 0;
   std::int64_t remembers_ms = 0;
   bool restores = false;              // and it will put that state back
+  bool fragment = false;              // which is only what came after an earlier loss
   std::vector<std::uint64_t> former;  // its sessions in that log: nothing of them runs any more
   bool newcomer = true;               // it remembers no log, and did not mean to join another one
 };

@@ -38,6 +38,7 @@ bool Sessions::on(const v1::Join& record, bool gone, std::uint32_t version) {
   session.remembers = record.remembers();
   session.remembers_ms = record.remembers_ms();
   session.restores = record.restores();
+  session.fragment = record.fragment();
   session.former.assign(record.former().begin(), record.former().end());
   session.newcomer = record.remembers() == 0 && (record.log() == 0 || record.log() == context_.origin());
   context_.note(session.id);
@@ -108,6 +109,7 @@ void save_sessions(const SessionTable& table, v1::SessionsState& into) {
     state.set_remembers(session.remembers);
     state.set_remembers_ms(session.remembers_ms);
     state.set_restores(session.restores);
+    state.set_fragment(session.fragment);
     for (const std::uint64_t former : session.former) state.add_former(former);
     state.set_newcomer(session.newcomer);
   }
@@ -130,6 +132,7 @@ bool load_sessions(const v1::SessionsState& from, SessionTable& into) {
                     .remembers = state.remembers(),
                     .remembers_ms = state.remembers_ms(),
                     .restores = state.restores(),
+                    .fragment = state.fragment(),
                     .former = {state.former().begin(), state.former().end()},
                     .newcomer = state.newcomer()};
     if (!into.all.emplace(state.id(), std::move(session)).second) return false;

@@ -250,6 +250,17 @@ void Sources::put_back(const v1::Restore& record) {
   }
 }
 
+void Sources::lower(const v1::Restore& record) {
+  if (!context_.rule(Rule::sources) || MUTANT(restore_forgets_sources)) return;
+  for (const v1::SourceState& from : record.sources()) {
+    const auto found = state_.by_name.find(from.name());
+    if (!is_sound(from) || found == state_.by_name.end() || found->second.position <= from.position()) continue;
+    found->second.position = from.position();
+    context_.note(hash_bytes(from.name()) ^ from.position());
+    context_.effects().source_restored(context_.at(), from.name(), from.position());
+  }
+}
+
 void save_sources(const SourcesState& sources, v1::SourcesState& into) {
   for (const auto& [name, source] : sources.by_name) save_source(name, source, *into.add_sources());
 }

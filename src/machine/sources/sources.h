@@ -48,6 +48,8 @@ class Sources {
   void on(const v1::ForgetSource& record);
   // A member begins to put back what it remembers. Positions only grow.
   void put_back(const v1::Restore& record);
+  // A member that knows less goes on with it.
+  void lower(const v1::Restore& record);
 
  private:
   // Why nothing of an emit is taken in.

@@ -536,7 +536,8 @@ TEST(Checker, T_WorkersGetWhatTheyTake) {
 
 TEST(Checker, S_AWipedLogIsPutBack) {
   const auto lost = [](const LogLost& how) {
-    return Story().at(0).lease(1, 100).at(1).resident("k", 50, 5).at(2).add(how).add(NoticedLoss{1, Story::session(1)});
+    Story story = Story().at(0).lease(1, 100).add(LogJoined{1, Story::session(1), false});
+    return story.at(1).resident("k", 50, 5).at(2).add(how).add(NoticedLoss{1, Story::session(1)});
   };
   const auto wiped = [&] { return lost({.kept = 0, .wiped = true}).at(3).add(LogJoined{10, 9, true}); };
   const auto restoring = [&] { return wiped().add(LogRestoring{11, 0, 99, false}); };
@@ -548,6 +549,43 @@ TEST(Checker, S_AWipedLogIsPutBack) {
   EXPECT_EQ(wiped().at(99).close().verdict(), "s") << "nobody did it";
   EXPECT_EQ(wiped().add(ProcessCrashed{1}).at(99).close().verdict(), "") << "nobody was left to do it";
   EXPECT_EQ(lost({.kept = 0, .removed = true}).add(LogRestoring{11, 0, 99, false}).verdict(), "s") << "it was removed";
+}
+
+TEST(Checker, S_APoolThatWasShutDownIsNotPutBack) {
+  const auto shut_down = [] {
+    return Story().at(0).lease(1, 100).add(LogJoined{1, Story::session(1), false}).at(1).resident("k", 50, 5);
+  };
+  const auto noticed = NoticedLoss{1, Story::session(1)};
+  const LogLost wiped{.kept = 0, .wiped = true};
+  const LogJoined again{10, 9, true};
+  const auto ending = [&] { return shut_down().add(LogShutdown{4}).at(2).add(wiped).add(noticed).add(again); };
+  EXPECT_EQ(ending().at(99).close().verdict({.all_settled = false}), "");
+  EXPECT_EQ(ending().add(LogRestoring{11, 0, 3, false}).verdict(), "") << "its member had not read of that";
+  EXPECT_EQ(ending().add(LogRestoring{11, 0, 4, false}).verdict(), "s");
+  // Its log was removed, and the next one was lost with the engine's note of that.
+  const auto removed = [&] { return shut_down().at(2).add(LogLost{.kept = 0, .removed = true}).add(noticed); };
+  EXPECT_EQ(removed().add(again).at(3).add(wiped).add(again).add(LogRestoring{11, 0, 3, false}).verdict(), "s");
+}
+
+// A member dies over it, and the next one knows less: what only one of them knew may be there or not.
+TEST(Checker, S_AnotherMemberGoesOnWithWhatItKnows) {
+  const auto restoring = [] {
+    Story story = Story().at(0).lease(1, 100).add(LogJoined{1, Story::session(1), false}).at(1);
+    story.asks(50, Ask::task, "a").asks(51, Ask::task, "b");
+    story.log(50, Step::accepted).log(51, Step::accepted);
+    story.at(2).add(LogLost{.kept = 0, .wiped = true}).add(LogJoined{10, 9, true});
+    return story.add(LogRestoring{11, 0, 2, false});
+  };
+  const auto all = [](Story story) { return story.add(LogRestoreEnded{20}).verdict({.all_settled = false}); };
+  const LogRestored a{12, "a", 50};
+  const LogRestored b{13, "b", 51};
+  EXPECT_EQ(all(restoring().add(a).add(b)), "");
+  EXPECT_EQ(all(restoring().add(a)), "s");
+  const auto next = [&](std::uint64_t known) { return restoring().add(LogRestoring{12, 0, known, false}); };
+  EXPECT_EQ(all(next(2).add(a)), "s");
+  EXPECT_EQ(all(next(1).add(a)), "") << "the second member did not know of b";
+  EXPECT_EQ(all(next(1)), "s");
+  EXPECT_EQ(all(next(1).add(a).add(b)), "s") << "and could not bring it";
 }
 
 // One job that crashes its process again and again, beside another one. `deed`: it does; `told`: the log says so.

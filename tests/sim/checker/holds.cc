@@ -53,7 +53,9 @@ PastHolds::PastHolds(const History& history) {
       if (!spans.empty()) spans.back().until = event.at;
     } else if (std::holds_alternative<LogLost>(event.what)) {
       losses.push_back(event.at);
-      if (std::get<LogLost>(event.what).replaced) replacements.push_back(event.at);
+      const auto& lost = std::get<LogLost>(event.what);
+      // Of a log that is gone with its server, too, a reader may have entries that it has not looked at yet.
+      if (lost.replaced || lost.wiped) replacements.push_back(event.at);
     } else if (const auto* crashed = std::get_if<ProcessCrashed>(&event.what)) {
       crashes[crashed->process] = event.at;
       for (PastHold& hold : all) {

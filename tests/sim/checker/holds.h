@@ -44,7 +44,7 @@ struct PastHolds {
   std::map<ProcessNumber, std::vector<Span>> pauses;
   std::map<ProcessNumber, Time> crashes;
   std::vector<Time> losses;        // when the log lost entries
-  std::vector<Time> replacements;  // of these: all of them, while readers went on in the old log
+  std::vector<Time> replacements;  // of these: all of them, while readers went on with what they had of the old log
   Time last = 0;                   // when the history ends
 
   bool lost_within(Time at, Time span) const;  // the log lost entries in that span before `at`

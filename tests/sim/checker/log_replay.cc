@@ -263,6 +263,17 @@ void LogReplay::on(const LogShutdown& /*began*/) {
 }
 
 void LogReplay::remember(const Event& restoring) {
+  // Another member goes on with it, and knows more or less: what only one of them knew may be there or not.
+  if (old_ != nullptr) {
+    earlier_ghost_ = earlier_ghost_ || of_ghost_;
+    std::set<std::uint64_t> known;
+    for (const auto& [ticket, job] : old_->jobs) {
+      const bool by_all = !took_over_ || known_before_.contains(ticket);
+      if (by_all && (job.live || job.buried)) known.insert(ticket);
+    }
+    known_before_ = std::move(known);
+    took_over_ = true;
+  }
   of_ghost_ = std::get<LogRestoring>(restoring.what).ghost;
   old_ = std::make_unique<LogReplay>(asked_, expected_, ignored_, remembered_);
   for (const Event* event : remembered_->at(&restoring)) old_->apply(*event);
@@ -305,12 +316,13 @@ bool LogReplay::is_left_out(const ReplayedJob& job) const {
 void LogReplay::on(const LogRestoreEnded&) {
   if (old_ == nullptr) return;
   for (const auto& [ticket, job] : old_->jobs) {
-    if (job.asked == nullptr || (!job.live && !job.buried) || jobs.contains(ticket) || of_ghost_ || is_left_out(job)) {
-      continue;
-    }
+    if (job.asked == nullptr || (!job.live && !job.buried) || jobs.contains(ticket) || is_left_out(job)) continue;
+    if (of_ghost_ || earlier_ghost_ || (took_over_ && !known_before_.contains(ticket))) continue;
     broken('s', "was known, and not restored: " + name(*job.asked));
   }
   old_.reset();
+  known_before_.clear();
+  took_over_ = earlier_ghost_ = false;
 }
 
 void LogReplay::on(const LogBlob& blob) {

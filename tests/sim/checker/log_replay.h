@@ -96,9 +96,12 @@ class LogReplay {
   const Expectations& expected_;
   Verdict& verdict_;
   std::shared_ptr<const RememberedLines> remembered_;
-  Verdict ignored_;                 // of the next: it was said when that log was judged
-  std::unique_ptr<LogReplay> old_;  // what is being put back
-  bool of_ghost_ = false;           // it went on in a log that had been replaced: what it was is not known exactly
+  Verdict ignored_;                       // of the next: it was said when that log was judged
+  std::unique_ptr<LogReplay> old_;        // what is being put back
+  std::set<std::uint64_t> known_before_;  // to the members that began with it: jobs that were not over
+  bool took_over_ = false;                // one of them has died over it
+  bool earlier_ghost_ = false;            // and what it knew is not known exactly
+  bool of_ghost_ = false;  // it went on in a log that had been replaced: what it was is not known exactly
   Time now_ = 0;
   std::uint64_t dropped_ = 0;  // a job that has run and failed; unless it is buried with the next event
   bool ending_ = false;        // the pool was shut down

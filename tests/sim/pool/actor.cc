@@ -173,6 +173,10 @@ void Actor::fenced(std::uint64_t session, FenceReason reason) {
   });
 }
 
+void Actor::not_restored(std::string_view why) {
+  run_.recorder.note([&] { return process().name() + " puts nothing back: " + std::string(why); });
+}
+
 void Actor::closed() {
   if (on_closed) on_closed();
 }

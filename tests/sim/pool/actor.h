@@ -38,6 +38,7 @@ class Actor final : public Caller, private NodeEvents {
   void ticket_lost(std::uint64_t ticket) override;
   void applied(const Machine& machine) override;
   void lease_until(std::uint64_t session, Instant until) override;
+  void not_restored(std::string_view why) override;
   void fenced(std::uint64_t session, FenceReason reason) override;
   void worker_added(BytesView worker) override;
   void pool_gone() override;

@@ -160,7 +160,13 @@ void Onlooker::settled(const At&, const Settlement& settlement) {
 
 void Onlooker::joined(const At&, std::uint64_t session) {
   if (silent_) return;
-  recorder_.add(LogJoined{machine_->position(), session, !machine_->sessions().find(session)->newcomer});
+  const Session& joiner = *machine_->sessions().find(session);
+  recorder_.add(LogJoined{machine_->position(), session, !joiner.newcomer});
+  if (joiner.newcomer) return;
+  recorder_.note([&] {
+    return to_hex(session) + " remembers position " + std::to_string(joiner.remembers) + " of " +
+           std::to_string(joiner.remembers_ms) + " ms, and " + (joiner.restores ? "puts it back" : "only tells");
+  });
 }
 
 void Onlooker::shutdown_began(const At&) {
@@ -171,6 +177,7 @@ void Onlooker::restoring(const At&, const Restored& it) {
   if (silent_) return;
   const Appended& entry = appended_.at({it.log, it.position, machine_->sessions().find(it.session)->remembers_ms});
   recorder_.add(LogRestoring{machine_->position(), entry.losses, it.position, entry.ghost});
+  recorder_.note([&] { return "by " + to_hex(it.session); });
 }
 
 void Onlooker::restored(const At&, const Restored&) {

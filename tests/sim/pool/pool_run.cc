@@ -213,7 +213,17 @@ void PoolRun::run_until(Time until, const std::function<bool()>& stop) {
   world_.run_until(until, [&] { return world_.events() > kEventsMax || stop(); });
 }
 
+// A member is putting the pool back, or is about to.
+bool PoolRun::comes_back() const {
+  const Machine& machine = onlooker_.machine();
+  if (machine.restoration().under_way) return true;
+  if (machine.restoration().origin != RestorationState::Origin::open) return false;
+  const auto& sessions = machine.sessions().all;
+  return std::any_of(sessions.begin(), sessions.end(), [](const auto& entry) { return entry.second.restores; });
+}
+
 bool PoolRun::all_held() const {
+  if (comes_back()) return false;
   bool held = true;
   onlooker_.machine().each_job(0, [&](const JobInfo& job) {
     held = job.kind == JobKind::task || job.state == JobState::running || job.state == JobState::stopping ||
@@ -225,7 +235,7 @@ bool PoolRun::all_held() const {
 
 // Nothing is left but resident jobs that run.
 bool PoolRun::settled() {
-  if (onlooker_.machine().shutting_down() || world_.now() < serves_until_) return false;
+  if (onlooker_.machine().shutting_down() || world_.now() < serves_until_ || comes_back()) return false;
   bool quiet = true;
   onlooker_.machine().each_job(0, [&](const JobInfo& job) {
     quiet = job.kind == JobKind::resident &&
@@ -267,6 +277,7 @@ Expectations PoolRun::expectations() const {
   for (const Fault loss : {Fault::wiped, Fault::replaced, Fault::lost_tail}) {
     if (plan_.interval(loss) == 0) continue;
     expected.recovery += plan_.lease + plan_.nodes * plan_.lease / 4 + kSecond;
+    if (loss == Fault::wiped) expected.recovery += 2 * plan_.lease;  // with fragments, they wait longer
     break;
   }
   expected.queue_bound = plan_.queue_bound;

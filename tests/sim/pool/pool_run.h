@@ -68,6 +68,7 @@ class PoolRun {
   void gone(Seat& seat);
   void heal();
   bool settled();
+  bool comes_back() const;
   bool all_held() const;
   void run_until(Time until, const std::function<bool()>& stop);
   std::uint64_t snapshot_bytes() const;

@@ -22,14 +22,14 @@ namespace {
 
 constexpr const char* kUsage =
     "usage: tenure-sim [--seeds N] [--first-seed S] [--seconds-per-seed X] [--jobs N] [--twice] [--verbose]\n"
-    "                  [--mutant NAME] [--until-caught] [--wipes]\n"
+    "                  [--mutant NAME] [--until-caught] [--no-wipes]\n"
     "  --seeds N             how many runs, each from a seed of its own (100)\n"
     "  --first-seed S        the first seed (1)\n"
     "  --seconds-per-seed X  the simulated span of work and faults, instead of one drawn from the seed\n"
     "  --jobs N              threads (1)\n"
     "  --twice               run every seed twice; both must be the same event for event\n"
     "  --verbose             tell what happens\n"
-    "  --wipes               in some runs the log loses everything, and members put the pool back (PoolOptions::heal)\n"
+    "  --no-wipes            in no run the log loses everything, so that no member puts the pool back\n"
     "  --mutant NAME         switch a deliberate bug on\n"
     "  --until-caught        succeed at the first violation, fail if there is none\n";
 
@@ -41,7 +41,7 @@ struct Options {
   bool twice = false;
   bool verbose = false;
   bool until_caught = false;
-  bool wipes = false;
+  bool wipes = true;
   Mutant mutant = Mutant::none;
 };
 
@@ -98,8 +98,8 @@ Options parse(int argc, char** argv) {
       options.twice = true;
     } else if (word == "--verbose") {
       options.verbose = true;
-    } else if (word == "--wipes") {
-      options.wipes = true;
+    } else if (word == "--no-wipes") {
+      options.wipes = false;
     } else if (word == "--until-caught") {
       options.until_caught = true;
     } else if (word == "--mutant") {
@@ -133,7 +133,7 @@ std::string replay_command(const Options& options, std::uint64_t seed) {
   if (options.mutant != Mutant::none) {
     command += " --mutant " + std::string(kMutantNames[static_cast<std::size_t>(options.mutant)]);
   }
-  if (options.wipes) command += " --wipes";
+  if (!options.wipes) command += " --no-wipes";
   return command + " --verbose";
 }
 

@@ -97,6 +97,7 @@ std::unique_ptr<Call> Wires::copy_of(Call& call) {
   auto copy = call.duplicate();
   if (copy) {
     copy->kind = call.kind;
+    copy->lane = call.lane;
     copy->link = call.link;
     call.copied = true;
   }
