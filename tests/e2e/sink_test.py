@@ -106,6 +106,21 @@ class Sink(unittest.TestCase):
         self.assertEqual([letter["key"] for letter in dead], ["k"])
         self.tenure("dead", "drop", str(dead[0]["id"]))
 
+    def test_a_trim_takes_nothing_from_the_pool(self):
+        self.tenure("stream", "limit", "events", "--events", "10")
+        self.add(10)
+        self.tenure("stream", "add", "events", "too much", code=5)
+        self.tenure("stream", "trim", "events", "--taken", "events", code=9)
+        self.work('read -r n || :; echo "$n" >> "$DONE"', "--task")
+        self.wait_for(lambda: len(self.lines()) == 10)
+        self.tenure("stream", "trim", "events", "--taken", "other", code=4)
+        # The pool may hear of the last position a moment after it has done the tasks.
+        left = lambda: json.loads(self.tenure("stream", "info", "events", "--json"))["events"]
+        self.wait_for(lambda: self.tenure("stream", "trim", "events", "--taken", "events") and left() == 0)
+        self.add(10)
+        self.wait_for(lambda: len(self.lines()) == 20)
+        self.assertEqual(sorted(self.lines()), sorted(2 * [str(number) for number in range(10)]))
+
     def test_an_event_that_asks_for_a_pause_comes_again(self):
         self.add(1)
         self.work('[ -e "$DONE.tried" ] || { touch "$DONE.tried"; exit 75; }; echo done >> "$DONE"', "--task")
