@@ -202,19 +202,19 @@ int run_stream_tail(const Call& call) {
       StreamReader::open(*engine, {call.words[0]}, {.start = start_of(plan->from), .topic_pattern = plan->topic});
   if (!reader) return report(call, reader.error(), stream_hint);
   std::uint64_t shown = 0;
-  std::optional<Errc> trouble;
+  std::string trouble;
   while (shown < plan->limit && !signals.wait(0)) {
     const Result<StreamItem> item = reader->next(kLookForSignal);
     if (item) {
-      trouble.reset();
+      trouble.clear();
       show_item(call, *item);
       shown += std::holds_alternative<StreamEvent>(*item) ? 1 : 0;
       continue;
     }
     if (item.error().code == Errc::timed_out) continue;
     if (!passes(item.error().code)) return report(call, item.error(), stream_hint);
-    if (trouble != item.error().code) print_note("tenure: " + item.error().message());
-    trouble = item.error().code;
+    if (trouble != item.error().message()) print_note("tenure: " + item.error().message());
+    trouble = item.error().message();
   }
   return kDone;
 }
