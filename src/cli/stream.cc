@@ -1,4 +1,4 @@
-// tenure stream add, info, trim, limit and remove.
+// tenure stream add, info, limit and remove.
 
 #include <unistd.h>
 
@@ -7,7 +7,6 @@
 #include <iterator>
 #include <tenure/stream.hpp>
 
-#include "base/clock.h"
 #include "base/lines.h"
 #include "cli/connect.h"
 #include "cli/failure.h"
@@ -20,12 +19,6 @@ namespace {
 // What --lines sends together: what has come, and not more than this.
 constexpr std::size_t kTogetherEvents = 1024;
 constexpr std::size_t kTogetherBytes = 1U << 20;
-
-Result<Stream> open(const Call& call, bool create) {
-  const Result<std::string> engine = engine_url(call);
-  if (!engine) return Failure(engine.error());
-  return Stream::open(*engine, call.words[0], {.create = create});
-}
 
 void print_added(const Call& call, const std::vector<StreamEvent>& events,
                  const std::vector<std::uint64_t>& positions) {
@@ -109,6 +102,12 @@ int show_state(const Call& call, Stream& stream) {
 
 }  // namespace
 
+Result<Stream> named_stream(const Call& call, bool create) {
+  const Result<std::string> engine = engine_url(call);
+  if (!engine) return Failure(engine.error());
+  return Stream::open(*engine, call.words[0], {.create = create});
+}
+
 int run_stream_add(const Call& call) {
   const bool lines = call.has("lines");
   if (lines == (call.words.size() == 2)) {
@@ -120,7 +119,7 @@ int run_stream_add(const Call& call) {
   event.topic = call.value("topic").value_or("");
   event.name = call.value("name").value_or("");
   event.key = call.value("key");
-  Result<Stream> stream = open(call, true);
+  Result<Stream> stream = named_stream(call, true);
   if (!stream) return report(call, stream.error(), stream_hint);
   if (!lines) {
     event.payload = call.words[1];
@@ -131,42 +130,16 @@ int run_stream_add(const Call& call) {
 }
 
 int run_stream_info(const Call& call) {
-  Result<Stream> stream = open(call, false);
+  Result<Stream> stream = named_stream(call, false);
   if (!stream) return report(call, stream.error(), stream_hint);
   return show_state(call, *stream);
-}
-
-int run_stream_trim(const Call& call) {
-  const std::optional<std::string> before = call.value("before");
-  if (!before) return report_usage(call, {Errc::invalid, "", "say with --before up to where to drop events"});
-  const Result<source::StartAt> at = source::parse_start(*before, BootClock().wall_ms());
-  if (!at) return report_usage(call, at.error());
-  Result<Stream> stream = open(call, false);
-  if (!stream) return report(call, stream.error(), stream_hint);
-  std::uint64_t position = at->position;
-  if (at->kind != source::StartAt::Kind::position) {
-    const Result<std::unique_ptr<source::Source>> source = open_stream(call);
-    if (!source) return report(call, source.error(), stream_hint);
-    const Result<std::uint64_t> after = (*source)->find("0", *at);
-    if (!after) return report(call, after.error(), stream_hint);
-    position = *after + 1;
-  }
-  const Result<std::uint64_t> trimmed = stream->trim(position);
-  if (!trimmed) return report(call, trimmed.error(), stream_hint);
-  if (!call.json()) {
-    print(std::to_string(*trimmed) + " events dropped");
-    return kDone;
-  }
-  Json json;
-  print(json.object().field("stream", call.words[0]).field("trimmed", *trimmed).field("first", position).end());
-  return kDone;
 }
 
 int run_stream_limit(const Call& call) {
   const Result<std::uint64_t> events = call.number("events", 0, UINT32_MAX);
   if (!events) return report_usage(call, events.error());
   if (!call.has("events")) return report_usage(call, {Errc::invalid, "", "say with --events how many it may keep"});
-  Result<Stream> stream = open(call, true);
+  Result<Stream> stream = named_stream(call, true);
   if (!stream) return report(call, stream.error(), stream_hint);
   const bool drops = call.value("at-bound") == "drop";
   const Status set =
@@ -176,7 +149,7 @@ int run_stream_limit(const Call& call) {
 }
 
 int run_stream_remove(const Call& call) {
-  Result<Stream> stream = open(call, false);
+  Result<Stream> stream = named_stream(call, false);
   if (!stream) return report(call, stream.error(), stream_hint);
   if (const Status removed = stream->remove(); !removed) return report(call, removed.error(), stream_hint);
   if (!call.json()) {

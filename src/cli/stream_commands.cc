@@ -57,8 +57,14 @@ std::vector<Command> stream_commands() {
        .words_min = 1,
        .words_max = 1,
        .summary = "drop the oldest events of a stream",
-       .flags = {{"before", "WHERE", "drop the events below this position, or before this time (as --from has it)"}},
-       .examples = {{"tenure stream trim orders --before -1d", "keep one day"}},
+       .text =
+           "With --taken, drops the events that a pool on the same engine has taken in as tasks (--pool): what it has "
+           "yet to take in stays. If several pools or readers follow the stream, use the lowest of their positions.",
+       .flags = {{"before", "WHERE", "drop the events below this position, or before this time (as --from has it)"},
+                 {"taken", "SOURCE", "drop what the pool has taken in from this source ('tenure source list')"}},
+       .examples = {{"tenure stream trim orders --before -1d", "keep one day"},
+                    {"tenure stream trim orders --taken orders --pool shipping",
+                     "keep what the pool has yet to take in"}},
        .run = run_stream_trim},
       {.name = "stream limit",
        .words = "NAME",

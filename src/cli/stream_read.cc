@@ -104,6 +104,8 @@ class PartitionPrinter {
  private:
   bool take(const source::Run& run, std::uint64_t last) {
     if (run.change != source::Change::none) note_change(run.change == source::Change::anew, run.resumed);
+    // The end that was asked for is that of the stream before.
+    ended_ = ended_ || run.change == source::Change::anew;
     if (run.lost) note_loss(run.lost->first, run.lost->last, run.lost->count);
     Gathered lines;
     for (const source::Event& event : run.events) {
@@ -200,15 +202,19 @@ int run_stream_tail(const Call& call) {
       StreamReader::open(*engine, {call.words[0]}, {.start = start_of(plan->from), .topic_pattern = plan->topic});
   if (!reader) return report(call, reader.error(), stream_hint);
   std::uint64_t shown = 0;
+  std::string trouble;
   while (shown < plan->limit && !signals.wait(0)) {
     const Result<StreamItem> item = reader->next(kLookForSignal);
     if (item) {
+      trouble.clear();
       show_item(call, *item);
       shown += std::holds_alternative<StreamEvent>(*item) ? 1 : 0;
       continue;
     }
     if (item.error().code == Errc::timed_out) continue;
     if (!passes(item.error().code)) return report(call, item.error(), stream_hint);
+    if (trouble != item.error().message()) print_note("tenure: " + item.error().message());
+    trouble = item.error().message();
   }
   return kDone;
 }

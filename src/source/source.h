@@ -4,8 +4,8 @@
 // Redis stream or a Tenure stream on any engine. A source has one or more partitions. Each partition is a sequence of
 // events with growing positions. A source promises:
 //
-//   1. Positions grow along a partition, from 1 on. They need not be dense. The same event always has the same
-//   position.
+//   1. Positions grow along a partition, from 1 on, below 2^62. They need not be dense. The same event always has the
+//   same position.
 //   2. Events are read in the order of their positions. None is left out silently: a Run says which positions were lost
 //      before they could be read (retention, a trim), and which never had an event for readers (aborted transactions,
 //      compaction, markers), which is no loss.

@@ -60,7 +60,8 @@ class SecretsTest(unittest.TestCase):
 class Errors(SecretsTest):
     COMMANDS = (["jobs", "--timeout", "300ms"], ["doctor", "--timeout", "300ms"],
                 ["dispatch", "k", "--timeout", "300ms"], ["demo", "--for", "1s", "--script", "k"],
-                ["bench", "throughput", "--jobs", "10"], ["bench", "takeover", "--rounds", "1"])
+                ["bench", "throughput", "--jobs", "10"], ["bench", "takeover", "--rounds", "1"],
+                ["stream", "add", "s", "x"], ["stream", "tail", "s"], ["stream", "info", "s"])
 
     def try_all(self, url):
         for words in self.COMMANDS:
@@ -80,6 +81,8 @@ class Errors(SecretsTest):
             self.assertNotEqual(self.run_tenure("jobs", "--engine", url), 0)
             self.assertNotEqual(self.run_tenure("jobs", "--json", "--engine", url), 0)
             self.assertNotEqual(self.run_tenure("doctor", "--json", "--engine", url), 0)
+            self.assertNotEqual(self.run_tenure("stream", "info", "s", "--json", "--engine", url), 0)
+            self.assertNotEqual(self.run_tenure("stream", "read", "s", "--engine", url), 0)
 
     def test_words_in_the_wrong_place(self):
         url = f"redis://u:{SECRET}@127.0.0.1:1"

@@ -3,6 +3,8 @@
 #include <array>
 
 #include "redis/place.h"
+#include "source/stream_url.h"
+#include "source_conformance/reading.h"
 
 namespace tenure::conformance {
 namespace {
@@ -61,6 +63,27 @@ TEST_F(RedisCluster, AServerThatDoesNotHaveThePoolNamesTheOneThatDoes) {
   ASSERT_TRUE(append(*log, "beat", Lane::beat));
   ASSERT_TRUE(store_snapshot(*log, Cursor::at(first), {"state"}));
   EXPECT_EQ(owner().server.command({"XLEN", log_key(owner().server)}), "2");
+}
+
+// A stream, with the key of its bound, is found wherever its slot is, and whichever server the URL names.
+TEST_F(RedisCluster, StreamsLieOnDifferentServers) {
+  for (const std::string name : {"a", "b", "c", "d", "with{a}tag", "{x}"}) {
+    for (const Member& member : members_) {
+      const std::string url = source::with_stream(member.server.url(), name);
+      const auto stream = source::open_stream_writer(url, true);
+      ASSERT_TRUE(stream) << stream.error().message();
+      ASSERT_TRUE((*stream)->set_limits({.events_max = 1, .at_bound = source::StreamLimits::AtBound::drop_oldest}));
+      add(**stream, events_of("e", 3));
+      Reading reading(source::open_source(url).value());
+      const auto after = reading.source().find("0", {});
+      ASSERT_TRUE(after) << after.error().message();
+      ASSERT_TRUE(reading.source().open("0", *after, {}));
+      EXPECT_EQ(payloads(reading.until(1)), std::vector<std::string>{"e2"});
+    }
+    const auto stream = source::open_stream_writer(source::with_stream(members_[0].server.url(), name), false);
+    ASSERT_TRUE(stream);
+    EXPECT_TRUE((*stream)->remove());
+  }
 }
 
 // Wherever their slots are, and whichever server the URL names.

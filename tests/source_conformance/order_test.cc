@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 #include <set>
+#include <tenure/emit_limits.hpp>
 
 #include "source_conformance/engine.h"
 
@@ -23,6 +24,7 @@ TEST_P(SourceConformance, EventsAreReadInOrderAtTheirPositions) {
   EXPECT_EQ(positions(read), given);
   EXPECT_TRUE(std::is_sorted(given.begin(), given.end()));
   EXPECT_GE(given.front(), 1U);
+  EXPECT_LE(given.back(), kEmitPositionMax) << "or no pool can take it in";
   for (int i = 0; i < 60; ++i) {
     EXPECT_EQ(read[static_cast<std::size_t>(i)].payload, "a" + std::to_string(i / 3) + "-" + std::to_string(i % 3));
   }

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "log/redis/command.h"
-#include "log/redis/entry_id.h"
+#include "source/redis/entry_position.h"
 #include "source/redis/stream_fetcher.h"
 #include "source/redis/stream_scripts.h"
 #include "source/redis/stream_server.h"
@@ -154,8 +154,8 @@ class RedisSource final : public Source {
       case StartAt::Kind::time: break;
     }
     const auto ms = static_cast<std::uint64_t>(std::max<std::int64_t>(at.time_ms, 0));
-    if (ms > UINT64_MAX >> tenure::redis::kIdCountBits) return found->last;
-    const std::uint64_t wanted = ms << tenure::redis::kIdCountBits;
+    if (ms > kMsMax) return found->last;
+    const std::uint64_t wanted = ms << kCountBits;
     return std::clamp(wanted == 0 ? 0 : wanted - 1, found->first - 1, found->last);
   }
 

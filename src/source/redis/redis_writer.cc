@@ -4,7 +4,7 @@
 #include <string>
 
 #include "log/redis/command.h"
-#include "log/redis/entry_id.h"
+#include "source/redis/entry_position.h"
 #include "source/redis/redis_source.h"
 #include "source/redis/stream_look.h"
 #include "source/redis/stream_scripts.h"
@@ -42,7 +42,7 @@ class RedisWriter final : public StreamWriter {
     }
     std::vector<std::uint64_t> positions;
     for (std::size_t i = 0; i < said.size(); ++i) {
-      const auto position = tenure::redis::parse_id(said[i].text());
+      const auto position = position_of(said[i].text());
       if (!position) return fail(Errc::unknown, "redis add to stream", "the server's answer is not an id");
       positions.push_back(*position);
     }
@@ -56,7 +56,7 @@ class RedisWriter final : public StreamWriter {
   Result<std::uint64_t> trim(std::uint64_t before) override {
     const Result<StreamInfo> there = info();
     if (!there) return Failure(there.error());
-    const std::string id = tenure::redis::id_of(before);
+    const std::string id = id_at(before);
     const Result<Reply> reply = server_->ask("trim stream", command({"XTRIM", server_->key(), "MINID", "=", id}));
     if (!reply) return Failure(reply.error());
     return static_cast<std::uint64_t>(reply->value().integer());

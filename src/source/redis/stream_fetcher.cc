@@ -4,8 +4,8 @@
 #include <array>
 
 #include "log/redis/command.h"
-#include "log/redis/entry_id.h"
 #include "log/redis/errors.h"
+#include "source/redis/entry_position.h"
 #include "source/redis/stream_scripts.h"
 
 namespace tenure::source::redis {
@@ -13,7 +13,6 @@ namespace {
 
 using tenure::redis::command;
 using tenure::redis::Greeting;
-using tenure::redis::id_of;
 using tenure::redis::RedisSettings;
 using tenure::redis::Reply;
 using tenure::redis::Value;
@@ -29,8 +28,8 @@ constexpr Nanos kRetry = std::chrono::milliseconds(100);
 // an answer has a bound on its values.
 constexpr std::size_t kRunBytes = 1U << 20;
 constexpr std::size_t kRunValues = 1U << 14;
-constexpr std::size_t kCountFirst = 16;
-constexpr std::size_t kCountMax = 1024;
+constexpr std::size_t kEntriesFirst = 16;
+constexpr std::size_t kEntriesMax = 1024;
 constexpr std::size_t kGrowth = 4;
 
 // Marks that a fetcher keeps of what it has read, for a failover that loses the stream's tail.
@@ -51,7 +50,7 @@ StreamFetcher::StreamFetcher(const World& world, const RedisSettings& settings, 
           },
           [](const Error& /*error*/) {}),
       retry_(world.loop),
-      count_(kCountFirst) {}
+      count_(kEntriesFirst) {}
 
 void StreamFetcher::begin(std::uint64_t after, std::vector<Mark> marks) {
   stop();
@@ -75,8 +74,8 @@ void StreamFetcher::go_on() {
 }
 
 void StreamFetcher::check_marks() {
-  std::vector<std::string> words = {id_of(course_.position()), "0"};
-  for (const Mark& mark : marks_) words.push_back(id_of(mark.position));
+  std::vector<std::string> words = {id_at(course_.position()), "0"};
+  for (const Mark& mark : marks_) words.push_back(id_at(mark.position));
   const std::vector<std::string_view> arguments(words.begin(), words.end());
   const std::array<std::string_view, 1> keys = {key_};
   asking_ = true;
@@ -123,7 +122,7 @@ void StreamFetcher::read() {
   const std::uint64_t question = ++question_;
   const std::string count = std::to_string(count_);
   const std::string block = std::to_string(to_ms(kBlock));
-  const std::string from = id_of(course_.position());
+  const std::string from = id_at(course_.position());
   asking_ = true;
   read_.reset();
   connection_.send(
@@ -165,7 +164,7 @@ void StreamFetcher::look_again() {
 
 void StreamFetcher::read_exactly() {
   bad_entry_.reset();
-  const std::string from = id_of(course_.position());
+  const std::string from = id_at(course_.position());
   const std::string count = std::to_string(count_);
   const std::array<std::string_view, 1> keys = {key_};
   const std::array<std::string_view, 2> arguments = {from, count};
@@ -232,7 +231,7 @@ void StreamFetcher::adapt(Value entries) {
     values_max = std::max(values_max, fields.size() + 3);
   }
   const std::size_t fits = std::min(kRunBytes / bytes_max, kRunValues / values_max);
-  count_ = std::clamp<std::size_t>(std::min(fits, count_ * kGrowth), 1, kCountMax);
+  count_ = std::clamp<std::size_t>(std::min(fits, count_ * kGrowth), 1, kEntriesMax);
 }
 
 // A later try asks for less: an answer may have been too large.

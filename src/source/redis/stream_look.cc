@@ -1,27 +1,16 @@
 #include "source/redis/stream_look.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/base64.h"
 #include "base/json_text.h"
 #include "base/utf8.h"
-#include "log/redis/entry_id.h"
+#include "source/redis/entry_position.h"
 
 namespace tenure::source::redis {
 namespace {
 
 using tenure::redis::Value;
-
-// An id that somebody chose may be too large for a position. The nearest one is good enough for a comparison.
-std::uint64_t nearest_position(std::string_view id) {
-  if (const auto position = tenure::redis::parse_id(id)) return *position;
-  const std::size_t dash = std::min(id.find('-'), id.size());
-  std::uint64_t ms = 0;
-  std::from_chars(id.data(), id.data() + dash, ms);
-  if (ms > UINT64_MAX >> tenure::redis::kIdCountBits) return UINT64_MAX;
-  return ms << tenure::redis::kIdCountBits | tenure::redis::kIdCountMax;
-}
 
 std::string json_of(Value fields) {
   std::string json = "{";
@@ -44,14 +33,14 @@ StreamLook parse_look(Value reply) {
   };
   return {.added = count(0),
           .length = count(1),
-          .first = nearest_position(reply[2].text()),
-          .last = nearest_position(reply[3].text()),
-          .deleted = nearest_position(reply[4].text())};
+          .first = near_position(reply[2].text()),
+          .last = near_position(reply[3].text()),
+          .deleted = near_position(reply[4].text())};
 }
 
 Result<Event> parse_event(Value reply, const std::string& place) {
   const std::string_view id = reply[0].text();
-  const auto position = tenure::redis::parse_id(id);
+  const auto position = position_of(id);
   if (!position || *position == 0) {
     return fail(
         Errc::invalid, "redis read stream",
@@ -60,7 +49,7 @@ Result<Event> parse_event(Value reply, const std::string& place) {
   }
   Event event;
   event.position = *position;
-  event.time_ms = tenure::redis::time_of(*position);
+  event.time_ms = ms_at(*position);
   const Value fields = reply[1];
   bool payload = false;
   for (std::size_t i = 0; i + 1 < fields.size(); i += 2) {
