@@ -41,6 +41,8 @@ struct Command {
 const std::vector<Command>& commands();
 // The part of the table about checkout pools.
 std::vector<Command> checkout_commands();
+// Those about benchmarks.
+std::vector<Command> bench_commands();
 // The part of the table about streams.
 std::vector<Command> stream_commands();
 // The part about sources.

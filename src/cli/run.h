@@ -26,6 +26,7 @@ int run_demo_command(const Call& call);
 int run_bench_throughput(const Call& call);
 int run_bench_takeover(const Call& call);
 int run_bench_handoff(const Call& call);
+int run_bench_orders(const Call& call);
 int run_stream_add(const Call& call);
 int run_stream_read(const Call& call);
 int run_stream_tail(const Call& call);

@@ -7,6 +7,7 @@
 #include "source/memory/memory_source.h"
 #include "source/source.h"
 #ifdef TENURE_WITH_KAFKA
+#include "source/kafka/bare_rate.h"
 #include "source/kafka/kafka_source.h"
 #include "source/kafka/topic_writer.h"
 #endif
@@ -23,7 +24,10 @@ namespace {
 // One row for each engine by its name in the table of engines.
 constexpr std::array kKinds = {
 #ifdef TENURE_WITH_KAFKA
-    Kind{.name = "kafka", .open = open_kafka_source, .open_writer = open_kafka_stream},
+    Kind{.name = "kafka",
+         .open = open_kafka_source,
+         .open_writer = open_kafka_stream,
+         .measure_bare_rate = measure_kafka_rate},
 #endif
     Kind{.name = "memory", .open = memory::open_source, .open_writer = memory::open_writer},
 #ifdef TENURE_WITH_REDIS
@@ -57,6 +61,13 @@ Result<std::unique_ptr<StreamWriter>> open_stream_writer(std::string_view url, b
   const Result<const Kind*> kind = kind_of(url);
   if (!kind) return Failure(kind.error());
   return (*kind)->open_writer(url, create);
+}
+
+Result<double> measure_bare_rate(std::string_view engine_url, std::uint64_t records, std::uint64_t bytes) {
+  const Result<const Kind*> kind = kind_of(engine_url);
+  if (!kind) return Failure(kind.error());
+  if ((*kind)->measure_bare_rate == nullptr) return fail(Errc::refused, "bench", "there is no measurement for it");
+  return (*kind)->measure_bare_rate(engine_url, records, bytes);
 }
 
 }  // namespace tenure::source

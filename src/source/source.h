@@ -173,16 +173,21 @@ Status check_only_partition(BytesView partition);
 //   redis://HOST/DB?stream=KEY[&OPTIONS]     every form of the engine's URLs
 //   sqlite:PATH?stream=NAME   memory:NAME?stream=NAME
 //
-// OPTIONS are those of the engine's URLs, and for feeders start=, order=key|none, type=, group=, which the caller has
-// taken out (feeder_options.h).
+// OPTIONS are those of the engine's URLs, and for feeders start=, order=key|none, type=, which the caller has taken
+// out. A topic's URL also takes partitions= and group= (kafka/topic_url.h).
 struct Kind {
   std::string_view name{};
   Result<std::unique_ptr<Source>> (*open)(std::string_view url) = nullptr;
   Result<std::unique_ptr<StreamWriter>> (*open_writer)(std::string_view url, bool create) = nullptr;
+  // Records a second that go through the bare engine, for comparison; null where nobody measured it. Takes the engine's
+  // URL.
+  Result<double> (*measure_bare_rate)(std::string_view url, std::uint64_t records, std::uint64_t bytes) = nullptr;
 };
 
 // By the scheme. Errc::invalid for one that no engine has, Errc::refused for an engine that this build lacks.
 Result<std::unique_ptr<Source>> open_source(std::string_view url);
 Result<std::unique_ptr<StreamWriter>> open_stream_writer(std::string_view url, bool create);
+// For benchmarks. Errc::refused if the kind has no such measurement.
+Result<double> measure_bare_rate(std::string_view engine_url, std::uint64_t records, std::uint64_t bytes);
 
 }  // namespace tenure::source

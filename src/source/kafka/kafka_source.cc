@@ -18,6 +18,7 @@ namespace tenure::source {
 namespace {
 
 constexpr std::uint32_t kPartitionMax = 1U << 20;
+constexpr std::size_t kPartitionsAssumed = 64;
 // How often the partitions that are not being read are looked after.
 constexpr Nanos kServeEvery = std::chrono::milliseconds(20);
 constexpr Nanos kLookEvery = std::chrono::seconds(1);
@@ -127,7 +128,9 @@ Result<std::uint64_t> KafkaSource::find(BytesView partition, const StartAt& at) 
 
 Status KafkaSource::make_reader() {
   if (reader_) return {};
-  bounds_ = FetchBounds::of(known_);
+  // A process that only feeds some partitions has not asked for all of them. Without an answer there may be many.
+  if (known_ == 0) static_cast<void>(partitions());
+  bounds_ = FetchBounds::of(known_ == 0 ? kPartitionsAssumed : known_);
   kafka::MoreSettings more = bounds_.settings();
   if (!url_.group.empty()) more.emplace_back("group.id", url_.group);
   auto client = kafka::Client::make(url_.settings, kafka::Role::reader, nullptr, more);

@@ -6,9 +6,9 @@
 namespace tenure::source {
 namespace {
 
-constexpr std::size_t kEventsAhead = 65'536;
-constexpr std::size_t kBytesAhead = 16U << 20;
-constexpr std::size_t kAnswerBytes = 8U << 20;
+constexpr std::size_t kEventsAhead = 32'768;
+constexpr std::size_t kBytesAhead = 8U << 20;
+constexpr std::size_t kAnswerBytes = 4U << 20;
 constexpr std::size_t kRequestBytesMax = 1U << 20;
 constexpr std::size_t kRequestBytesMin = 64U << 10;
 constexpr std::size_t kEventsMin = 256;

@@ -31,14 +31,19 @@ class RecentMarks {
   std::uint64_t newest() const { return marks_.empty() ? 0 : marks_.back().position; }
 
  private:
-  // Drops every second one of the older ones.
+  // Drops older ones whose neighbours are close to each other, compared with their age. The oldest one stays.
   void thin_out() {
-    const std::size_t older = marks_.size() - kAll;
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < marks_.size(); ++i) {
-      if (i >= older || i % 2 == 0) marks_[kept++] = marks_[i];
+    constexpr std::uint64_t kNear = 4;
+    const std::uint64_t newest = marks_.back().position;
+    std::vector<Mark> kept(marks_.rbegin(), marks_.rbegin() + kAll);
+    for (auto mark = marks_.rbegin() + kAll; mark != marks_.rend(); ++mark) {
+      const auto older = mark + 1;
+      const bool near =
+          older != marks_.rend() && (kept.back().position - older->position) * kNear <= newest - older->position;
+      if (!near) kept.push_back(*mark);
     }
-    marks_.resize(kept);
+    std::reverse(kept.begin(), kept.end());
+    marks_ = std::move(kept);
   }
 
   std::vector<Mark> marks_;

@@ -23,11 +23,17 @@ SurveyAnswer begin_anew(const kafka::Range& range) {
 
 }  // namespace
 
+// Asked first, since librdkafka explains a missing topic, or a missing right, only in an answer about the whole topic.
 Result<SurveyAnswer> Survey::run(std::int32_t partition, const SurveyQuestion& question) {
+  const auto count = prober_.listed_partitions(topic_);
+  if (!count) return Failure(count.error());
+  if (partition >= *count) {
+    const std::string what = *count == 0 ? "the topic " + topic_ + " does not exist: check its name, or create it"
+                                         : topic_ + " has only " + std::to_string(*count) + " partitions";
+    return fail(Errc::no_such_key, "kafka read", settings_.shown + ": " + what);
+  }
   const auto range = prober_.range(topic_, partition);
-  Result<SurveyAnswer> answer = range ? judge(partition, question, *range) : Failure(range.error());
-  if (answer || answer.error().code != Errc::lost_history) return answer;
-  return fail(Errc::no_such_key, "kafka read", settings_.shown + ": the topic " + topic_ + " does not exist");
+  return range ? judge(partition, question, *range) : Failure(range.error());
 }
 
 // Compaction removes the records of events that were read. Nothing else does, above the partition's first offset.
