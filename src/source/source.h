@@ -101,6 +101,8 @@ struct StartAt {
 };
 // "oldest", "newest", a position, or a time: 2026-11-19T17:00:00Z, or a duration back from now as "-15m".
 Result<StartAt> parse_start(std::string_view text, std::int64_t now_ms);
+// The position behind which reading starts, or nothing for a time, which only the source can find.
+std::optional<std::uint64_t> start_behind(const StartAt& at, const Ends& ends);
 
 class Source {
  public:

@@ -1,5 +1,6 @@
 // Where a source is begun, as a person writes it.
 
+#include <algorithm>
 #include <charconv>
 #include <ctime>
 
@@ -68,6 +69,16 @@ Result<StartAt> parse_start(std::string_view text, std::int64_t now_ms) {
   if (!time) return not_a_start(text);
   at.time_ms = *time;
   return at;
+}
+
+std::optional<std::uint64_t> start_behind(const StartAt& at, const Ends& ends) {
+  switch (at.kind) {
+    case StartAt::Kind::oldest: return ends.first - 1;
+    case StartAt::Kind::newest: return ends.last;
+    case StartAt::Kind::position: return std::max<std::uint64_t>(at.position, 1) - 1;
+    case StartAt::Kind::time: break;
+  }
+  return std::nullopt;
 }
 
 }  // namespace tenure::source
