@@ -117,8 +117,8 @@ MoreSettings connection_options(const KafkaSettings& settings) {
   return pairs;
 }
 
-// A whole lane may wait, see append_lane.h. No retries: they would change the order, and the sender knows better
-// whether the message is still wanted.
+// The queue holds a whole lane (append_lane.h). No retries: they would change the order, and only the sender knows
+// whether the message is still needed.
 MoreSettings producer_options(const KafkaSettings& settings) {
   return {{"acks", "all"},
           {"linger.ms", "0"},
@@ -129,8 +129,8 @@ MoreSettings producer_options(const KafkaSettings& settings) {
           {"queue.buffering.max.kbytes", "262144"}};
 }
 
-// The prober asks for one record at a time and must not wait at the broker behind it. Nobody is told of a partition's
-// end: once its topic has been deleted, that message keeps librdkafka 2.0.2 from ending.
+// The prober fetches one record at a time, and must not wait at the broker for the next one. Events at a partition's
+// end are off: if the topic was deleted, such an event keeps librdkafka 2.0.2 from ending.
 MoreSettings consumer_options(Role role) {
   const bool tail = role == Role::tail;
   return {{"auto.offset.reset", "error"},
@@ -144,8 +144,8 @@ MoreSettings consumer_options(Role role) {
           {"queued.max.messages.kbytes", tail ? "32768" : "16384"}};
 }
 
-// While a request waits at the broker, no other partition can be begun: so none waits for long. How much is fetched
-// ahead is for the owner to say, who knows the number of partitions.
+// While a fetch waits at the broker, librdkafka cannot start another partition. So fetches wait only briefly. The
+// owner, who knows the number of partitions, sets how much to fetch ahead.
 MoreSettings reader_options() {
   return {{"auto.offset.reset", "error"},
           {"enable.auto.commit", "false"},
@@ -164,7 +164,7 @@ MoreSettings options_of(Role role, const KafkaSettings& settings) {
   return role == Role::reader ? reader_options() : consumer_options(role);
 }
 
-// Says nothing about a topic that is gone, or a broker that cannot be reached now: the request that it fails does.
+// Not for a missing topic or an unreachable broker: the failing request reports these.
 bool concerns_people(rd_kafka_resp_err_t code) {
   return code == RD_KAFKA_RESP_ERR__AUTHENTICATION || code == RD_KAFKA_RESP_ERR__SSL ||
          code == RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE || code == RD_KAFKA_RESP_ERR__FATAL;
@@ -178,7 +178,7 @@ Client::~Client() {
   Reaper::instance().run([body = std::shared_ptr<Body>(std::move(body_))]() mutable { body.reset(); });
 }
 
-// Each error is told once: librdkafka repeats itself as long as the cause lasts.
+// Warns once for each error, because librdkafka repeats it as long as the cause lasts.
 void Client::Body::note(rd_kafka_resp_err_t code, const std::string& text) {
   bool news = false;
   {
@@ -187,7 +187,7 @@ void Client::Body::note(rd_kafka_resp_err_t code, const std::string& text) {
       if (topic_errors.size() < kTopicErrorsMax) topic_errors += text + "\n";
       return;
     }
-    // That all brokers are down says less than why the last one is.
+    // The reason why the last broker is down says more than that all are down.
     if (code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN && last_code != RD_KAFKA_RESP_ERR_NO_ERROR) return;
     news = last_code != code;
     last_code = code;

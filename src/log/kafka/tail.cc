@@ -163,7 +163,7 @@ Result<std::vector<Entry>> Tail::wait_for_run() {
   return run;
 }
 
-// A broker that does not answer proves nothing, neither way.
+// No answer from the broker proves nothing.
 Status Tail::prove_if_due() {
   if (now_ms() - proved_at_ms_ < kProveEveryMs) return {};
   Status held = history_.prove();
@@ -216,7 +216,7 @@ Status Tail::take_record(const rd_kafka_message_t& message, std::vector<Entry>& 
   Stored stored = stored_of(message);
   const bool foreign = !stored.key || stored.key->log != history_.log();
   if (foreign) {
-    // Somebody else's record, or that of a log that had the topic before. Or the log is another one.
+    // A record of another program, or of an earlier log in this topic; or this is another log.
     return history_.prove();
   }
   if (stored.key->kind != Kind::entry && stored.key->kind != Kind::last) return {};

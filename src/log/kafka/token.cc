@@ -31,8 +31,8 @@ std::optional<std::string> decode(std::string_view text) {
   return bytes;
 }
 
-// The text behind "NAME": in the claims of the token. Enough for the two claims that are wanted; whether the token is
-// good is for the broker to say.
+// The text behind "NAME": in the claims of the token. This is enough for the two claims that Tenure needs. Only the
+// broker checks the token.
 std::string claim(std::string_view token, std::string_view name) {
   const std::size_t first = token.find('.');
   if (first == std::string_view::npos) return "";

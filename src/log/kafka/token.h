@@ -19,7 +19,7 @@ Status give_token(rd_kafka_t* handle, const KafkaSettings& settings);
 
 // When a JSON Web Token says that it expires, in milliseconds; zero if it does not say.
 std::int64_t expiry_ms_of(std::string_view token);
-// Whose it is: the subject.
+// The subject of the token.
 std::string subject_of(std::string_view token);
 
 }  // namespace tenure::kafka

@@ -102,7 +102,7 @@ void StreamFetcher::take_marks(Value reply) {
   for (std::size_t i = 0; i < marks_.size(); ++i) {
     const Mark& mark = marks_[i];
     const Value found = reply[2][i];
-    // An entry that is missing was trimmed or deleted. Where none ever was, there never was this one.
+    // A missing entry was trimmed or deleted, unless the stream never had an entry there: then it is another stream.
     const bool may_be_gone = mark.position <= look.last && look.dropped() > 0 &&
                              (mark.position < look.ends().first || mark.position <= look.deleted);
     CheckedMark::Now now = may_be_gone ? CheckedMark::Now::gone : CheckedMark::Now::other;

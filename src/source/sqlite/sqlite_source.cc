@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 using tenure::sqlite::Connection;
 using tenure::sqlite::Statement;
 
-// How often to look for a stream that is not there, and for changes that nobody has reported.
+// How often to look for a missing stream, and for changes that inotify did not report.
 constexpr Nanos kLookForFile = 50ms;
 constexpr Nanos kLookAnyway = 500ms;
 constexpr Nanos kLookUnwatched = 10ms;
