@@ -14,7 +14,7 @@ constexpr const char* kOperation = "read where to start";
 Failure not_a_start(std::string_view text) {
   return fail(Errc::invalid, kOperation,
               "'" + std::string(text) +
-                  "' is no start: write oldest, newest, a position, a time such as 2026-11-19T17:00:00Z, or -15m");
+                  "' is not a start: write oldest, newest, a position, a time such as 2026-11-19T17:00:00Z, or -15m");
 }
 
 template <class Number>

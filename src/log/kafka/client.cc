@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "log/kafka/errors.h"
 #include "log/kafka/token.h"
 
@@ -23,14 +24,18 @@ struct Client::Body {
   rd_kafka_queue_t* main_queue = nullptr;
   rd_kafka_queue_t* queue = nullptr;
   std::atomic<std::uint64_t> connections = 0;
+  std::atomic<rd_kafka_t*> logs_in = nullptr;  // the handle, once it exists
   std::mutex mutex;
   // All below is guarded by mutex.
+  std::string password;  // with which the instance logs in
   std::map<std::string, rd_kafka_topic_t*> topics;
   rd_kafka_resp_err_t last_code = RD_KAFKA_RESP_ERR_NO_ERROR;
   std::string last_text;
   std::string topic_errors;  // bounded by kTopicErrorsMax
 
   void note(rd_kafka_resp_err_t code, const std::string& text);
+  // For each connection, on librdkafka's thread.
+  void renew_login();
 
   // In this order: an instance waits for the topics and queues that are still in use.
   ~Body() {
@@ -178,9 +183,27 @@ Client::~Client() {
   Reaper::instance().run([body = std::shared_ptr<Body>(std::move(body_))]() mutable { body.reset(); });
 }
 
+// A file that cannot be read changes nothing: the brokers refuse the old password if it is not valid any more.
+void Client::Body::renew_login() {
+  rd_kafka_t* const instance = logs_in.load(std::memory_order_acquire);
+  if (instance == nullptr || settings.login.password_file.empty() || !takes_password(settings)) return;
+  const Result<Login> login = current_login(settings.login);
+  if (!login) return;
+  {
+    const std::lock_guard lock(mutex);
+    if (login->password == password) return;
+    password = login->password;
+  }
+  if (rd_kafka_error_t* const error =
+          rd_kafka_sasl_set_credentials(instance, login->user.c_str(), login->password.c_str())) {
+    rd_kafka_error_destroy(error);
+  }
+}
+
 // Warns once for each error, because librdkafka repeats it as long as the cause lasts.
 void Client::Body::note(rd_kafka_resp_err_t code, const std::string& text) {
   bool news = false;
+  if (code == RD_KAFKA_RESP_ERR__AUTHENTICATION) settings.refusals->note_refused(BootClock().now());
   {
     const std::lock_guard lock(mutex);
     if (names_no_topic(code)) {
@@ -212,14 +235,19 @@ Result<std::unique_ptr<Client>> Client::make(const KafkaSettings& settings, Role
       if (rd_kafka_conf_set(conf, name, value.c_str(), why.data(), why.size()) != RD_KAFKA_CONF_OK) return refused();
     }
   }
-  if (Status set = set_login(conf, settings); !set) {
+  const Result<Login> login = current_login(settings.login);
+  const Status set = login ? set_login(conf, settings, *login) : Status(Failure(login.error()));
+  if (!set) {
     rd_kafka_conf_destroy(conf);
     return Failure(set.error());
   }
+  body->password = login->password;
   // librdkafka calls all of these from its own threads, or from a poll.
   rd_kafka_conf_set_opaque(conf, body.get());
   rd_kafka_conf_set_socket_cb(conf, [](int domain, int type, int protocol, void* opaque) {
-    static_cast<Body*>(opaque)->connections.fetch_add(1, std::memory_order_release);
+    Body& owner = *static_cast<Body*>(opaque);
+    owner.connections.fetch_add(1, std::memory_order_release);
+    owner.renew_login();
     return ::socket(domain, type | SOCK_CLOEXEC, protocol);
   });
   rd_kafka_conf_set_error_cb(conf, [](rd_kafka_t*, int code, const char* text, void* opaque) {
@@ -236,6 +264,7 @@ Result<std::unique_ptr<Client>> Client::make(const KafkaSettings& settings, Role
   const rd_kafka_type_t type = role == Role::producer ? RD_KAFKA_PRODUCER : RD_KAFKA_CONSUMER;
   body->handle = rd_kafka_new(type, conf, why.data(), why.size());
   if (body->handle == nullptr) return refused();
+  body->logs_in.store(body->handle, std::memory_order_release);
   body->main_queue = rd_kafka_queue_get_main(body->handle);
   body->queue = body->main_queue;
   if (role != Role::producer) {
@@ -283,11 +312,15 @@ std::uint64_t Client::connections() const { return body_->connections.load(std::
 Error Client::explain(rd_kafka_resp_err_t code, const std::string& operation) const {
   const bool silent = code == RD_KAFKA_RESP_ERR__TIMED_OUT || code == RD_KAFKA_RESP_ERR__TRANSPORT ||
                       code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN;
+  const KafkaSettings& settings = body_->settings;
   const std::lock_guard lock(body_->mutex);
-  if (silent && body_->last_code != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return error_of(body_->last_code, operation, body_->settings.shown, body_->last_text);
-  }
-  return error_of(code, operation, body_->settings.shown);
+  const bool explained = silent && body_->last_code != RD_KAFKA_RESP_ERR_NO_ERROR;
+  const rd_kafka_resp_err_t cause = explained ? body_->last_code : code;
+  Error error = error_of(cause, operation, settings.shown, explained ? body_->last_text : "");
+  const bool refused = cause == RD_KAFKA_RESP_ERR__AUTHENTICATION;
+  const bool may_pass = refused && !settings.refusals->is_final(BootClock().now(), settings.login_patience);
+  if (may_pass) error.code = Errc::unavailable;
+  return error;
 }
 
 }  // namespace tenure::kafka

@@ -1,6 +1,7 @@
 #pragma once
 
-// One instance of librdkafka, with its connections, threads and topics, and one queue for all its events.
+// One instance of librdkafka, with its connections, threads and topics, and one queue for all its events. Each of its
+// connections reads the password's file again.
 //
 // A process has several. Beats have their own connection, so that no data delays them. Tail and prober fetch the same
 // partition, which one instance can do only once.

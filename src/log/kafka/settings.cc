@@ -16,6 +16,7 @@ constexpr std::size_t kPrefixBytesMax = 40;
 constexpr std::uint32_t kTimeoutMsMin = 500;
 constexpr std::uint32_t kTimeoutMsMax = 300'000;
 constexpr std::uint32_t kReplicationMax = 64;
+constexpr std::uint32_t kPatienceSecondsMax = 86'400;
 const std::string kOperation = "kafka open";
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kMechanisms = {
@@ -79,6 +80,12 @@ Status take_option(std::string_view name, const std::string& value, KafkaSetting
     return take_number(name, value, kTimeoutMsMin, kTimeoutMsMax, settings.timeout_ms, kOperation);
   }
   if (name == "replication") return take_number(name, value, 1, kReplicationMax, settings.replication, kOperation);
+  if (name == "login_patience") {
+    std::uint32_t seconds = 0;
+    if (Status taken = take_number(name, value, 0, kPatienceSecondsMax, seconds, kOperation); !taken) return taken;
+    settings.login_patience = std::chrono::seconds(seconds);
+    return {};
+  }
   if (name == "sasl") return take_mechanism(value, settings);
   if (name == "prefix") {
     if (!is_prefix(value)) return invalid("prefix takes letters, digits, - and ., at most 40");
@@ -90,8 +97,8 @@ Status take_option(std::string_view name, const std::string& value, KafkaSetting
   if (!tls) return Failure(tls.error());
   if (*tls) return {};
   return invalid(
-      "unknown option; the options are sasl, password_file, timeout, replication, prefix, ca_file, cert_file, key_file "
-      "and verify");
+      "unknown option; the options are sasl, password_file, login_patience, timeout, replication, prefix, ca_file, "
+      "cert_file, key_file and verify");
 }
 
 // Fills in what the URL leaves open.

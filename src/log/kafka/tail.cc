@@ -163,12 +163,13 @@ Result<std::vector<Entry>> Tail::wait_for_run() {
   return run;
 }
 
-// No answer from the broker proves nothing.
+// No answer from the broker proves nothing. A refusal that lasts ends the reading.
 Status Tail::prove_if_due() {
   if (now_ms() - proved_at_ms_ < kProveEveryMs) return {};
   Status held = history_.prove();
   proved_at_ms_ = now_ms();
-  return held || held.error().code == Errc::lost_history ? held : Status();
+  const bool final = !held && (held.error().code == Errc::lost_history || held.error().code == Errc::refused);
+  return final ? held : Status();
 }
 
 Status Tail::take(const rd_kafka_message_t& message, std::vector<Entry>& run) {
