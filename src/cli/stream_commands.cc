@@ -4,6 +4,7 @@
 #include "cli/run.h"
 
 namespace tenure::cli {
+
 namespace {
 
 std::vector<Command> event_commands() {
@@ -49,7 +50,8 @@ std::vector<Command> event_commands() {
   };
 }
 
-std::vector<Command> keeping_commands() {
+// About a stream as a whole.
+std::vector<Command> whole_stream_commands() {
   return {
       {.name = "stream info",
        .words = "NAME",
@@ -101,7 +103,7 @@ std::vector<Command> keeping_commands() {
 
 std::vector<Command> stream_commands() {
   std::vector<Command> commands = event_commands();
-  for (Command& command : keeping_commands()) commands.push_back(std::move(command));
+  for (Command& command : whole_stream_commands()) commands.push_back(std::move(command));
   return commands;
 }
 
