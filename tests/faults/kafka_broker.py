@@ -86,18 +86,6 @@ class KafkaNode:
         self.process.kill()
         self.process.wait()
 
-    def alive(self):
-        return self.process.poll() is None
-
-    def save(self):
-        """While it is dead."""
-        shutil.rmtree(self.folder / "saved", ignore_errors=True)
-        shutil.copytree(self.data, self.folder / "saved")
-
-    def bring_back(self):
-        shutil.rmtree(self.data)
-        shutil.copytree(self.folder / "saved", self.data)
-
 
 class Brokers:
     """What another program asks of them (kafka_client.cc)."""
@@ -114,5 +102,13 @@ class Brokers:
         return asked.stdout.splitlines()
 
     def leaders(self, topic):
-        """Of each partition: (leader, copies in sync, end)."""
-        return [tuple(map(int, line.split()[1:])) for line in self.ask("leaders", topic)]
+        """Of each partition: (leader, copies in sync)."""
+        return [tuple(map(int, line.split())) for line in self.ask("leaders", topic)]
+
+    def ends(self, topic):
+        """Of each partition. Its leader has to answer."""
+        return [int(line) for line in self.ask("ends", topic)]
+
+    def at(self, node):
+        """The same of one of them."""
+        return Brokers(self.program, [node.address])

@@ -1,8 +1,9 @@
-// Another program at the brokers: makes topics, says who leads them, writes orders as any producer would, and reads back
-// what a topic has in the end. On librdkafka alone, with nothing of Tenure.
+// Another program at the brokers: makes topics, says who leads them, writes orders as any producer would, and reads
+// back what a topic has in the end. On librdkafka alone, with nothing of Tenure.
 //
 //   faults_kafka BROKERS make TOPIC PARTITIONS COPIES NAME=VALUE…
-//   faults_kafka BROKERS leaders TOPIC     a line for each partition: its leader, the copies in sync, and its end
+//   faults_kafka BROKERS leaders TOPIC     a line for each partition: its leader, and the copies in sync
+//   faults_kafka BROKERS ends TOPIC        a line for each partition: where it ends
 //   faults_kafka BROKERS produce TOPIC     each line of its input is KEY PAYLOAD; says "ok KEY PAYLOAD" or "lost KEY
 //                                          PAYLOAD" for each once it knows, and "end" when the input has ended
 //   faults_kafka BROKERS dump TOPIC        PARTITION OFFSET KEY PAYLOAD of each record
@@ -83,16 +84,28 @@ std::int64_t end_of(rd_kafka_t* handle, const std::string& topic, std::int32_t p
   return high;
 }
 
-int leaders(const std::string& brokers, const std::string& topic) {
+// `look` says what to print of a partition.
+int each_partition(const std::string& brokers, const std::string& topic,
+                   std::string (*look)(rd_kafka_t*, const std::string&, const rd_kafka_metadata_partition_t&)) {
   rd_kafka_t* const handle = connect(RD_KAFKA_CONSUMER, brokers, {{"group.id", "none"}});
   const rd_kafka_metadata_t* const found = metadata_of(handle, topic);
   for (int i = 0; i < found->topics[0].partition_cnt; ++i) {
-    const rd_kafka_metadata_partition_t& of = found->topics[0].partitions[i];
-    const std::int64_t end = of.leader < 0 ? -1 : end_of(handle, topic, of.id);
-    std::printf("%d %d %d %lld\n", of.id, of.leader, of.isr_cnt, static_cast<long long>(end));
+    std::printf("%s\n", look(handle, topic, found->topics[0].partitions[i]).c_str());
   }
   std::fflush(stdout);
   std::_Exit(0);
+}
+
+int leaders(const std::string& brokers, const std::string& topic) {
+  return each_partition(brokers, topic, [](rd_kafka_t*, const std::string&, const auto& of) {
+    return std::to_string(of.leader) + " " + std::to_string(of.isr_cnt);
+  });
+}
+
+int ends(const std::string& brokers, const std::string& topic) {
+  return each_partition(brokers, topic, [](rd_kafka_t* handle, const std::string& name, const auto& of) {
+    return std::to_string(end_of(handle, name, of.id));
+  });
 }
 
 std::string text_of(const rd_kafka_message_t& message) {
@@ -102,8 +115,8 @@ std::string text_of(const rd_kafka_message_t& message) {
 
 // Idempotent, so that the broker drops what is sent again. What a producer must give up is for the user to send again.
 int produce(const std::string& brokers, const std::string& topic) {
-  const Settings settings = {{"enable.idempotence", "true"}, {"acks", "all"}, {"linger.ms", "5"},
-                             {"message.timeout.ms", "120000"}};
+  const Settings settings = {
+      {"enable.idempotence", "true"}, {"acks", "all"}, {"linger.ms", "5"}, {"message.timeout.ms", "120000"}};
   rd_kafka_t* const handle =
       connect(RD_KAFKA_PRODUCER, brokers, settings, [](rd_kafka_t*, const rd_kafka_message_t* message, void*) {
         std::printf("%s %s\n", message->err == 0 ? "ok" : "lost", text_of(*message).c_str());
@@ -130,9 +143,9 @@ int produce(const std::string& brokers, const std::string& topic) {
 }
 
 int dump(const std::string& brokers, const std::string& topic) {
-  rd_kafka_t* const handle = connect(RD_KAFKA_CONSUMER, brokers,
-                                     {{"group.id", "none"}, {"enable.partition.eof", "true"},
-                                      {"auto.offset.reset", "earliest"}});
+  rd_kafka_t* const handle =
+      connect(RD_KAFKA_CONSUMER, brokers,
+              {{"group.id", "none"}, {"enable.partition.eof", "true"}, {"auto.offset.reset", "earliest"}});
   const rd_kafka_metadata_t* const found = metadata_of(handle, topic);
   rd_kafka_topic_partition_list_t* const all = rd_kafka_topic_partition_list_new(found->topics[0].partition_cnt);
   int open = 0;
@@ -160,6 +173,7 @@ int run(const std::vector<std::string>& words) {
   const std::string& brokers = words[0];
   const std::string& topic = words[2];
   if (words[1] == "leaders") return leaders(brokers, topic);
+  if (words[1] == "ends") return ends(brokers, topic);
   if (words[1] == "produce") return produce(brokers, topic);
   if (words[1] == "dump") return dump(brokers, topic);
   if (words[1] != "make" || words.size() < 5) return 64;

@@ -57,8 +57,8 @@ class KafkaWorld:
     def in_sync(self):
         """Every copy of every partition."""
         topics = [ORDERS, self.log, f"{self.log}.snapshots"]
-        return all(copies == len(self.nodes) and end >= 0 for topic in topics
-                   for _, copies, end in self.brokers.leaders(topic))
+        return all(leader > 0 and copies == len(self.nodes) for topic in topics
+                   for leader, copies in self.brokers.leaders(topic))
 
     def leader(self):
         """The broker that the log depends on."""
@@ -149,12 +149,12 @@ def kill_all_brokers(pool, dice):
     pool.world.restart(*pool.world.nodes)
 
 
-def let_witness_catch_up(pool):
+def let_witness_catch_up(pool, at):
     """While nobody appends: what a worker has read is what the witness has read."""
     for process in pool.workers.values():
         pool.stop_running(process)
     end = -1
-    while end != (now := pool.world.brokers.leaders(pool.world.log)[0][2]):
+    while end != (now := at.ends(pool.world.log)[0]):
         end = now
     pool.witness.wait_for([end])
 
@@ -169,19 +169,20 @@ def unclean_election(pool, dice):
     others = [node for node in world.nodes if node is not leader]
     for node in others:
         node.freeze()
+    alone = world.brokers.at(leader)
     wait_until("a leader that is alone", lambda: all(
-        of[:2] == (leader.node, 1) for topic in (ORDERS, world.log) for of in world.brokers.leaders(topic)))
+        of == (leader.node, 1) for topic in (ORDERS, world.log) for of in alone.leaders(topic)))
     pool.orders.send(20)
     pool.dispatch([(f"task-{i}", f"{pool.lives}.cut.{dice.random()}") for i in range(4)], "task")
     pool.orders.rest()
     pause(dice, 0.1, 0.5)
-    let_witness_catch_up(pool)
+    let_witness_catch_up(pool, alone)
     leader.kill()
     for process in pool.workers.values():
         pool.let_run(process)
     for node in others:
         node.thaw()
-    wait_until("another leader", lambda: world.brokers.leaders(world.log)[0][0] in [node.node for node in others])
+    wait_until("another leader", lambda: world.brokers.at(others[0]).leaders(world.log)[0][0] not in (-1, leader.node))
     world.restart(leader)
     pool.dispatch_residents()
 

@@ -71,7 +71,7 @@ class Orders:
         found = {of["partition"]: of["position"] for source in json.loads(asked.stdout)["sources"]
                  for of in source.get("partitions", []) if "partition" in of}
         behind = {}
-        for number, (_, _, end) in enumerate(self.brokers.leaders(self.topic)):
+        for number, end in enumerate(self.brokers.ends(self.topic)):
             if end > 0 and found.get(str(number), 0) < end:
                 behind[number] = (found.get(str(number), 0), end)
         return f"orders are not taken in yet: {behind}" if behind else ""
