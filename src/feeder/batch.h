@@ -39,8 +39,9 @@ class Batch {
   std::shared_ptr<Emission> cut(std::size_t tasks);
   // Undoes the last cut.
   void put_back(Emission emission);
-  // A mark of an event up to this position, if there is a new one since the last call.
-  std::optional<source::Mark> mark_up_to(std::uint64_t position);
+  // The oldest and the newest mark up to this position that are new. The oldest one is for an emission that turns out
+  // to be too large: then less of it is taken in, and that too needs a mark.
+  std::vector<source::Mark> marks_up_to(std::uint64_t position);
 
  private:
   const Spec& spec_;
@@ -50,7 +51,7 @@ class Batch {
   std::uint64_t position_ = 0;
   std::uint64_t told_ = 0;  // the position of the last emit
   std::optional<SourceReport::Lost> lost_;
-  std::vector<source::Mark> marks_;  // ascending; of some events, the last of each run among them
+  std::vector<source::Mark> marks_;  // ascending; of some events, the first and the last of each run among them
 };
 
 }  // namespace tenure::feeder

@@ -160,6 +160,8 @@ void Feed::reopen() {
   parts_.source.close(partition_);
   opened_ = false;
   held_.reset();
+  marked_ = false;
+  saved_at_ = {};
   if (std::exchange(flight_, nullptr)) voice_.repeat();
   batch_.start(0, 0);
   phase_ = Phase::ask;

@@ -47,7 +47,7 @@ bool Feed::send(Instant now) {
     if (blocked_) return false;
     flight_ = batch_.cut(fits);
     flight_->source = state_.sequence();
-    if (const auto mark = batch_.mark_up_to(flight_->position)) state_.add_mark(*mark);
+    for (const source::Mark& mark : batch_.marks_up_to(flight_->position)) state_.add_mark(mark);
     add_report(*flight_, now);
   }
   emit(now);
@@ -133,6 +133,11 @@ void Feed::take_back(const Error& why) {
 // The tasks are cut again. Shards that have some of them already skip those.
 void Feed::put_back() {
   voice_.repeat();
+  // Its checkpoint was refused with it. Without a mark in the log the next holder could not recognise the partition.
+  if (flight_->report.checkpoint) {
+    marked_ = false;
+    saved_at_ = {};
+  }
   batch_.put_back(std::move(*std::exchange(flight_, nullptr)));
 }
 

@@ -72,7 +72,7 @@ class Pump {
   std::uint64_t first_ = 0;                                // the duty that the next turn starts with
   std::uint64_t looked_at_ = 0;                            // the duty whose end was looked up last
   Instant look_at_{};
-  bool spins_ = false;  // the source woke the last wait at once, and nothing came of it
+  int idle_wakes_ = 0;  // how often in a row the source woke the thread at once, and nothing came of it
   std::thread thread_;
 };
 
