@@ -16,8 +16,9 @@ namespace tenure::feeder {
 
 class Batch {
  public:
-  // `prefix`: see to_task().
-  Batch(const Spec& spec, Bytes prefix) : spec_(spec), prefix_(std::move(prefix)) {}
+  // `names` and `prefix`: see to_task().
+  Batch(const Spec& spec, const source::Source& names, Bytes prefix)
+      : spec_(spec), names_(names), prefix_(std::move(prefix)) {}
 
   // Only an empty batch takes a run with a loss: it is counted with the first emission behind it.
   void add(source::Run run);
@@ -44,6 +45,7 @@ class Batch {
 
  private:
   const Spec& spec_;
+  const source::Source& names_;
   const Bytes prefix_;
   std::vector<EmitTask> tasks_;
   std::size_t bytes_ = 0;

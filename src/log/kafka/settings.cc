@@ -124,7 +124,9 @@ Status take_options(std::string_view text, KafkaSettings& settings) {
     const std::string_view option = text.substr(0, end);
     const std::size_t equals = option.find('=');
     const auto value = percent_decoded(equals == std::string_view::npos ? "" : option.substr(equals + 1));
-    if (!value || value->empty()) return invalid("an option has no value: write ?NAME=VALUE&NAME=VALUE");
+    const bool given = value && (!value->empty() || option.substr(0, equals) == "prefix");
+    if (!given || equals == std::string_view::npos)
+      return invalid("an option has no value: write ?NAME=VALUE&NAME=VALUE");
     if (Status taken = take_option(std::string(option.substr(0, equals)), *value, settings); !taken) return taken;
     text.remove_prefix(std::min(end + 1, text.size()));
   }

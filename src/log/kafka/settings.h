@@ -33,7 +33,7 @@ struct KafkaSettings {
   Login login;
   net::TlsOptions tls;
   std::uint32_t replication = 0;    // of new topics; zero: 3, or as many as there are brokers
-  std::string prefix = "tenure";    // the first part of the topics' names
+  std::string prefix = "tenure";    // the first part of the topics' names; empty: they have the pool's own
   std::uint32_t timeout_ms = 3000;  // for a broker to stay silent
   std::string shown;                // the URL for messages, without credentials and options
 };

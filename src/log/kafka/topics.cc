@@ -18,11 +18,12 @@ constexpr std::int64_t kMessageBytesMin = kPieceBytes + 1024;
 // Dropped records free their disk by segments.
 constexpr const char* kSegmentBytes = "67108864";
 
-std::string topic_part(std::string_view pool) {
+std::string topic_part(std::string_view pool, std::string_view more) {
   constexpr std::string_view kHex = "0123456789abcdef";
   std::string part;
   for (const char c : pool) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+                       more.find(c) != std::string_view::npos;
     if (plain) {
       part += c;
     } else {
@@ -49,10 +50,15 @@ TopicPlan plan_of(const std::string& name, int partitions) {
           .settings = {{"max.message.bytes", std::to_string(kMessageBytes)}, {"segment.bytes", kSegmentBytes}}};
 }
 
+std::string log_topic(const std::string& prefix, std::string_view pool, std::uint32_t shard) {
+  if (!prefix.empty()) return prefix + "." + topic_part(pool, "") + "." + std::to_string(shard);
+  return topic_part(pool, "._") + (shard == 0 ? "" : "." + std::to_string(shard));
+}
+
 }  // namespace
 
 TopicNames::TopicNames(const std::string& prefix, std::string_view pool, std::uint32_t shard)
-    : log(prefix + "." + topic_part(pool) + "." + std::to_string(shard)), snapshots(log + ".snapshots") {}
+    : log(log_topic(prefix, pool, shard)), snapshots(log + ".snapshots") {}
 
 std::vector<TopicFault> faults_of(const std::string& topic, bool log, int partitions, const TopicSettings& settings,
                                   const std::string& brokers) {
