@@ -12,7 +12,7 @@
 namespace tenure::cli {
 namespace {
 
-constexpr std::array<OrderSetting, 20> kOrderSettings = {{
+constexpr std::array<OrderSetting, 21> kOrderSettings = {{
     {"orders", "ORDERS_TOPIC", "TOPIC", "the topic or stream with the orders (work_orders)"},
     {"pool", "COORDINATION_TOPIC", "TOPIC", "the coordination topic: the pool's name (work_claims)"},
     {"engine", "KAFKA_URL", "URL", "where the topics are: kafka://HOST:9092, redis://HOST, sqlite:PATH"},
@@ -32,6 +32,8 @@ constexpr std::array<OrderSetting, 20> kOrderSettings = {{
     {"output-bytes", "OUTPUT_BYTES", "N", "how much of an order's output is kept (65536)"},
     {"start", "START", "WHERE", "where the topic is begun: oldest, newest, a position, a time, -15m (oldest)"},
     {"lease", "LEASE", "D", "how long the others wait for a silent worker (10s; 30s on Kafka)"},
+    {"stop-timeout", "STOP_TIMEOUT", "D",
+     "if this creates the pool: how long running orders may go on after a SIGTERM before they are stopped (2m)"},
     {"container-runtime", "CONTAINER_RUNTIME", "PROGRAM", "runs containers (podman or docker, whichever PATH has)"},
     {"container-args", "CONTAINER_ARGS", "WORDS", "further words for its `run`, such as --network=none"},
     {"json", "LOG_FORMAT", "json", "events as JSON lines"},

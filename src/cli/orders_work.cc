@@ -54,6 +54,9 @@ Status take_pool_options(const OrderSettings& settings, CoreOptions& core) {
   config.max_attempts = static_cast<std::uint32_t>(*attempts);
   config.backoff_base_ms = backoff->count();
   config.backoff_cap_ms = std::max(config.backoff_cap_ms, config.backoff_base_ms);
+  const auto stop = settings.duration("stop-timeout", std::chrono::milliseconds(config.worker_shutdown_ttl_ms));
+  if (!stop) return Failure(stop.error());
+  config.worker_shutdown_ttl_ms = stop->count();
   core.node.lease = *lease;
   core.node.config = config;
   return {};

@@ -88,8 +88,12 @@ void OwnWorkers::offer(const NodeWorker& worker) {
 
 void OwnWorkers::drain(BytesView id) { appender_.offer(drain_record(id, true)); }
 
+// A worker that has not been added may have the id of another process's. If its record is on its way, worker_added()
+// drains it.
 void OwnWorkers::drain_all() {
-  for (const auto& [id, worker] : workers_) drain(id);
+  for (const auto& [id, worker] : workers_) {
+    if (worker.added) drain(id);
+  }
 }
 
 bool OwnWorkers::holding(const Machine& machine) {
