@@ -122,11 +122,12 @@ Result<OrdersPlan> orders_plan(const Call& call, const OrderSettings& settings) 
   auto id = worker_id(settings, plan.instance);
   if (!id) return Failure(id.error());
   worker.id = *std::move(id);
-  // What waits for a free place here could be done elsewhere.
+  // What waits for a free place here can be done by a worker that has one.
   worker.window = static_cast<std::uint32_t>(*concurrency);
   worker.takes = Takes::nothing();
   worker.takes.add_type(JobKind::task, kOrderType);
   worker.isolates = true;
+  worker.helps = true;
   work.workers = {std::move(worker)};
   work.refuse_taken = !plan.instance.empty();
   work.jobs_max = *one ? 1 : 0;

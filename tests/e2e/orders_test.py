@@ -264,7 +264,7 @@ class Forms(Orders):
                            'cat "$2" | grep -c SECRET\n')
         runtime.chmod(runtime.stat().st_mode | stat.S_IXUSR)
         self.env["PATH"] = f"{runtime.parent}:{self.env['PATH']}"
-        self.env["TENURE_KAFKA_PASSWORD"] = "hunter2"
+        self.env["TENURE_SECRET"] = "hunter2"
         worker = self.ready(1, ALLOW="command,container", CONTAINER_ARGS="--network=none")
         plain = self.send("""printf '%s|' "a b" 'c d' e\\ f $HOME | > &""")
         environment = self.send('{"command":["env"],"env":{"COLOUR":"red"}}')
@@ -277,7 +277,7 @@ class Forms(Orders):
         variables = dict(line.split("=", 1) for line in rows[environment]["output"].splitlines())
         self.assertEqual((variables["COLOUR"], variables["ORDER"]), ("red", environment))
         self.assertNotIn("KAFKA_URL", variables)
-        self.assertNotIn("TENURE_KAFKA_PASSWORD", variables)
+        self.assertNotIn("TENURE_SECRET", variables)
         self.assertEqual(rows[contained]["output"], "1\n")
         words = (self.folder / "arguments").read_text().splitlines()
         self.assertEqual(words[:2], ["run", "--rm"])

@@ -33,7 +33,8 @@ bool obey(const std::string& line, const KafkaAdmin& admin, const PlainProducer&
   words.get();
   std::string value;
   std::getline(words, value);
-  if (verb == "write") producer.write(topic, number, {.key = key == "-" ? std::nullopt : std::optional(key), .value = value});
+  if (verb == "write")
+    producer.write(topic, number, {.key = key == "-" ? std::nullopt : std::optional(key), .value = value});
   return verb == "write";
 }
 

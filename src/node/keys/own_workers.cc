@@ -81,6 +81,7 @@ void OwnWorkers::offer(const NodeWorker& worker) {
   add.set_window(worker.window);
   add.set_replaces(worker.replaces);
   add.set_isolates(worker.isolates);
+  add.set_helps(worker.helps);
   for (const Bytes& key : worker.serves) add.add_serves(key);
   worker.takes.save(*add.mutable_takes());
   appender_.offer(record);
