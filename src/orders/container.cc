@@ -1,12 +1,10 @@
 #include "orders/container.h"
 
-#include <fcntl.h>
 #include <sys/wait.h>
 
 #include <cstdlib>
+#include <fstream>
 
-#include "base/descriptor.h"
-#include "base/output.h"
 #include "exec/find_program.h"
 #include "orders/order_environment.h"
 
@@ -24,7 +22,7 @@ std::string container_name() {
   return "tenure-" + to_hex(hash_mix(hash_bytes(variable("TENURE_POOL")), hash_bytes(variable("TENURE_KEY"))));
 }
 
-// For its owner only, as $TENURE_DIR is.
+// Nobody else can read what is in $TENURE_DIR.
 std::string write_pairs(const Order& order) {
   const std::string path = variable("TENURE_DIR") + "/environment";
   std::string lines;
@@ -33,8 +31,7 @@ std::string write_pairs(const Order& order) {
     lines += std::string(name) + "=" + variable(name) + "\n";
   }
   lines += "ORDER=" + variable("TENURE_KEY") + "\nTENURE_DIR=/order\n";
-  const Descriptor file(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-  if (file) write_exact(file.get(), lines);
+  std::ofstream(path, std::ios::binary) << lines;
   return path;
 }
 

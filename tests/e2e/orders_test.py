@@ -255,6 +255,22 @@ class Life(Orders):
         self.assertEqual([event["order"] for event in self.events(second) if event["event"] == "committed"], [order])
 
 
+class Help(Orders):
+    def test_a_long_order_holds_up_nobody(self):
+        gate = self.folder / "gate"
+        waits = json.dumps({"command": ["sh", "-c", 'while [ ! -e "$0" ]; do sleep 0.05; done', str(gate)]})
+        workers = [self.ready(number, ALLOW="command") for number in (1, 2, 3)]
+        long_ones = [self.send(waits) for _ in range(2)]
+        self.wait_for(lambda: sum(self.names(worker).count("committed") for worker in workers) == 2)
+        for number in range(12):
+            self.send(f"echo {number}")
+        self.wait_for(lambda: sum(self.names(worker).count("completed") for worker in workers) == 12)
+        gate.touch()
+        self.wait_for(lambda: sum(self.names(worker).count("completed") for worker in workers) == 14)
+        rows = self.listed()
+        self.assertEqual([rows[order]["state"] for order in long_ones], ["completed"] * 2)
+
+
 class Forms(Orders):
     def test_commands_containers_and_what_is_recorded(self):
         runtime = self.folder / "bin" / "podman"
