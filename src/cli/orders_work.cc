@@ -106,6 +106,10 @@ Result<OrdersPlan> orders_plan(const Call& call, const OrderSettings& settings) 
   const auto engine = orders_engine(call, settings);
   if (!engine) return Failure(engine.error());
   if (const auto known = built_engine_of(*engine); !known) return settings.bad("engine", known.error().context);
+  if (reach_of(*engine) == Reach::process) {
+    return settings.bad("engine",
+                        "nobody else could send orders to the memory of this process; use a file or a server");
+  }
   work.core.url = own_name_url(*engine);
   const auto pool = coordination_topic(call, settings);
   if (!pool) return Failure(pool.error());
@@ -130,6 +134,10 @@ Result<OrdersPlan> orders_plan(const Call& call, const OrderSettings& settings) 
   worker.helps = true;
   work.workers = {std::move(worker)};
   work.refuse_taken = !plan.instance.empty();
+  if (work.refuse_taken) {
+    work.taken_hint =
+        "every worker needs a number of its own: change " + settings.name("instance") + ", or end the other process";
+  }
   work.jobs_max = *one ? 1 : 0;
   work.programs.pool = work.core.pool;
   work.programs.command = {"/proc/self/exe", orders::kRunWord, orders::to_json(*options)};

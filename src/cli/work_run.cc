@@ -167,7 +167,13 @@ int run_work_plan(const Call& call, WorkPlan& plan, WorkEvents& events) {
 
   const Joining joining = join(*pool, plan.workers, taken, signals, plan.refuse_taken);
   if (joining.interrupted) return kDone;
-  if (!joining.added) return report(call, joining.added.error());
+  if (!joining.added) {
+    const bool taken_id = joining.added.error().code == Errc::key_exists && !plan.taken_hint.empty();
+    if (!taken_id) return report(call, joining.added.error());
+    Error error = joining.added.error();
+    error.context += "; " + plan.taken_hint;
+    return report(call, error, [](const Error&) { return std::string(); });
+  }
   const auto sources = WorkSources::open(plan.sources, plan.beside, plan.core);
   if (!sources) {
     leave(*pool, plan.workers, signals);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <tenure/pool.hpp>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct WorkPlan {
   // An id that another living worker has: refuse to start, instead of waiting until it is free. A worker whose beats
   // have stopped is waited for.
   bool refuse_taken = false;
+  std::string taken_hint{};  // for people: what to do then
   // Zero, or how many jobs are begun. Further ones are handed back when the workers leave.
   std::uint64_t jobs_max = 0;
   std::function<bool()> enough{};  // true: leave

@@ -91,7 +91,8 @@ Result<Task> task_of(const Bytes& text, const RunOptions& options, bool may_fetc
 std::string how_it_ended(const ChildEnd& end, const RunOptions& options) {
   const std::string took = " after " + std::to_string(end.duration.count()) + " ms";
   if (end.timed_out) return "it ran longer than " + std::to_string(options.run_time.count()) + " ms, and was ended";
-  if (WIFEXITED(end.status)) return "exit code " + std::to_string(WEXITSTATUS(end.status)) + took;
+  // The worker says the exit code.
+  if (WIFEXITED(end.status)) return "it took " + std::to_string(end.duration.count()) + " ms";
   const char* const name = sigabbrev_np(WTERMSIG(end.status));
   return "killed by SIG" + std::string(name == nullptr ? "?" : name) + took;
 }

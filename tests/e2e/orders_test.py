@@ -230,6 +230,7 @@ class Life(Orders):
         self.assertIn(f"process {first.pid}", said)
         self.assertIn("left", said)
         self.assertIn("instance-5", said)
+        self.assertIn("INSTANCE_NUMBER", said)
         # The first goes on.
         self.send("echo still here")
         self.wait_for(lambda: "completed" in self.names(first))
@@ -430,7 +431,7 @@ class Settings(Orders):
         good = {"ALLOW": "command", "INSTANCE_NUMBER": "1"}
         wrong = {
             "ORDERS_TOPIC": ("", "a/b"), "COORDINATION_TOPIC": ("", self.orders), "INSTANCE_NUMBER": ("", "one", "-1"),
-            "KAFKA_URL": ("", "gopher://x"), "CONCURRENCY": ("0", "many"), "ONE_ORDER": ("maybe",),
+            "KAFKA_URL": ("", "gopher://x", "memory:x"), "CONCURRENCY": ("0", "many"), "ONE_ORDER": ("maybe",),
             "ALLOW": ("commands",), "HANDLER": ("/no/such/program", "'unclosed"), "ORDER_TIMEOUT": ("soon", "0"),
             "DEAD_TOPIC": (self.orders, self.claims), "LOG_FORMAT": ("xml",), "START": ("tomorrow",),
             "MAX_ATTEMPTS": ("0",), "OUTPUT_BYTES": ("9999999999",), "ALLOW_HOSTS": ("http://x",),
