@@ -84,7 +84,7 @@ constexpr Engine kKafka = {
     .measure_bare_hops = kafka::measure_hops,
     .bare_hop = "producer to consumer",
 #endif
-    .own_name = "prefix=",
+    .own_name = "topics=own",
 };
 
 constexpr std::array<Engine, 4> kEngines = {kMemory, kSqlite, kRedis, kKafka};

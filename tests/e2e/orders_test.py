@@ -208,7 +208,7 @@ class Once(Orders):
         self.assertEqual(steps[-1], "completed")
 
     def pool_url(self):
-        return self.engine + ("?prefix=" if ENGINE == "kafka" else "")
+        return self.engine + ("?topics=own" if ENGINE == "kafka" else "")
 
 
 class Life(Orders):
@@ -403,7 +403,7 @@ class Dead(Orders):
         self.assertEqual(self.names(worker).count("failed"), 3)
         self.wait_for(lambda: not json.loads(self.tenure(
             "dead", "list", "--json", "--pool", self.claims, "--engine",
-            self.engine + ("?prefix=" if ENGINE == "kafka" else "")))["dead"])
+            self.engine + ("?topics=own" if ENGINE == "kafka" else "")))["dead"])
         self.assertEqual(self.history(order)[-1]["event"], "dead")
 
     def test_they_stay_while_their_topic_takes_none(self):

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/bytes.h"
+#include "base/escaped_name.h"
 #include "log/kafka/record.h"
 
 namespace tenure::kafka {
@@ -18,20 +19,8 @@ constexpr std::int64_t kMessageBytesMin = kPieceBytes + 1024;
 // Dropped records free their disk by segments.
 constexpr const char* kSegmentBytes = "67108864";
 
-std::string topic_part(std::string_view pool, std::string_view more) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string part;
-  for (const char c : pool) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-                       more.find(c) != std::string_view::npos;
-    if (plain) {
-      part += c;
-    } else {
-      part += '_';
-      part += kHex[static_cast<unsigned char>(c) >> 4];
-      part += kHex[static_cast<unsigned char>(c) & 0xF];
-    }
-  }
+std::string topic_part(std::string_view pool, std::string_view kept) {
+  std::string part = escaped_name(pool, kept, '_');
   if (part.size() > kPoolBytesMax) part = part.substr(0, kPoolBytesMax - 17) + "-" + to_hex(hash_bytes(pool));
   return part;
 }
@@ -51,8 +40,8 @@ TopicPlan plan_of(const std::string& name, int partitions) {
 }
 
 std::string log_topic(const std::string& prefix, std::string_view pool, std::uint32_t shard) {
-  if (!prefix.empty()) return prefix + "." + topic_part(pool, "") + "." + std::to_string(shard);
-  return topic_part(pool, "._") + (shard == 0 ? "" : "." + std::to_string(shard));
+  if (!prefix.empty()) return prefix + "." + topic_part(pool, "-") + "." + std::to_string(shard);
+  return topic_part(pool, "-._") + (shard == 0 ? "" : "." + std::to_string(shard));
 }
 
 }  // namespace
