@@ -7,7 +7,7 @@
 //
 // and after a `?`, joined by `&`:
 //
-//   sasl=plain|scram-sha-256|scram-sha-512|oauthbearer  password_file=PATH  timeout=MS  replication=N  prefix=NAME
+//   sasl=plain|scram-sha-256|scram-sha-512|oauthbearer  password_file=PATH  timeout=MS  replication=N  prefix=NAME  topics=own
 //   login_patience=SECONDS  ca_file=PATH  cert_file=PATH  key_file=PATH  verify=none
 //
 // A user without `sasl` logs in with SCRAM-SHA-512 over kafka://, which does not send the password, and with PLAIN over
