@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <map>
 #include <thread>
 #include <utility>
 
@@ -19,20 +20,49 @@ constexpr std::chrono::seconds kListPatience{2};
 constexpr std::chrono::seconds kTellStuckAfter{2};
 constexpr std::chrono::seconds kLookStuckEvery{10};
 constexpr int kLookMs = 20;
+constexpr std::chrono::milliseconds kLookRivalsEvery{100};
 
-// Says who has the id. Every worker is in the first shard.
-void tell_taken(Shards& pool, const std::string& id) {
+// Who has the id. Every worker is in the first shard.
+std::optional<v1::ListedWorker> holder_of(Shards& pool, const std::string& id) {
   v1::Ask ask;
   ask.mutable_workers();
   const v1::Told told = pool.inquire(0, ask, after(kListPatience)).value_or(v1::Told());
-  std::string holder;
   for (const v1::ListedWorker& worker : told.workers()) {
-    if (worker.id() != id) continue;
-    holder = " by node " + worker.node() + " (host " + worker.host() + ", process " + std::to_string(worker.pid()) +
-             "), whose lease has up to " + render::show_ms(static_cast<std::int64_t>(worker.lease_left_ms())) + " left";
+    if (worker.id() == id) return worker;
   }
-  print_note("tenure: the id '" + id + "' is taken" + holder + "; waiting for it, a signal ends the wait");
+  return std::nullopt;
 }
+
+std::string taken_text(const std::string& id, const std::optional<v1::ListedWorker>& holder) {
+  std::string text = "the id '" + id + "' is taken";
+  if (!holder) return text;
+  return text + " by node " + holder->node() + " (host " + holder->host() + ", process " +
+         std::to_string(holder->pid()) + "), whose lease has up to " +
+         render::show_ms(static_cast<std::int64_t>(holder->lease_left_ms())) + " left";
+}
+
+// Watches the workers that have ids of ours.
+class Rivals {
+ public:
+  void note(Shards& pool, const std::string& id) {
+    const auto holder = holder_of(pool, id);
+    print_note("tenure: " + taken_text(id, holder) + "; waiting for it, a signal ends the wait");
+    if (holder) seen_[id] = *holder;
+  }
+  // Which of them has sent a beat since, or is another one: its lease has more left than it had.
+  std::optional<std::string> alive(Shards& pool) {
+    for (auto& [id, before] : seen_) {
+      const auto now = holder_of(pool, id);
+      if (!now) continue;
+      if (now->lease_left_ms() > before.lease_left_ms() || now->pid() != before.pid()) return taken_text(id, now);
+      before = *now;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::map<std::string, v1::ListedWorker> seen_;
+};
 
 // Says why leaving takes long, if it is because no other worker can take the keys. Every worker is in the first shard.
 // True if that was said.
@@ -70,8 +100,12 @@ std::vector<std::string> TakenIds::take() {
   return std::exchange(fresh_, {});
 }
 
-Joining join(Shards& pool, const std::vector<NodeWorker>& workers, TakenIds& taken, const Signals& signals) {
+Joining join(Shards& pool, const std::vector<NodeWorker>& workers, TakenIds& taken, const Signals& signals,
+             bool refuse_taken) {
   Joining joining;
+  Rivals rivals;
+  std::optional<std::string> refused;
+  auto look_at = after(kLookRivalsEvery);
   std::atomic<bool> done = false;
   std::thread adding([&] {
     for (const NodeWorker& worker : workers) {
@@ -80,18 +114,22 @@ Joining join(Shards& pool, const std::vector<NodeWorker>& workers, TakenIds& tak
     }
     done = true;
   });
-  while (!done && !joining.interrupted) {
+  while (!done && !joining.interrupted && !refused) {
     joining.interrupted = signals.wait(kLookMs);
-    for (const std::string& id : taken.take()) tell_taken(pool, id);
+    for (const std::string& id : taken.take()) rivals.note(pool, id);
+    if (!refuse_taken || std::chrono::steady_clock::now() < look_at) continue;
+    refused = rivals.alive(pool);
+    look_at = after(kLookRivalsEvery);
   }
-  if (joining.interrupted) leave(pool, workers, signals);
+  if (joining.interrupted || refused) leave(pool, workers, signals);
   adding.join();
+  if (refused) joining.added = fail(Errc::key_exists, "join", *refused);
   return joining;
 }
 
-void wait_for_end(const Shards& pool, const Signals& signals) {
+void wait_for_end(const Shards& pool, const Signals& signals, const std::function<bool()>& enough) {
   constexpr int kLookAtPoolMs = 200;
-  while (!pool.over() && !signals.wait(kLookAtPoolMs)) {
+  while (!pool.over() && !(enough && enough()) && !signals.wait(enough ? kLookMs : kLookAtPoolMs)) {
   }
 }
 

@@ -14,8 +14,10 @@ Status check_sources(const std::vector<std::string>& urls) {
   return {};
 }
 
-Result<std::unique_ptr<WorkSources>> WorkSources::open(const std::vector<std::string>& urls, const CoreOptions& core) {
-  if (urls.empty()) return nullptr;
+Result<std::unique_ptr<WorkSources>> WorkSources::open(const std::vector<SourceOptions>& sources,
+                                                       const std::function<Status(Pool&)>& beside,
+                                                       const CoreOptions& core) {
+  if (sources.empty() && !beside) return nullptr;
   PoolOptions options;
   options.worker_ttl = std::chrono::duration_cast<std::chrono::milliseconds>(core.node.lease);
   options.concurrency = 2;  // a feeder has a thread of its own; handlers only begin and end it
@@ -25,11 +27,13 @@ Result<std::unique_ptr<WorkSources>> WorkSources::open(const std::vector<std::st
   };
   Result<Pool> pool = Pool::open(core.pool, core.url, std::move(options));
   if (!pool) return Failure(pool.error());
-  std::unique_ptr<WorkSources> sources(new WorkSources(*std::move(pool)));
-  for (const std::string& url : urls) {
-    if (const Status added = sources->pool_.add_source({.url = url}); !added) return Failure(added.error());
+  std::unique_ptr<WorkSources> opened(new WorkSources(*std::move(pool)));
+  for (const SourceOptions& source : sources) {
+    if (const Status added = opened->pool_.add_source(source); !added) return Failure(added.error());
   }
-  return sources;
+  if (!beside) return opened;
+  if (const Status begun = beside(opened->pool_); !begun) return Failure(begun.error());
+  return opened;
 }
 
 void WorkSources::close() {

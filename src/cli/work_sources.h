@@ -5,6 +5,7 @@
 // could do both would have to sort each of its jobs. The second member costs a session and another reader of the log,
 // only in processes that read sources.
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <tenure/pool.hpp>
@@ -21,8 +22,10 @@ Status check_sources(const std::vector<std::string>& urls);
 
 class WorkSources {
  public:
-  // `core`: the options of the workers' own member. Nothing is opened without URLs.
-  static Result<std::unique_ptr<WorkSources>> open(const std::vector<std::string>& urls, const CoreOptions& core);
+  // `core`: the options of the workers' own member. `beside`: what else that member does, or nothing. Nothing is opened
+  // if there is nothing to do.
+  static Result<std::unique_ptr<WorkSources>> open(const std::vector<SourceOptions>& sources,
+                                                   const std::function<Status(Pool&)>& beside, const CoreOptions& core);
 
   // Hands the partitions over.
   void close();

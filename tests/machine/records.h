@@ -65,6 +65,7 @@ struct WorkerSpec {
   std::vector<Bytes> serves = {};
   Takes takes = {};
   bool isolates = false;
+  bool helps = false;
 };
 
 // What a worker takes, from texts like "task" and "resident:x".
@@ -84,6 +85,7 @@ inline Record add_worker(std::uint64_t session, BytesView worker, const WorkerSp
   add.set_session(session);
   add.set_worker(Bytes(worker));
   add.set_isolates(spec.isolates);
+  add.set_helps(spec.helps);
   add.set_weight(spec.weight);
   add.set_window(spec.window);
   add.set_replaces(spec.replaces);

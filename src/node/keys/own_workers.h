@@ -21,6 +21,7 @@ struct NodeWorker {
   std::vector<Bytes> serves{};
   Takes takes{};
   bool isolates = false;  // its jobs run in processes of their own
+  bool helps = false;     // it also gets tasks that wait for another worker whose window is full
 };
 
 // Belongs to the node's loop.
