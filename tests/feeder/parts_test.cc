@@ -88,7 +88,7 @@ source::Run run_of(std::uint64_t first, std::size_t count, std::size_t bytes = 1
 
 TEST(FeederBatch, IsCutAtTheLimitsOfAnEmit) {
   const Spec spec{.name = "n", .kind = {}, .stream = {}};
-  ScriptedSource names(std::make_shared<ScriptedTopic>(1));
+  test::ScriptedSource names(std::make_shared<test::ScriptedTopic>(1));
   Batch batch(spec, names, "n/0/");
   batch.start(0, 0);
   EXPECT_TRUE(batch.empty());
@@ -106,7 +106,7 @@ TEST(FeederBatch, IsCutAtTheLimitsOfAnEmit) {
 
 TEST(FeederBatch, TheLastEmissionSaysThePositionBehindIt) {
   const Spec spec{.name = "n", .kind = {}, .stream = {}};
-  ScriptedSource names(std::make_shared<ScriptedTopic>(1));
+  test::ScriptedSource names(std::make_shared<test::ScriptedTopic>(1));
   Batch batch(spec, names, "n/0/");
   batch.start(4, 4);
   source::Run run = run_of(6, 2);
