@@ -319,9 +319,10 @@ int run_work(const Call& call) {
   const Joining joining = join(*pool, plan->workers, taken, signals);
   if (joining.interrupted) return kDone;
   if (!joining.added) return report(call, joining.added.error());
-  const auto sources = WorkSources::open(call.values("source"), plan->core);
+  const auto sources = WorkSources::open(call.values("source"), plan->core, signals);
   if (!sources) {
     leave(*pool, plan->workers, signals);
+    if (sources.error().code == Errc::closed) return kDone;
     return report(call, sources.error());
   }
   std::string all;
