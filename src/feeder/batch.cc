@@ -68,7 +68,7 @@ void Batch::put_back(Emission emission) {
   tasks_.insert(tasks_.begin(), std::make_move_iterator(emission.tasks.begin()),
                 std::make_move_iterator(emission.tasks.end()));
   lost_ = emission.report.lost;
-  told_ = 0;  // it is told again with the next emission
+  told_ = 0;  // it is sent again with the next emit
 }
 
 std::vector<source::Mark> Batch::marks_up_to(std::uint64_t position) {

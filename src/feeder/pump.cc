@@ -18,7 +18,7 @@ constexpr Nanos kAtOnce = milliseconds(1);
 constexpr Nanos kSpinPause = milliseconds(2);
 // An answer of the pool wakes the source too, so that one wake for nothing means little.
 constexpr int kIdleWakesMax = 4;
-// One source end is asked for per look, in turn.
+// Each look asks the source for the end of one partition, in turn.
 constexpr Nanos kLookAtEndEvery = milliseconds(100);
 constexpr Nanos kEndOfEachEvery = std::chrono::seconds(1);
 constexpr std::size_t kFeedBytesMin = 64U << 10;
@@ -48,7 +48,7 @@ void Pump::end() {
     const std::lock_guard lock(inbox_->mutex);
     inbox_->source = nullptr;
   }
-  work_off();  // somebody may be waiting in remove()
+  work_off();  // a thread may be waiting in remove()
   duties_.clear();
 }
 
@@ -129,7 +129,7 @@ bool Pump::work_off() {
   return !posted.empty();
 }
 
-// Another one is the first each time, so that none gets all the room in a queue that is nearly full.
+// Each turn starts with another feed. Otherwise the first one would get all the room of a nearly full queue.
 bool Pump::step_all(Instant now) {
   if (duties_.empty()) return false;
   bool worked = false;
