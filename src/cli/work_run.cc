@@ -174,9 +174,10 @@ int run_work_plan(const Call& call, WorkPlan& plan, WorkEvents& events) {
     error.context += "; " + plan.taken_hint;
     return report(call, error, [](const Error&) { return std::string(); });
   }
-  const auto sources = WorkSources::open(plan.sources, plan.beside, plan.core);
+  const auto sources = WorkSources::open(plan, signals);
   if (!sources) {
     leave(*pool, plan.workers, signals);
+    if (sources.error().code == Errc::closed) return kDone;
     return report(call, sources.error());
   }
   std::string all;
