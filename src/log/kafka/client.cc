@@ -253,7 +253,13 @@ Result<std::unique_ptr<Client>> Client::make(const KafkaSettings& settings, Role
   rd_kafka_conf_set_error_cb(conf, [](rd_kafka_t*, int code, const char* text, void* opaque) {
     static_cast<Body*>(opaque)->note(static_cast<rd_kafka_resp_err_t>(code), text);
   });
-  rd_kafka_conf_set_log_cb(conf, [](const rd_kafka_t*, int, const char*, const char*) {});  // the errors say the same
+  // Of what is less than critical the errors say the same.
+  rd_kafka_conf_set_log_cb(conf, [](const rd_kafka_t* handle, int level, const char* facility, const char* text) {
+    constexpr int kCritical = 2;  // of syslog's levels
+    const auto* const owner = handle == nullptr ? nullptr : static_cast<const Body*>(rd_kafka_opaque(handle));
+    if (level > kCritical || owner == nullptr || !owner->warn) return;
+    owner->warn({Errc::unavailable, "librdkafka", std::string(facility) + ": " + text});
+  });
   if (takes_token(settings)) {
     rd_kafka_conf_set_oauthbearer_token_refresh_cb(conf, [](rd_kafka_t* handle, const char*, void* opaque) {
       const Body& owner = *static_cast<Body*>(opaque);
