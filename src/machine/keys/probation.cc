@@ -125,6 +125,10 @@ bool Probation::suits(SlotId slot, WorkerIx ix) const {
     return servers->second.back() == ix;
   }
   if (state_.table.slots[slot].diverted) return false;
+  if (state_.table.slots[slot].partition != kNoPartition) {
+    return placed.target == state_.workers.predecessor(ix) ||
+           state_.table.slots[slot].partition == state_.workers[ix].ordinal;
+  }
   if (context_.config().assignment != Assignment::rendezvous) return true;
   return placed.target == state_.workers.predecessor(ix) ||
          rendezvous_prefers(placed.hash, state_.workers[ix].place, state_.workers[placed.target].place);

@@ -67,14 +67,20 @@ void OwnWorkers::offer_all() {
   }
 }
 
-// A pool of older members knows nothing of what workers take, and would give the worker any job: the worker is held
-// back until they have left. The record of such a worker has a number of its own, which older members skip. So it can
-// do no harm even in a pool whose switch to the newer version was lost with the end of the log.
+// A pool of older members knows nothing of what workers take, or of their ranks, and would give the worker any job: the
+// worker is held back until they have left. The record of such a worker has a number of its own, which older members
+// skip. So it can do no harm even in a pool whose switch to the newer version was lost with the end of the log.
 void OwnWorkers::offer(const NodeWorker& worker) {
-  const bool choosy = !worker.takes.everything();
-  if (choosy && version_ < version_of(Rule::takes)) return events_.worker_refused(worker.id, Errc::version);
+  if (version_ < worker.version()) return events_.worker_refused(worker.id, Errc::version);
+  const bool ranked = worker.ring.partitions != 0;
   v1::Record record;
-  v1::AddWorker& add = choosy ? *record.mutable_add_taker() : *record.mutable_add_worker();
+  v1::AddWorker& add = ranked                      ? *record.mutable_add_ranked()
+                       : worker.takes.everything() ? *record.mutable_add_worker()
+                                                   : *record.mutable_add_taker();
+  if (ranked) {
+    encode_ring(worker.ring, *add.mutable_ring());
+    add.set_ordinal_plus_one(worker.ordinal + 1);
+  }
   add.set_session(session_);
   add.set_worker(worker.id);
   add.set_weight(worker.weight);
@@ -144,11 +150,18 @@ void OwnWorkers::worker_removed(const At& /*at*/, std::uint64_t session, BytesVi
 
 // Workers that were held back can be offered now.
 void OwnWorkers::version_switched(const At& /*at*/, std::uint32_t version) {
-  const bool held_back = version_ < version_of(Rule::takes);
-  version_ = version;
-  if (session_ == 0 || closing_ || !held_back) return;
+  const std::uint32_t before = std::exchange(version_, version);
+  if (session_ == 0 || closing_) return;
   for (const auto& [id, worker] : workers_) {
-    if (!worker.added && !worker.refused && !worker.options.takes.everything()) offer(worker.options);
+    const bool held_back = before < worker.options.version();
+    if (!worker.added && !worker.refused && held_back) offer(worker.options);
+  }
+}
+
+// A worker that is in the pool goes on with the new partitions, also under its next session.
+void OwnWorkers::partitions_set(const At& /*at*/, const Ring& ring) {
+  for (auto& [id, worker] : workers_) {
+    if (worker.options.ring.partitions != 0 && worker.added) worker.options.ring = ring;
   }
 }
 

@@ -21,6 +21,14 @@ struct NodeWorker {
   std::vector<Bytes> serves{};
   Takes takes{};
   bool isolates = false;  // its jobs run in processes of their own
+  Ring ring{};            // of a worker that holds partitions
+  std::uint32_t ordinal = kNoOrdinal;
+
+  // The oldest machine version whose pools can have it.
+  std::uint32_t version() const {
+    if (ring.partitions != 0) return version_of(Rule::ranks);
+    return takes.everything() ? 1 : version_of(Rule::takes);
+  }
 };
 
 // Belongs to the node's loop.
@@ -58,6 +66,7 @@ class OwnWorkers final : public KeyEffects, public PoolEffects {
   void worker_fit(const At& /*at*/, std::uint64_t session, BytesView worker) override {
     if (present(session)) events_.worker_fit(worker);
   }
+  void partitions_set(const At& at, const Ring& ring) override;
   void version_switched(const At& at, std::uint32_t version) override;
 
  private:
