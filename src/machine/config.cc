@@ -15,6 +15,18 @@ void encode_ring(const Ring& ring, v1::Ring& into) {
   into.set_anyone(ring.anyone);
 }
 
+Status check_ring(const Ring& ring, const char* operation) {
+  const auto bad = [&](const std::string& what) { return fail(Errc::invalid, operation, what); };
+  const std::string most = std::to_string(kPartitionsMax);
+  if (ring.partitions == 0 || ring.partitions > kPartitionsMax) return bad("a pool has 1 to " + most + " partitions");
+  if (ring.secondaries >= ring.partitions) {
+    return bad("with " + std::to_string(ring.partitions) + " partitions, each has at most " +
+               std::to_string(ring.partitions - 1) + " secondaries");
+  }
+  if (ring.settle_ms < 0 || ring.settle_ms > kSettleMsMax) return bad("the settling time is negative, or over an hour");
+  return {};
+}
+
 bool load_ring(const v1::Ring& from, Ring& into) {
   const bool sound = from.partitions() != 0 && from.partitions() <= kPartitionsMax &&
                      from.secondaries() < from.partitions() &&
@@ -107,6 +119,16 @@ std::vector<DifferingOption> differing_options(const PoolConfig& own, const Pool
     found.push_back({"assignment", name_of(own.assignment), name_of(pool.assignment)});
   }
   return found;
+}
+
+std::string to_text(const Ring& ring) {
+  const auto count = [](std::uint32_t number, const char* one, const char* many) {
+    return std::to_string(number) + " " + (number == 1 ? one : many);
+  };
+  return count(ring.partitions, "partition", "partitions") + " with " +
+         count(ring.secondaries, "secondary", "secondaries") + " each" +
+         (ring.settle_ms != 0 ? ", settling for " + std::to_string(ring.settle_ms) + " ms" : "") +
+         (ring.anyone ? ", or anyone" : "");
 }
 
 std::string to_text(const std::vector<DifferingOption>& options) {

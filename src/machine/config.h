@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "assign/ranked.h"
+#include "base/result.h"
 #include "base/shard.h"
 
 namespace tenure {
@@ -42,10 +43,14 @@ struct DifferingOption {
   std::string pool;
 };
 std::vector<DifferingOption> differing_options(const PoolConfig& own, const PoolConfig& pool);
+// For people: "4 partitions with 1 secondary each", and the rest if it is not the default.
+std::string to_text(const Ring& ring);
 // For people: "max_queued_jobs 5 (the pool has 1000), …".
 std::string to_text(const std::vector<DifferingOption>& options);
 
 void encode_ring(const Ring& ring, v1::Ring& into);
+// Errc::invalid says what is wrong with it.
+Status check_ring(const Ring& ring, const char* operation);
 // False if it has no partitions, or is over a bound.
 bool load_ring(const v1::Ring& from, Ring& into);
 void encode_config(const PoolConfig& config, v1::Configure& into);

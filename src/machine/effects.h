@@ -146,6 +146,8 @@ class KeyEffects {
 
   // The pool has these partitions from here on.
   virtual void partitions_set(const At&, const Ring&) {}
+  // It makes this one, whose job has that ticket: nobody has asked for it.
+  virtual void partition_made(const At&, BytesView /*key*/, std::uint64_t /*ticket*/) {}
 
   // Under chosen assignment: this key needs a choice; or the workers changed, so all keys need new choices.
   virtual void choice_due(const At&, BytesView /*key*/) {}

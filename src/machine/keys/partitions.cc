@@ -105,6 +105,7 @@ void Partitions::make(std::uint32_t partition) {
   record.set_type(Bytes(kPartitionType));
   record.set_payload(std::to_string(context_.config().ring.partitions));
   record.set_max_attempts(UINT16_MAX);
+  context_.effects().partition_made(context_.at(), record.key(), record.ticket());
   const SlotId slot = requests_.add_own(record);
   // As if it had run before: where its start fails, it is tried again. It takes no room in the users' queue.
   KeptJob& job = state_.table.head(slot);

@@ -315,6 +315,7 @@ void Placement::divert(SlotId slot, WorkerIx to) {
   slots_.touch(slot);
   const WorkerIx before = state_.table.placed[slot].target;
   state_.table.slots[slot].diverted = to != choose(slot);
+  if (state_.table.slots[slot].diverted && is_partition(slot)) ranks_.diverted(slot);
   if (before != to) return aim(slot, to);
   if (state_.table.slots[slot].state == JobState::queued) queues_.enqueue(slot);
 }

@@ -80,7 +80,21 @@ void Ranks::watch(WorkerIx ix) {
   forget(ix);
   PoolWorker& worker = state_.workers[ix];
   if (worker.ordinal == kNoOrdinal || settled(ix) || MUTANT(primary_never_settles)) return;
-  worker.settle_due_ms = worker.joined_ms + ring().settle_ms;
+  arm(ix, worker.joined_ms + ring().settle_ms);
+}
+
+void Ranks::diverted(SlotId slot) {
+  const std::uint32_t partition = state_.table.slots[slot].partition;
+  for (const WorkerIx ix : state_.workers.by_age) {
+    const PoolWorker& worker = state_.workers[ix];
+    if (worker.ordinal != partition || !worker.open() || worker.settle_due_ms != 0) continue;
+    arm(ix, context_.log_time_ms() + kTriedAgainMs);
+  }
+}
+
+void Ranks::arm(WorkerIx ix, std::int64_t due_ms) {
+  PoolWorker& worker = state_.workers[ix];
+  worker.settle_due_ms = std::max<std::int64_t>(due_ms, 1);
   worker.settle_stamp = context_.next_stamp();
   context_.timers().insert({worker.settle_due_ms, worker.settle_stamp, TimerKind::settle, ix});
 }

@@ -37,6 +37,9 @@ class Ranks {
 
   // A worker that has to settle first gets a timer for it.
   void watch(WorkerIx worker);
+  // The partition had to go to another worker than its primary, where it failed to start: that one gets it again some
+  // time later, to try.
+  void diverted(SlotId slot);
   void forget(WorkerIx worker);
 
  private:
@@ -48,6 +51,7 @@ class Ranks {
     return context_.log_time_ms() - state_.workers[worker].joined_ms >= ring().settle_ms;
   }
   std::uint32_t load(WorkerIx worker, SlotId but_for) const;
+  void arm(WorkerIx worker, std::int64_t due_ms);
 
   KeysState& state_;
   Context& context_;

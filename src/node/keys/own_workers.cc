@@ -43,11 +43,12 @@ bool OwnWorkers::removing() const {
   return std::any_of(workers_.begin(), workers_.end(), [](const auto& entry) { return entry.second.removing; });
 }
 
-void OwnWorkers::begin(std::uint64_t session, std::uint32_t version) {
+void OwnWorkers::begin(std::uint64_t session, std::uint32_t version, const Ring& ring) {
   session_ = session;
   version_ = version;
   if (closing_) return;
   for (auto& [id, worker] : workers_) worker.refused = false;
+  follow(ring);
   offer_all();
 }
 
@@ -118,7 +119,7 @@ bool OwnWorkers::holding(const Machine& machine) {
 void OwnWorkers::worker_added(const At& /*at*/, std::uint64_t session, BytesView worker) {
   const auto own = workers_.find(worker);
   if (!present(session) || own == workers_.end()) return;
-  own->second.added = true;
+  own->second.added = own->second.ever_added = true;
   events_.worker_added(worker);
   if (own->second.removing || closing_) drain(worker);
 }
@@ -158,10 +159,14 @@ void OwnWorkers::version_switched(const At& /*at*/, std::uint32_t version) {
   }
 }
 
-// A worker that is in the pool goes on with the new partitions, also under its next session.
-void OwnWorkers::partitions_set(const At& /*at*/, const Ring& ring) {
+void OwnWorkers::partitions_set(const At& /*at*/, const Ring& ring) { follow(ring); }
+
+// A worker that was in the pool has the partitions that the pool has by now, or has again after it lost something. One
+// that was never in it is refused if it names others.
+void OwnWorkers::follow(const Ring& ring) {
+  if (ring.partitions == 0) return;
   for (auto& [id, worker] : workers_) {
-    if (worker.options.ring.partitions != 0 && worker.added) worker.options.ring = ring;
+    if (worker.options.ring.partitions != 0 && worker.ever_added) worker.options.ring = ring;
   }
 }
 

@@ -44,8 +44,8 @@ class OwnWorkers final : public KeyEffects, public PoolEffects {
   bool empty() const { return workers_.empty(); }
   bool removing() const;
 
-  // The node is a member under this session from now on. The pool has this machine version.
-  void begin(std::uint64_t session, std::uint32_t version);
+  // The node is a member under this session from now on. The pool has this machine version, and these partitions.
+  void begin(std::uint64_t session, std::uint32_t version, const Ring& ring);
   // The session is over, or is being fenced.
   void end();
   // Nothing of the last session runs any more. Workers that were being removed are gone.
@@ -72,7 +72,8 @@ class OwnWorkers final : public KeyEffects, public PoolEffects {
  private:
   struct OwnWorker {
     NodeWorker options;
-    bool added = false;     // in the pool, under the current session
+    bool added = false;  // in the pool, under the current session
+    bool ever_added = false;
     bool refused = false;   // refused for good in the current session
     bool removing = false;  // this process wants to remove it
     bool removal_sent = false;
@@ -80,6 +81,7 @@ class OwnWorkers final : public KeyEffects, public PoolEffects {
 
   bool present(std::uint64_t session) const { return session_ != 0 && session == session_; }
   void offer_all();
+  void follow(const Ring& ring);
   void offer(const NodeWorker& worker);
   void drain(BytesView id);
 
