@@ -21,17 +21,22 @@ constexpr std::chrono::seconds kLookStuckEvery{10};
 constexpr int kLookMs = 20;
 
 // Says who has the id. Every worker is in the first shard.
-void tell_taken(Shards& pool, const std::string& id) {
+void tell_taken(Shards& pool, const std::string& id, const std::vector<NodeWorker>& own) {
   v1::Ask ask;
   ask.mutable_workers();
   const v1::Told told = pool.inquire(0, ask, after(kListPatience)).value_or(v1::Told());
   std::string holder;
+  const auto wanted = std::find_if(own.begin(), own.end(), [&](const NodeWorker& one) { return one.id == id; });
+  const bool ranked = wanted != own.end() && wanted->ring.partitions != 0;
+  std::string what = "the id '" + id + "'";
   for (const v1::ListedWorker& worker : told.workers()) {
-    if (worker.id() != id) continue;
+    const bool of_ordinal = ranked && !worker.draining() && worker.ordinal_plus_one() == wanted->ordinal + 1;
+    if (worker.id() != id && !of_ordinal) continue;
+    if (worker.id() != id) what = "the ordinal " + std::to_string(wanted->ordinal);
     holder = " by node " + worker.node() + " (host " + worker.host() + ", process " + std::to_string(worker.pid()) +
              "), whose lease has up to " + render::show_ms(static_cast<std::int64_t>(worker.lease_left_ms())) + " left";
   }
-  print_note("tenure: the id '" + id + "' is taken" + holder + "; waiting for it, a signal ends the wait");
+  print_note("tenure: " + what + " is taken" + holder + "; waiting for it, a signal ends the wait");
 }
 
 // Says why leaving takes long, if it is because no other worker can take the keys. Every worker is in the first shard.
@@ -82,7 +87,7 @@ Joining join(Shards& pool, const std::vector<NodeWorker>& workers, TakenIds& tak
   });
   while (!done && !joining.interrupted) {
     joining.interrupted = signals.wait(kLookMs);
-    for (const std::string& id : taken.take()) tell_taken(pool, id);
+    for (const std::string& id : taken.take()) tell_taken(pool, id, workers);
   }
   if (joining.interrupted) leave(pool, workers, signals);
   adding.join();
