@@ -43,8 +43,7 @@ Result<std::uint32_t> ordinal_of(const Call& call, std::uint32_t partitions) {
 Result<Ring> ring_of(const Call& call, Ring ring) {
   const Result<std::uint64_t> secondaries = call.number("secondaries", ring.secondaries, kPartitionsMax);
   if (!secondaries) return Failure(secondaries.error());
-  const Result<std::chrono::milliseconds> settle =
-      call.duration("settle", std::chrono::milliseconds(ring.settle_ms));
+  const Result<std::chrono::milliseconds> settle = call.duration("settle", std::chrono::milliseconds(ring.settle_ms));
   if (!settle) return Failure(settle.error());
   ring.secondaries = static_cast<std::uint32_t>(*secondaries);
   ring.settle_ms = settle->count();

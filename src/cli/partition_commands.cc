@@ -14,35 +14,40 @@ Command partition_command() {
       .name = "partition",
       .summary = "hold the partitions of one batch job, and run a program for each of them",
       .text =
-          "Joins the pool as the replica with an ordinal, and runs the command after --exec for every partition that it "
-          "holds, again and again: its own, and those of neighbours that are away. The program reads its partition from "
+          "Joins the pool as the replica with an ordinal, and runs the command after --exec for every partition that "
+          "it "
+          "holds, again and again: its own, and those of neighbours that are away. The program reads its partition "
+          "from "
           "TENURE_PARTITION, their number from TENURE_PARTITIONS, its epoch from TENURE_EPOCH, and the Unix time in "
-          "milliseconds at which its turn ends from TENURE_DEADLINE_MS. If it exits with 0, its next turn comes after a "
-          "rest. 75 and failures are tried again later. SIGTERM asks it to end the item at hand. A number that it writes "
+          "milliseconds at which its turn ends from TENURE_DEADLINE_MS. If it exits with 0, its next turn comes after "
+          "a "
+          "rest. 75 and failures are tried again later. SIGTERM, to the program alone, asks it to end the item at "
+          "hand. A number that it writes "
           "to $TENURE_DIR/checkpoint is its backlog, which `partition status` shows.\n"
           "All replicas name the same partitions, secondaries and settling time. The first one gives them to the pool.",
-      .flags = {{"partitions", "N", "how many partitions there are"},
-                {"secondaries", "K", "how many other replicas stand in for each (1, or 0 if there is only one)"},
-                {"ordinal", "auto|I",
-                 "the number of this replica, below N; auto: the end of TENURE_POD_NAME, or of the host's name, such as "
-                 "worker-3 (auto)"},
-                kSettle,
-                {"anyone", "", "while a partition has neither primary nor secondary, any replica may hold it"},
-                {"turn", "D", "end a turn with SIGTERM after this long (no limit)"},
-                {"rest", "D", "the time between two turns (1s)"},
-                {"lease", "D",
-                 "how long the others wait for a silent replica before they take its partitions (10s; 30s on Kafka)"},
-                {"id", "ID", "the worker's name (host:pid)"},
-                {"replaces", "ID", "a leaving replica with the same ordinal, whose partition comes here in one move"},
-                {"stop-timeout", "D",
-                 "if this creates the pool: how long programs may take to stop before they are killed (2m)"},
-                {"no-heal", "", "do not put the pool back from memory if its log loses everything"},
-                {"no-known-death", "", "make others wait for the lease, even if they could detect a crash"},
-                {"cgroup", "auto|off|PATH", "the control group for the programs, as for `work` (auto)"},
-                {.name = "exec",
-                 .value = "CMD…",
-                 .help = "the program and its arguments: the rest of the line",
-                 .takes_rest = true}},
+      .flags =
+          {{"partitions", "N", "how many partitions there are"},
+           {"secondaries", "K", "how many other replicas stand in for each (1, or 0 if there is only one)"},
+           {"ordinal", "auto|I",
+            "the number of this replica, below N; auto: the end of TENURE_POD_NAME, or of the host's name, such as "
+            "worker-3 (auto)"},
+           kSettle,
+           {"anyone", "", "while a partition has neither primary nor secondary, any replica may hold it"},
+           {"turn", "D", "end a turn with SIGTERM after this long (no limit)"},
+           {"rest", "D", "the time between two turns (1s)"},
+           {"lease", "D",
+            "how long the others wait for a silent replica before they take its partitions (10s; 30s on Kafka)"},
+           {"id", "ID", "the worker's name (host:pid)"},
+           {"replaces", "ID", "a leaving replica with the same ordinal, whose partition comes here in one move"},
+           {"stop-timeout", "D",
+            "if this creates the pool: how long programs may take to stop before they are killed (2m)"},
+           {"no-heal", "", "do not put the pool back from memory if its log loses everything"},
+           {"no-known-death", "", "make others wait for the lease, even if they could detect a crash"},
+           {"cgroup", "auto|off|PATH", "the control group for the programs, as for `work` (auto)"},
+           {.name = "exec",
+            .value = "CMD…",
+            .help = "the program and its arguments: the rest of the line",
+            .takes_rest = true}},
       .examples = {{"tenure partition --partitions 4 --exec ./transform.sh", "a replica on the host worker-2"},
                    {"tenure partition --partitions 4 --secondaries 2 --ordinal 0 --rest 5s --exec ./poll.py", ""}},
       .run = run_partition};

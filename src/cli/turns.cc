@@ -1,5 +1,5 @@
-// What runs under the guard for each partition that a replica holds: starts the user's program again and again, until it
-// fails or the partition is to go elsewhere. The guard ends both.
+// What runs under the guard for each partition that a replica holds: starts the user's program again and again, until
+// it fails or the partition is to go elsewhere. The guard ends both.
 
 #include <poll.h>
 #include <sys/syscall.h>
@@ -41,6 +41,7 @@ std::string read_payload() {
 pid_t start_program(const std::vector<std::string>& command) {
   const pid_t child = fork();
   if (child != 0) return child;
+  setpgid(0, 0);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -58,7 +59,8 @@ struct TurnEnd {
   bool too_long = false;
 };
 
-// SIGTERM goes to the whole process group, and so has reached the program, too.
+// A signal is passed on to the program alone, not to what it has started: otherwise a script could not end the item at
+// hand. What is left when the program has ended is ended by the guard.
 TurnEnd wait_for(pid_t child, const Signals& signals, std::optional<steady_clock::time_point> deadline) {
   TurnEnd end;
   const Descriptor handle(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
@@ -70,7 +72,10 @@ TurnEnd wait_for(pid_t child, const Signals& signals, std::optional<steady_clock
     }
     std::array<pollfd, 2> ready{pollfd{handle.get(), POLLIN, 0}, pollfd{signals.descriptor(), POLLIN, 0}};
     ::poll(ready.data(), ready.size(), timeout_ms);
-    if (ready[1].revents != 0) end.stopped = signals.wait(0) || end.stopped;
+    if (ready[1].revents != 0 && signals.wait(0)) {
+      end.stopped = true;
+      kill(child, SIGTERM);
+    }
     if (waitpid(child, &end.status, WNOHANG) == child) return end;
     if (deadline && !end.too_long && steady_clock::now() >= *deadline) {
       end.too_long = true;
