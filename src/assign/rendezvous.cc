@@ -89,19 +89,21 @@ bool costs_less(std::uint64_t cost_a, std::uint64_t draw_a, std::uint32_t weight
   return weight_a > weight_b;
 }
 
-}  // namespace
-
-std::uint64_t rendezvous_cost(std::uint64_t draw) {
-  return (64ULL << kCostBits) - log2_of(std::max<std::uint64_t>(draw, 1));
+// The place with the best draw, if all weights are equal; otherwise places.size(). No branch depends on a draw, because
+// the processor would guess most of them wrong.
+std::size_t choose_by_draw(std::uint64_t key_hash, std::span<const Place> places) {
+  std::size_t best = 0;
+  std::uint64_t best_draw = rendezvous_draw(key_hash, places[0].seed);
+  for (std::size_t i = 1; i < places.size(); ++i) {
+    if (places[i].weight != places[0].weight) return places.size();
+    const std::uint64_t draw = rendezvous_draw(key_hash, places[i].seed);
+    best = draw > best_draw ? i : best;
+    best_draw = std::max(draw, best_draw);
+  }
+  return best;
 }
 
-bool rendezvous_beats(std::uint64_t draw_a, std::uint32_t weight_a, std::uint64_t draw_b, std::uint32_t weight_b) {
-  if (weight_a == weight_b) return draw_a > draw_b;
-  return costs_less(rendezvous_cost(draw_a), draw_a, weight_a, rendezvous_cost(draw_b), draw_b, weight_b);
-}
-
-std::size_t rendezvous_choose(std::uint64_t key_hash, std::span<const Place> places) {
-  if (places.empty()) return 0;
+std::size_t choose_by_cost(std::uint64_t key_hash, std::span<const Place> places) {
   std::size_t best = 0;
   std::uint64_t best_draw = rendezvous_draw(key_hash, places[0].seed);
   std::uint32_t best_weight = places[0].weight;
@@ -125,6 +127,23 @@ std::size_t rendezvous_choose(std::uint64_t key_hash, std::span<const Place> pla
     best_cost = cost;
   }
   return best;
+}
+
+}  // namespace
+
+std::uint64_t rendezvous_cost(std::uint64_t draw) {
+  return (64ULL << kCostBits) - log2_of(std::max<std::uint64_t>(draw, 1));
+}
+
+bool rendezvous_beats(std::uint64_t draw_a, std::uint32_t weight_a, std::uint64_t draw_b, std::uint32_t weight_b) {
+  if (weight_a == weight_b) return draw_a > draw_b;
+  return costs_less(rendezvous_cost(draw_a), draw_a, weight_a, rendezvous_cost(draw_b), draw_b, weight_b);
+}
+
+std::size_t rendezvous_choose(std::uint64_t key_hash, std::span<const Place> places) {
+  if (places.empty()) return 0;
+  const std::size_t best = choose_by_draw(key_hash, places);
+  return best < places.size() ? best : choose_by_cost(key_hash, places);
 }
 
 }  // namespace tenure

@@ -38,9 +38,17 @@ Result<std::chrono::milliseconds> Call::duration(std::string_view flag, std::chr
 Result<std::uint64_t> Call::number(std::string_view flag, std::uint64_t otherwise, std::uint64_t max) const {
   const std::optional<std::string> text = value(flag);
   if (!text) return otherwise;
-  Result<std::uint64_t> read = read_number(*text, max);
+  Result<std::uint64_t> read = cli::read_number(*text, max);
   if (!read) return bad_value(flag, read.error());
   return read;
+}
+
+Status Call::read_number(std::string_view flag, std::uint64_t& into, std::uint64_t min, std::uint64_t max) const {
+  const Result<std::uint64_t> given = number(flag, into, max);
+  if (!given) return Failure(given.error());
+  if (*given < min) return misused("--" + std::string(flag) + " must be at least " + std::to_string(min));
+  into = *given;
+  return {};
 }
 
 Result<std::chrono::milliseconds> read_duration(std::string_view text) {

@@ -31,6 +31,8 @@ class Call {
   // The parsed value, or `otherwise` if the flag was not given. Errc::invalid explains a bad value.
   Result<std::chrono::milliseconds> duration(std::string_view flag, std::chrono::milliseconds otherwise) const;
   Result<std::uint64_t> number(std::string_view flag, std::uint64_t otherwise, std::uint64_t max) const;
+  // Replaces the default in `into`. Errc::invalid for a value below `min`, too.
+  Status read_number(std::string_view flag, std::uint64_t& into, std::uint64_t min, std::uint64_t max) const;
 
   bool json() const { return has("json"); }
 };

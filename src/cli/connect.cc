@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "base/file_name.h"
+#include "base/escaped_name.h"
 #include "log/engines.h"
 
 namespace tenure::cli {
@@ -66,27 +66,27 @@ std::string pool_name(const Call& call) {
   return name.empty() ? "default" : name;
 }
 
-Result<std::unique_ptr<Shards>> connect(const Call& call,
-                                        const std::function<PoolWatcher*(std::uint32_t shard)>& watcher,
-                                        Missing missing) {
+namespace {
+
+Result<std::unique_ptr<Shards>> open_pool(const Call& call, const WatcherOf& watcher, Missing missing,
+                                          bool client_only) {
   Result<std::string> url = engine_url(call);
   if (!url) return Failure(url.error());
   CoreOptions options = core_options(call, *std::move(url), missing);
-  options.client_only = true;
+  options.client_only = client_only;
   ShardParts parts;
   if (watcher) parts.listeners = [watcher](std::uint32_t shard) { return CoreListeners{.pool = {watcher(shard)}}; };
   return Shards::open(std::move(options), parts);
 }
 
-Result<std::unique_ptr<Shards>> follow(const Call& call,
-                                       const std::function<PoolWatcher*(std::uint32_t shard)>& watcher,
-                                       Missing missing) {
-  Result<std::string> url = engine_url(call);
-  if (!url) return Failure(url.error());
-  CoreOptions options = core_options(call, *std::move(url), missing);
-  ShardParts parts;
-  if (watcher) parts.listeners = [watcher](std::uint32_t shard) { return CoreListeners{.pool = {watcher(shard)}}; };
-  return Shards::open(std::move(options), parts);
+}  // namespace
+
+Result<std::unique_ptr<Shards>> connect(const Call& call, const WatcherOf& watcher, Missing missing) {
+  return open_pool(call, watcher, missing, true);
+}
+
+Result<std::unique_ptr<Shards>> follow(const Call& call, const WatcherOf& watcher, Missing missing) {
+  return open_pool(call, watcher, missing, false);
 }
 
 Result<Deadline> deadline_of(const Call& call, std::chrono::milliseconds otherwise) {

@@ -8,10 +8,14 @@ namespace {
 
 constexpr std::array kPool = {
     Advice{Errc::key_exists, "add worker", "name it with another --id, or stop the worker that has this one"},
+    Advice{Errc::key_exists, "add source",
+           "use the source's options, or another name=, or 'tenure source remove NAME', which forgets how far it was "
+           "read"},
     Advice{Errc::key_exists, "", "'tenure explain KEY' shows who holds it; 'tenure stop KEY' ends it"},
     Advice{Errc::no_such_key, "drain", "'tenure workers' lists the workers"},
     Advice{Errc::no_such_key, "retry dead job", "'tenure dead list' lists the dead letters with their ids"},
     Advice{Errc::no_such_key, "drop dead job", "'tenure dead list' lists the dead letters with their ids"},
+    Advice{Errc::no_such_key, "remove source", "'tenure source list' lists the sources"},
     Advice{Errc::no_such_key, "", "'tenure jobs' lists the keys"},
     Advice{Errc::pool_full, "add worker", "the pool has as many workers as it may have; stop one first"},
     Advice{Errc::pool_full, "",
@@ -54,6 +58,7 @@ constexpr std::array kCheckout = {
 };
 
 constexpr std::array kStream = {
+    Advice{Errc::no_such_key, "trim stream", "'tenure source list' lists what feeds the pool; --pool names the pool"},
     Advice{Errc::no_such_key, "", "check the name and --engine; 'tenure stream add' creates a stream"},
     Advice{Errc::pool_full, "", "'tenure stream trim' makes room, 'tenure stream limit' changes the bound"},
     Advice{Errc::unavailable, "", "check --engine and that the engine is up; 'tenure doctor' tells more"},
@@ -77,9 +82,13 @@ std::string find(std::span<const Advice> table, const Error& error) {
 std::span<const Advice> pool_advice() { return kPool; }
 std::span<const Advice> checkout_advice() { return kCheckout; }
 
-std::string hint(const Error& error) { return find(kPool, error); }
 std::span<const Advice> stream_advice() { return kStream; }
-std::string stream_hint(const Error& error) { return find(kStream, error); }
+
+std::string hint(const Error& error) { return find(kPool, error); }
+std::string stream_hint(const Error& error) {
+  std::string own = find(kStream, error);
+  return own.empty() ? hint(error) : own;
+}
 std::string checkout_hint(const Error& error) { return find(kCheckout, error); }
 
 }  // namespace tenure::cli

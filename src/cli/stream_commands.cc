@@ -5,7 +5,9 @@
 
 namespace tenure::cli {
 
-std::vector<Command> stream_commands() {
+namespace {
+
+std::vector<Command> event_commands() {
   const Flag topic{"topic", "T", "only events with this topic; * and ? stand for any characters and for one (all)"};
   return {
       {.name = "stream add",
@@ -45,6 +47,12 @@ std::vector<Command> stream_commands() {
                  {"limit", "N", "end after N events (no limit)"}},
        .examples = {{"tenure stream tail orders --topic 'eu.*'", ""}},
        .run = run_stream_tail},
+  };
+}
+
+// About a stream as a whole.
+std::vector<Command> whole_stream_commands() {
+  return {
       {.name = "stream info",
        .words = "NAME",
        .words_min = 1,
@@ -89,6 +97,14 @@ std::vector<Command> stream_commands() {
        .examples = {{"tenure stream remove orders", ""}},
        .run = run_stream_remove},
   };
+}
+
+}  // namespace
+
+std::vector<Command> stream_commands() {
+  std::vector<Command> commands = event_commands();
+  for (Command& command : whole_stream_commands()) commands.push_back(std::move(command));
+  return commands;
 }
 
 }  // namespace tenure::cli

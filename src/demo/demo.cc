@@ -91,7 +91,8 @@ class Demo {
         chronicle_(live_ || options.json ? std::function<void(const Happening&)>()
                                          : [](const Happening& one) { print(one); }),
         picture_(keys_),
-        crew_({url_, pool_, ledger_path_, {}, {}, kLease, ::getpid()}, program, folder) {}
+        crew_({.url = url_, .pool = pool_, .ledger = ledger_path_, .lease = kLease, .parent = ::getpid()}, program,
+              folder) {}
 
   Status run() {
     if (Status ready = set_up(); !ready) return ready;

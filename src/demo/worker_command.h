@@ -13,11 +13,11 @@
 namespace tenure::demo {
 
 struct WorkerCommand {
-  std::string url;
-  std::string pool;
-  std::string ledger;  // the path
-  std::string id;
-  std::string replaces;  // may be empty
+  std::string url{};
+  std::string pool{};
+  std::string ledger{};  // the path
+  std::string id{};
+  std::string replaces{};  // may be empty
   std::chrono::milliseconds lease{0};
   pid_t parent = 0;
   bool bad = false;  // of a version that cannot start anything

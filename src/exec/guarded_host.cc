@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -18,10 +17,8 @@ namespace tenure::exec {
 GuardedHost::GuardedHost(guard::Guard& guard, ProgramOptions options)
     : guard_(guard),
       options_(std::move(options)),
-      log_number_(options_.engine_url.empty() ? guard::kNoLog : guard.add_log(options_.engine_url, options_.pool)),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  ASSERT(wake_);
-  poller_.watch(wake_.get(), kWakeTag, EPOLLIN);
+      log_number_(options_.engine_url.empty() ? guard::kNoLog : guard.add_log(options_.engine_url, options_.pool)) {
+  poller_.watch(posted_.descriptor(), kWakeTag, EPOLLIN);
   watch_guard();
 }
 
@@ -90,17 +87,6 @@ void GuardedHost::kill(std::uint64_t session) {
   guard_.wait_gone(kGonePatience);
 }
 
-void GuardedHost::post(std::function<void()> work) {
-  bool first = false;
-  {
-    const std::lock_guard lock(mutex_);
-    first = posted_.empty();
-    posted_.push_back(std::move(work));
-  }
-  const std::uint64_t one = 1;
-  if (first) (void)!::write(wake_.get(), &one, sizeof one);
-}
-
 void GuardedHost::serve() {
   // A program that closes its standard input must not end the worker. Signals to the process are for other threads.
   sigset_t all;
@@ -109,7 +95,7 @@ void GuardedHost::serve() {
   while (!stopping_) {
     for (const std::uint64_t tag : poller_.wait(wait_all_ms())) {
       if (tag == kWakeTag) {
-        run_posted();
+        posted_.run();
       } else if (tag == kGuardTag) {
         hear_guard();
       } else if (tag == kLifeTag) {
@@ -121,17 +107,6 @@ void GuardedHost::serve() {
     conclude_gone();
     turn_over();
   }
-}
-
-void GuardedHost::run_posted() {
-  std::uint64_t ignored = 0;
-  (void)!::read(wake_.get(), &ignored, sizeof ignored);
-  std::deque<std::function<void()>> posted;
-  {
-    const std::lock_guard lock(mutex_);
-    posted.swap(posted_);
-  }
-  for (const auto& work : posted) work();
 }
 
 void GuardedHost::hear_guard() {

@@ -11,12 +11,12 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <tenure/defaults.hpp>
 #include <thread>
 #include <vector>
 
+#include "base/posted_work.h"
 #include "exec/dialogue.h"
 #include "exec/host_sessions.h"
 #include "exec/poller.h"
@@ -98,7 +98,7 @@ class GuardedHost : public Host {
   static Verdict failed(Bytes error, HoldReports::Next next = HoldReports::Next::retry);
 
   // Any thread.
-  void post(std::function<void()> work);
+  void post(std::function<void()> work) { posted_.post(std::move(work)); }
 
   guard::Guard& guard_;
   const ProgramOptions options_;
@@ -115,7 +115,6 @@ class GuardedHost : public Host {
  private:
   void serve();
   int wait_all_ms() const;
-  void run_posted();
   void watch_guard();
   void hear_guard();
   void lose_guard();
@@ -129,9 +128,7 @@ class GuardedHost : public Host {
   Instant next_sweep_{};
   std::optional<Instant> gone_due_;  // the programs are gone with their guard; report it at this moment
 
-  const Descriptor wake_;
-  std::mutex mutex_;
-  std::deque<std::function<void()>> posted_;  // guarded by mutex_
+  PostedWork posted_;
 
   std::thread thread_;  // last: it uses all of the above
 };

@@ -18,7 +18,7 @@ void Batch::add(source::Run run) {
   if (tasks_.empty()) tasks_.reserve(run.events.size());
   for (std::size_t i = 0; i < run.events.size(); ++i) {
     source::Event& event = run.events[i];
-    if ((i + 1) % kMarkEvery == 0 || i + 1 == run.events.size()) marks_.push_back(source::mark_of(event));
+    if (i % kMarkEvery == 0 || i + 1 == run.events.size()) marks_.push_back(source::mark_of(event));
     tasks_.push_back(to_task(std::move(event), spec_, prefix_));
     bytes_ += bytes_of(tasks_.back());
   }
@@ -68,16 +68,17 @@ void Batch::put_back(Emission emission) {
   tasks_.insert(tasks_.begin(), std::make_move_iterator(emission.tasks.begin()),
                 std::make_move_iterator(emission.tasks.end()));
   lost_ = emission.report.lost;
-  told_ = 0;  // it is told again with the next emission
+  told_ = 0;  // it is sent again with the next emit
 }
 
-std::optional<source::Mark> Batch::mark_up_to(std::uint64_t position) {
+std::vector<source::Mark> Batch::marks_up_to(std::uint64_t position) {
   const auto end =
       std::find_if(marks_.begin(), marks_.end(), [&](const auto& mark) { return mark.position > position; });
-  if (end == marks_.begin()) return std::nullopt;
-  const source::Mark mark = *(end - 1);
+  std::vector<source::Mark> marks;
+  if (end != marks_.begin()) marks.push_back(marks_.front());
+  if (end - marks_.begin() > 1) marks.push_back(*(end - 1));
   marks_.erase(marks_.begin(), end);
-  return mark;
+  return marks;
 }
 
 }  // namespace tenure::feeder

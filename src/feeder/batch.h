@@ -1,6 +1,6 @@
 #pragma once
 
-// Tasks of a partition that were read and wait to be emitted, in the order of their positions. Not thread-safe.
+// The tasks of a partition that wait to be emitted, in the order of their positions. Not thread-safe.
 
 #include <cstdint>
 #include <functional>
@@ -19,28 +19,29 @@ class Batch {
   // `prefix`: see to_task().
   Batch(const Spec& spec, Bytes prefix) : spec_(spec), prefix_(std::move(prefix)) {}
 
-  // Only an empty batch takes a run with a loss: it is counted with the first emission behind it.
+  // A run with a loss needs an empty batch, because the loss is counted with the next emit.
   void add(source::Run run);
 
-  // Nothing is left, not even a position to be told.
+  // True if no task and no position is left to emit.
   bool empty() const { return tasks_.empty() && position_ <= told_ && !lost_; }
   bool has_loss() const { return lost_.has_value(); }
   std::size_t size() const { return tasks_.size(); }
   std::size_t bytes() const { return bytes_; }
   // Everything up to here was read.
   std::uint64_t position() const { return position_; }
-  // What was read, and what the pool knows of it, before the batch is filled.
+  // Call it before the batch is filled: the position that was read, and the one that the pool has.
   void start(std::uint64_t position, std::uint64_t told);
 
-  // How many of the first tasks an emission can have: so many at most, within its limit of bytes, and as long as
-  // `takes` says yes to each.
+  // How many of the first tasks fit into one emit: up to the number given, within the limit of bytes, and until
+  // `takes` returns false.
   std::size_t fitting(std::size_t most, const std::function<bool(const EmitTask&)>& takes) const;
-  // Takes the first tasks, or all of them and the position behind them.
+  // Removes and returns the first tasks. If it takes all of them, the position of the last event read goes with them.
   std::shared_ptr<Emission> cut(std::size_t tasks);
-  // Puts back what was cut last.
+  // Undoes the last cut.
   void put_back(Emission emission);
-  // A mark of an event up to this position, if there is a new one.
-  std::optional<source::Mark> mark_up_to(std::uint64_t position);
+  // The oldest and the newest mark up to this position that are new. The oldest one is for an emission that turns out
+  // to be too large: then less of it is taken in, and that too needs a mark.
+  std::vector<source::Mark> marks_up_to(std::uint64_t position);
 
  private:
   const Spec& spec_;
@@ -48,9 +49,9 @@ class Batch {
   std::vector<EmitTask> tasks_;
   std::size_t bytes_ = 0;
   std::uint64_t position_ = 0;
-  std::uint64_t told_ = 0;  // the position of the last emission
+  std::uint64_t told_ = 0;  // the position of the last emit
   std::optional<SourceReport::Lost> lost_;
-  std::vector<source::Mark> marks_;  // ascending; of some events, the last of each run among them
+  std::vector<source::Mark> marks_;  // ascending; of some events, the first and the last of each run among them
 };
 
 }  // namespace tenure::feeder

@@ -1,7 +1,7 @@
 #pragma once
 
-// The coordinator of a source: finds the partitions, now and every few seconds, and dispatches a feeder for each. A
-// partition stays: what was dispatched once is dispatched again only from time to time, in case somebody removed it.
+// The coordinator of a source: finds the partitions, now and every few seconds, and dispatches a feeder for each. It
+// dispatches a feeder again only from time to time, in case a user has removed it.
 
 #include <chrono>
 #include <map>

@@ -83,7 +83,8 @@ void Feed::pause(Nanos first, Nanos most) {
   pause_until_ = now_ + backoff_;
 }
 
-// The question shuts out the tenures before. With a checkpoint its answer says that the log has it.
+// The question makes the pool refuse emits of earlier tenures. It follows the checkpoint in the log, so its answer
+// confirms the checkpoint, too.
 void Feed::ask(Instant now) {
   SourceReport report;
   if (state_.begun() && unsaved_) {
@@ -116,7 +117,7 @@ void Feed::asked(const Result<std::uint64_t>& answer) {
     phase_ = Phase::find;
     return;
   }
-  // Without a checkpoint, what the pool has says enough.
+  // There is no checkpoint. The position that the pool has is enough.
   if (!state_.begun()) state_.begin(0);
   unsaved_ = false;
   if (!state_.old_sequence().empty() && !forget_at_) forget_at_ = now_ + kForgetAfter;
@@ -126,8 +127,8 @@ void Feed::asked(const Result<std::uint64_t>& answer) {
   if (opened_) batch_.start(emitted_, known_);
 }
 
-// Never read before. Where it begins must be in the log before the first event is emitted: a successor that finds
-// "newest" anew would pass over events.
+// The source was never read before. The start must be in the log before the first event is emitted. Otherwise a
+// successor would look up "newest" again, and miss the events in between.
 void Feed::find(Instant now) {
   const Result<source::StartAt> start = source::parse_start(parts_.spec.start, parts_.outside.wall_ms());
   const Result<std::uint64_t> base =
@@ -154,11 +155,13 @@ void Feed::open(Instant now) {
   phase_ = Phase::run;
 }
 
-// From what the pool has: it may be less than what was emitted.
+// Reads on from the position that the pool has, which may be below what this feed has emitted.
 void Feed::reopen() {
   parts_.source.close(partition_);
   opened_ = false;
   held_.reset();
+  marked_ = false;
+  saved_at_ = {};
   if (std::exchange(flight_, nullptr)) voice_.repeat();
   batch_.start(0, 0);
   phase_ = Phase::ask;
@@ -186,14 +189,14 @@ bool Feed::fetch(Instant now) {
 void Feed::note_source_error(const Error& error, Instant now) {
   voice_.set_trouble(error.message());
   read_pause_until_ = now + kSourceRetry;
-  // The source goes on by itself where it can. Otherwise it is opened anew, once everything that was read is emitted.
+  // The source retries by itself if it can. Otherwise the feed opens it again after it has emitted everything it read.
   if (error.code != Errc::unavailable && batch_.size() == 0 && !flight_) {
     reopen();
     pause_until_ = now + kReopenAfter;
   }
 }
 
-// False if it has to wait for what was read before.
+// False if the run has to wait until the batch before it was emitted.
 bool Feed::admit_held() {
   if (!held_) return false;
   const bool alone = held_->change != source::Change::none || held_->lost.has_value();

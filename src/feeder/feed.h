@@ -6,13 +6,13 @@
 //       ▲    (new only)          ▲        │     │ the partition is another one: a new sequence, whose name is
 //       └── lost_history ────────┴────────┴─────┘ in the log before anything of it is emitted
 //
-// The pool knows how far the sequence is; the checkpoint knows which sequence it is, where it begins, and a few marks
-// by which the source recognises the partition. A question is in the log behind the checkpoint that goes with it, so
-// its answer confirms both.
+// The pool stores how far the sequence was taken in. The checkpoint stores the name of the sequence, its start, and a
+// few marks by which the source recognises the partition. A feed sends its checkpoint and then a question, so the
+// answer confirms both.
 //
-// One emit is under way at a time, and the next one is read meanwhile. An emit whose outcome is not known is repeated:
-// the pool takes it in once. What was read and not emitted yet is bounded by one emit, so a pool whose queue is full
-// stops the reading, and the source stops fetching. A run with a loss, or of another partition, waits until everything
+// One emit is in flight at a time, and the feed reads the next one meanwhile. It repeats an emit whose outcome is not
+// known, which the pool takes in once. The feed buffers at most one emit. So when the pool's queue is full, the feed
+// stops reading, and the source stops fetching. A run with a loss, or one of another partition, waits until everything
 // before it was emitted.
 
 #include <chrono>
@@ -38,7 +38,7 @@ struct FeedParts {
   source::Source& source;
   Outside& outside;
   Post post;
-  // How many bytes this feed may hold; may change.
+  // How many bytes this feed may hold. May change.
   std::function<std::size_t()> bytes_max;
 };
 
@@ -52,7 +52,7 @@ class Feed final : public Duty {
   void look_at_end(Instant now) override;
   std::optional<Bytes> stop() override;
 
-  // Another tenure has taken over, or the pool is closed.
+  // True if another tenure has taken over, or the pool is closed.
   bool over() const { return phase_ == Phase::over; }
 
  private:
@@ -90,16 +90,16 @@ class Feed final : public Duty {
   Voice voice_;
 
   Phase phase_ = Phase::ask;
-  bool unsaved_ = false;             // the checkpoint has to be in the log before anything else happens
+  bool unsaved_ = false;             // the checkpoint must be in the log before the next step
   bool opened_ = false;              // the partition, at the right position
-  std::uint64_t known_ = 0;          // what the pool said when it was asked
+  std::uint64_t known_ = 0;          // the position that the pool answered
   std::uint64_t emitted_ = 0;        // everything up to here is in the pool
-  std::optional<source::Run> held_;  // read, and not admitted yet
+  std::optional<source::Run> held_;  // read, but not yet in the batch
   std::shared_ptr<Emission> flight_;
   bool waiting_ = false;                 // for an answer
   std::uint64_t number_ = 0;             // of the call that is waited for
   std::vector<std::uint32_t> reserved_;  // by shard: tasks of the flight
-  std::size_t most_ = kEmitTasksMax;     // tasks in an emit, while it is not clear that more fit
+  std::size_t most_ = kEmitTasksMax;     // the limit on tasks in an emit; lower after a refusal
   Nanos backoff_{0};
   Instant pause_until_{};  // for asking, opening and emitting
   Instant read_pause_until_{};

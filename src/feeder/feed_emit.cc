@@ -13,7 +13,7 @@ using std::chrono::milliseconds;
 
 }  // namespace
 
-// At most what the queues have room for. Nothing if more is about to fit.
+// Cuts at most as many tasks as the queues have room for. Cuts nothing if there will soon be room for more.
 std::size_t Feed::fitting() {
   QueueRoom& room = parts_.outside.room();
   std::size_t most = std::min(most_, kEmitTasksMax);
@@ -47,7 +47,7 @@ bool Feed::send(Instant now) {
     if (blocked_) return false;
     flight_ = batch_.cut(fits);
     flight_->source = state_.sequence();
-    if (const auto mark = batch_.mark_up_to(flight_->position)) state_.add_mark(*mark);
+    for (const source::Mark& mark : batch_.marks_up_to(flight_->position)) state_.add_mark(mark);
     add_report(*flight_, now);
   }
   emit(now);
@@ -109,8 +109,8 @@ void Feed::take_back(const Error& why) {
     case Errc::shutting_down: phase_ = Phase::over; return;
     case Errc::lost_history: voice_.log(LogLevel::warning, why.context); return reopen();
     case Errc::invalid:
-      // A pool with a smaller queue than was known takes a part of it. One task that no pool takes must not hold up the
-      // source.
+      // The pool's queue is smaller than this process believed: a smaller emit may fit. A single task that never fits
+      // must not block the source.
       if (flight_->tasks.size() > 1) {
         most_ = std::max<std::size_t>(flight_->tasks.size() / 2, 1);
         return put_back();
@@ -130,9 +130,14 @@ void Feed::take_back(const Error& why) {
   pause(kRetryFirst, kRetryMost);
 }
 
-// It is cut anew: shards that have a part of it already leave that out.
+// The tasks are cut again. Shards that have some of them already skip those.
 void Feed::put_back() {
   voice_.repeat();
+  // Its checkpoint was refused with it. Without a mark in the log the next holder could not recognise the partition.
+  if (flight_->report.checkpoint) {
+    marked_ = false;
+    saved_at_ = {};
+  }
   batch_.put_back(std::move(*std::exchange(flight_, nullptr)));
 }
 
@@ -142,7 +147,8 @@ void Feed::tell(Instant now) {
   emitter_->tell(state_.sequence(), std::move(report));
 }
 
-// Not at once: an emit of an earlier tenure may still be under way to a shard, and must not make it again.
+// Waits before it forgets a sequence: an emit of an earlier tenure may still be under way to a shard, and would create
+// the sequence again.
 void Feed::forget_old(Instant now) {
   if (!forget_at_ || now < *forget_at_ || forgetting_ || state_.old_sequence().empty()) return;
   forgetting_ = true;

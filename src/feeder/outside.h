@@ -1,6 +1,6 @@
 #pragma once
 
-// What feeders need of the pool and of their thread.
+// The interfaces through which feeders use the pool and their thread.
 
 #include <cstdint>
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace tenure::feeder {
 
-// Thread-safe. Callbacks come on any thread, also within the call.
+// Thread-safe. Callbacks run on any thread, also within the call.
 class Outside {
  public:
   virtual ~Outside() = default;
@@ -24,7 +24,7 @@ class Outside {
   virtual std::shared_ptr<Emitter> emitter(const Hold& hold) = 0;
   virtual QueueRoom& room() = 0;
   virtual void log(LogLevel level, const std::string& text) = 0;
-  // Dispatches the feeder of a partition. The code is that of the refusal, if it was not accepted.
+  // Dispatches the feeder of a partition. The callback gets the code of the refusal, if there is one.
   virtual void dispatch(const Bytes& partition, std::function<void(Errc)> done) = 0;
   // Forgets a sequence in the whole pool.
   virtual void forget(const Bytes& sequence, std::function<void(bool forgotten)> done) = 0;
@@ -32,22 +32,22 @@ class Outside {
   virtual std::uint64_t random() = 0;
 };
 
-// Runs something on the feeder's thread, from any thread. Nothing happens once the feeder is gone.
+// Posts work from any thread to the feeder's thread. Does nothing if the feeder is gone.
 using Post = std::function<void(std::function<void()>)>;
 
-// One thing that a pump does: a partition's feeder, or the coordinator. Only the pump's thread calls it.
+// A partition's feeder, or the coordinator. Only the pump's thread calls it.
 class Duty {
  public:
   virtual ~Duty() = default;
-  // Does what can be done now, without blocking for long. True if it did something.
+  // Does all work that is possible now, without blocking for long. True if there was any.
   virtual bool step(Instant now) = 0;
-  // When it has to be stepped at the latest.
+  // The latest moment for the next step.
   virtual Instant due() const = 0;
-  // It would read events if there were any.
+  // True if it waits for events of the source.
   virtual bool hungry() const { return false; }
-  // Asks the source how far it is. This may take as long as the server takes.
+  // Asks the source for its end. Blocks until the server has answered, up to the timeout of the URL.
   virtual void look_at_end(Instant /*now*/) {}
-  // The end. Returns the checkpoint, if there is one.
+  // Ends the tenure. Returns the checkpoint, if there is one.
   virtual std::optional<Bytes> stop() = 0;
 };
 

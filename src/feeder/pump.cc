@@ -16,7 +16,9 @@ using std::chrono::milliseconds;
 constexpr Nanos kSleepMost = milliseconds(500);
 constexpr Nanos kAtOnce = milliseconds(1);
 constexpr Nanos kSpinPause = milliseconds(2);
-// One source end is asked for per look, in turn.
+// An answer of the pool wakes the source too, so that one wake for nothing means little.
+constexpr int kIdleWakesMax = 4;
+// Each look asks the source for the end of one partition, in turn.
 constexpr Nanos kLookAtEndEvery = milliseconds(100);
 constexpr Nanos kEndOfEachEvery = std::chrono::seconds(1);
 constexpr std::size_t kFeedBytesMin = 64U << 10;
@@ -46,7 +48,7 @@ void Pump::end() {
     const std::lock_guard lock(inbox_->mutex);
     inbox_->source = nullptr;
   }
-  work_off();  // somebody may be waiting in remove()
+  work_off();  // a thread may be waiting in remove()
   duties_.clear();
 }
 
@@ -106,7 +108,7 @@ void Pump::run() {
     worked = step_all(now) || worked;
     look_at_an_end(now);
     if (worked) {
-      spins_ = false;
+      idle_wakes_ = 0;
     } else {
       sleep(now);
     }
@@ -127,7 +129,7 @@ bool Pump::work_off() {
   return !posted.empty();
 }
 
-// Another one is the first each time, so that none gets all the room in a queue that is nearly full.
+// Each turn starts with another feed. Otherwise the first one would get all the room of a nearly full queue.
 bool Pump::step_all(Instant now) {
   if (duties_.empty()) return false;
   bool worked = false;
@@ -156,14 +158,17 @@ void Pump::sleep(Instant now) {
     until = std::min(until, duty->due());
     hungry = hungry || duty->hungry();
   }
-  if (!hungry || spins_) return wait_here(spins_ && hungry ? std::min(until, now + kSpinPause) : until);
+  const bool spins = hungry && idle_wakes_ >= kIdleWakesMax;
+  if (!hungry || spins) {
+    if (spins) --idle_wakes_;
+    return wait_here(spins ? std::min(until, now + kSpinPause) : until);
+  }
   source_->wait(until);
   const Instant woken = clock_.now();
-  spins_ = woken - now < kAtOnce && woken < until;
+  idle_wakes_ = woken - now < kAtOnce && woken < until ? idle_wakes_ + 1 : 0;
 }
 
 void Pump::wait_here(Instant until) {
-  spins_ = false;
   std::unique_lock lock(inbox_->mutex);
   const Nanos left = until - clock_.now();
   if (left > Nanos(0))

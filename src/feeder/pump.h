@@ -7,8 +7,8 @@
 //   emitter ─ answers ─────▶  │                    │
 //                             └── wait ─▶ Source   └─ emit ─▶ Emitter
 //
-// It sleeps in the source's wait() while feeders want events, and by itself while they wait for the pool: a source with
-// events that nobody reads would wake it all the time.
+// While feeders want events, the pump sleeps in the source's wait(). While all of them wait for the pool, it sleeps on
+// a condition variable instead: a source with unread events would wake it all the time.
 
 #include <condition_variable>
 #include <deque>
@@ -24,7 +24,7 @@
 
 namespace tenure::feeder {
 
-// What the feeders of a source may hold in this process, together.
+// The limit on what all feeders of a source buffer in this process.
 constexpr std::size_t kPumpBytesMax = 32U << 20;
 
 class Pump {
@@ -33,18 +33,18 @@ class Pump {
   ~Pump();
   Pump(const Pump&) = delete;
   Pump& operator=(const Pump&) = delete;
-  // Ends the thread. What is removed later has no checkpoint.
+  // Ends the thread. remove() then returns no checkpoint.
   void end();
 
   const Spec& spec() const { return spec_; }
 
-  // Any thread. A tenure begins: of the feeder of a partition, or of the coordinator, whose partition is empty.
+  // Any thread. Begins a tenure of a partition's feeder, or of the coordinator if the partition is empty.
   void add(Hold hold, Bytes partition, std::optional<Bytes> checkpoint);
-  // A tenure ends. Returns its checkpoint once nothing of it runs any more.
+  // Ends a tenure. Waits until nothing of it runs, and returns its checkpoint.
   std::optional<Bytes> remove(std::uint64_t epoch);
 
  private:
-  // What other threads bring. Callbacks keep it, and may come when the pump is gone.
+  // Work from other threads. Callbacks share it, so they may run after the pump is gone.
   struct Inbox {
     std::mutex mutex;
     std::condition_variable filled;
@@ -69,10 +69,10 @@ class Pump {
   const std::shared_ptr<Inbox> inbox_ = std::make_shared<Inbox>();
   // Owned by the thread.
   std::map<std::uint64_t, std::unique_ptr<Duty>> duties_;  // by epoch
-  std::uint64_t first_ = 0;                                // which one is stepped first
-  std::uint64_t looked_at_ = 0;                            // whose end was asked for last
+  std::uint64_t first_ = 0;                                // the duty that the next turn starts with
+  std::uint64_t looked_at_ = 0;                            // the duty whose end was looked up last
   Instant look_at_{};
-  bool spins_ = false;  // the source woke the last wait at once, and nothing came of it
+  int idle_wakes_ = 0;  // how often in a row the source woke the thread at once, and nothing came of it
   std::thread thread_;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// How much room the queues of a pool have, as this process sees it. An emit that does not fit is refused as a whole,
-// and its record was written for nothing. So feeders look here first, and wait.
+// How much room the queues of a pool have, as this process sees it. The pool refuses an emit that does not fit, after
+// its record was written to the log. So feeders check the room first, and wait for it.
 //
 // Thread-safe. The nodes' loops note the state; feeders read it.
 
@@ -24,21 +24,21 @@ class QueueRoom {
   std::uint32_t shards() const { return count_; }
   // max_queued_jobs; zero until it is known.
   std::uint32_t bound() const { return bound_.load(std::memory_order_relaxed); }
-  // What is free, less what is on its way there. Everything while nothing is known.
+  // The free room, less the tasks in flight. Unlimited until the state is known.
   std::uint32_t room(std::uint32_t shard) const {
     const Of& of = shards_[shard];
     if (bound() == 0) return UINT32_MAX;
     const std::uint64_t used = of.queued.load(std::memory_order_relaxed) + of.sent.load(std::memory_order_relaxed);
     return bound() - static_cast<std::uint32_t>(std::min<std::uint64_t>(used, bound()));
   }
-  // From here on a feeder does not wait for more room.
+  // With this much room a feeder does not wait for more.
   std::uint32_t enough() const { return std::max<std::uint32_t>(bound() / 4, 1); }
 
-  // Tasks are on their way, or were answered.
+  // Call these when tasks were sent, and when they were answered.
   void sent(std::uint32_t shard, std::uint32_t tasks) { shards_[shard].sent += tasks; }
   void answered(std::uint32_t shard, std::uint32_t tasks) { shards_[shard].sent -= tasks; }
 
-  // The state of a shard's log, after each entry.
+  // Call it with the state of a shard after each entry of its log.
   void note(std::uint32_t shard, std::uint32_t queued, std::uint32_t bound) {
     bound_.store(bound, std::memory_order_relaxed);
     shards_[shard].queued.store(queued, std::memory_order_relaxed);
@@ -46,7 +46,7 @@ class QueueRoom {
     if (wanted_.exchange(false)) wake();
   }
 
-  // Those who wait for room are woken once there is enough in some shard; the caller looks again after a while anyway.
+  // Wakes the waiting feeders when a shard has enough room. They also look again by themselves after a while.
   void want() { wanted_ = true; }
   void add_waiter(const void* who, std::function<void()> woken) {
     const std::lock_guard lock(mutex_);
@@ -63,7 +63,7 @@ class QueueRoom {
     std::atomic<std::uint32_t> sent = 0;
   };
 
-  // With the lock: a waiter that was removed is called no more. What they do is short.
+  // Runs under the lock, so a removed waiter is never called. Waiters must be short.
   void wake() {
     const std::lock_guard lock(mutex_);
     for (const auto& [who, woken] : waiters_) woken();

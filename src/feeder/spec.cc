@@ -65,7 +65,7 @@ std::string difference(const Spec& first, const Spec& second) {
   return text;
 }
 
-// A name that is too long is cut. The hash keeps it apart from others, as it does other options.
+// A long name is cut. The hash covers the whole name and the options, so types stay different.
 Bytes Spec::resident_type() const {
   constexpr BytesView kBegin = ".source:";
   constexpr std::size_t kHashBytes = 16;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the residents of a source have to agree on, and their names in the pool.
+// The options that all residents of a source share, and the names of these residents in the pool.
 //
 //   .source/NAME             the coordinator: finds the partitions, and dispatches a feeder for each
 //   .source/NAME/PARTITION   the feeder of a partition, and the name of the sequence that it emits
@@ -28,7 +28,7 @@ struct Spec {
 
   friend bool operator==(const Spec&, const Spec&) = default;
 
-  // Errc::invalid: a name or type that cannot be.
+  // Errc::invalid for an impossible name or type.
   Status check() const;
   Bytes payload() const;
   // Of the residents.
@@ -37,20 +37,20 @@ struct Spec {
 
 // Nothing if it is none.
 std::optional<Spec> read_spec(BytesView payload);
-// How the second differs from the first, for people: "start is oldest, not newest".
+// The difference between two specs as a text: "start is oldest, not newest".
 std::string difference(const Spec& first, const Spec& second);
 
 Bytes coordinator_key(BytesView name);
 Bytes feeder_key(BytesView name, BytesView partition);
 
-// What a key of a source means. The partition of a coordinator is empty.
+// The parsed key of a source's resident. A coordinator has an empty partition.
 struct OwnKey {
   BytesView name;
   BytesView partition;
   BytesView generation;  // of the name of a sequence: "", or "3-1f…"
 };
 std::optional<OwnKey> read_own_key(BytesView key);
-// The number that a generation begins with.
+// The number at the start of a generation.
 std::uint32_t number_of(BytesView generation);
 
 }  // namespace tenure::feeder

@@ -8,7 +8,7 @@
 namespace tenure::feeder {
 namespace {
 
-// A partition that is replaced more often before the pool forgets one leaves a name behind.
+// If a partition is replaced more often than this before the pool has forgotten a sequence, one name stays in the pool.
 constexpr std::size_t kOldMax = 16;
 
 }  // namespace
@@ -63,7 +63,7 @@ void FeedState::add_mark(const source::Mark& mark) {
   if (!marks_.empty() && marks_.back().position >= mark.position) return;
   marks_.push_back(mark);
   if (marks_.size() <= kMarksMax) return;
-  // The one whose neighbours are closest to each other, in proportion to their age.
+  // Drops the mark whose neighbours are closest to each other, relative to their age.
   std::size_t spare = 1;
   double least = 0;
   for (std::size_t i = 1; i + 1 < marks_.size(); ++i) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the feeder of a partition leaves for its successor, as its checkpoint. Not thread-safe.
+// The checkpoint of a partition's feeder, for its successor. Not thread-safe.
 
 #include <cstdint>
 #include <optional>
@@ -26,14 +26,13 @@ class FeedState {
   std::uint64_t base() const { return base_; }
   void begin(std::uint64_t base);
 
-  // The partition is another one from here on, and so a new sequence for the pool. Marks behind `base` are dropped, or
-  // all of them.
+  // The partition was replaced, so the pool sees a new sequence from here on. Drops the marks behind `base`, or all.
   void renew(std::uint64_t base, bool keep_marks, std::uint64_t random);
-  // The first of the sequences before, which are not needed any more; empty if there is none.
+  // The oldest of the earlier sequences, which are not needed any more. Empty if there is none.
   Bytes old_sequence() const { return old_.empty() ? Bytes() : old_.front(); }
   void forget_old() { old_.erase(old_.begin()); }
 
-  // Of an event that was emitted. The newest is kept, and of the older ones fewer the older they are.
+  // Adds the mark of an emitted event. Keeps the newest mark, and fewer and fewer of the older ones.
   void add_mark(const source::Mark& mark);
   bool has_marks() const { return !marks_.empty(); }
   std::vector<source::Mark> marks_up_to(std::uint64_t position) const;

@@ -10,10 +10,10 @@
 
 namespace tenure::feeder {
 
-// Of an event that is too large for a task, this much is kept in its dead letter.
+// An event that is too large for a task becomes a dead letter with this much of its payload.
 constexpr std::size_t kLetterBytesMax = 64U << 10;
 
-// `prefix`: of the keys of events that have none, or none that counts; the position follows.
+// `prefix`: events without a key get this prefix and their position as the key, with order=none all events.
 EmitTask to_task(source::Event event, const Spec& spec, BytesView prefix);
 inline std::size_t bytes_of(const EmitTask& task) { return task.key.size() + task.payload.size() + task.type.size(); }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a feeder says of its source: to the log when it changes, and to the pool once a second at most, where listings
-// show it. Not thread-safe.
+// The reports of a feeder about its source. Changes go to the process's log. At most once a second a report goes to the
+// pool, where listings show it. Not thread-safe.
 
 #include <string>
 #include <utility>
@@ -19,7 +19,7 @@ class Voice {
 
   void log(LogLevel level, const std::string& text) { outside_.log(level, "source " + name_ + ": " + text); }
 
-  // The source cannot be read; an empty text: it can.
+  // Why the source cannot be read. Empty: it can be read again.
   void set_trouble(const std::string& text) {
     const std::string cut = text.substr(0, kTroubleBytesShown);
     if (cut == trouble_) return;
@@ -35,7 +35,7 @@ class Voice {
 
   bool untold() const { return trouble_untold_ || end_untold_; }
   Instant next() const { return told_ + kTellEvery; }
-  // Adds it to a report that is about to be sent.
+  // Adds it to a report before the report is sent.
   void add_to(SourceReport& report, Instant now) {
     if (std::exchange(trouble_untold_, false)) report.trouble = trouble_;
     if (std::exchange(end_untold_, false)) report.end = end_;

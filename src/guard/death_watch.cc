@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,6 +14,7 @@
 #include <csignal>
 #include <cstring>
 #include <optional>
+#include <vector>
 
 #include "base/assert.h"
 #include "base/bytes.h"
@@ -71,21 +71,16 @@ DeathWatch::DeathWatch(std::string database, Descriptor file, std::uint64_t file
       file_(std::move(file)),
       file_id_(file_id),
       namespace_(own_namespace()),
-      poll_(epoll_create1(EPOLL_CLOEXEC)),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  ASSERT(poll_ && wake_);
+      poll_(epoll_create1(EPOLL_CLOEXEC)) {
+  ASSERT(poll_);
   epoll_event event{.events = EPOLLIN, .data = {.u64 = kPostedTag}};
-  ASSERT(epoll_ctl(poll_.get(), EPOLL_CTL_ADD, wake_.get(), &event) == 0);
+  ASSERT(epoll_ctl(poll_.get(), EPOLL_CTL_ADD, posted_.descriptor(), &event) == 0);
   thread_ = std::thread([this] { serve(); });
   pthread_setname_np(thread_.native_handle(), "tenure-deaths");
 }
 
 DeathWatch::~DeathWatch() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  post({});
+  posted_.post([this] { stopping_ = true; });
   thread_.join();
 }
 
@@ -115,11 +110,11 @@ void DeathWatch::let_go(std::uint64_t session) {
 }
 
 void DeathWatch::watch(std::uint64_t session) {
-  post([this, session] { begin(session); });
+  posted_.post([this, session] { begin(session); });
 }
 
 void DeathWatch::forget(std::uint64_t session) {
-  post([this, session] { watched_.erase(session); });
+  posted_.post([this, session] { watched_.erase(session); });
 }
 
 void DeathWatch::tell(std::function<void(std::uint64_t)> gone) {
@@ -166,40 +161,18 @@ bool DeathWatch::write(std::uint64_t slot, const Slot& content) const {
          static_cast<ssize_t>(sizeof content);
 }
 
-void DeathWatch::post(std::function<void()> work) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (work) posted_.push_back(std::move(work));
-  }
-  const std::uint64_t one = 1;
-  (void)!::write(wake_.get(), &one, sizeof one);
-}
-
 void DeathWatch::serve() {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, nullptr);
-  for (;;) {
+  while (!stopping_) {
     std::array<epoll_event, 16> events{};
     const int count = epoll_wait(poll_.get(), events.data(), static_cast<int>(events.size()), look_at_due());
     for (int i = 0; i < count; ++i) {
       const std::uint64_t tag = events.at(static_cast<std::size_t>(i)).data.u64;
-      tag == kPostedTag ? run_posted() : look_at(tag);
+      tag == kPostedTag ? posted_.run() : look_at(tag);
     }
-    const std::lock_guard lock(mutex_);
-    if (stopping_) return;
   }
-}
-
-void DeathWatch::run_posted() {
-  std::uint64_t ignored = 0;
-  (void)!::read(wake_.get(), &ignored, sizeof ignored);
-  std::vector<std::function<void()>> posted;
-  {
-    const std::lock_guard lock(mutex_);
-    posted.swap(posted_);
-  }
-  for (const auto& work : posted) work();
 }
 
 // The slot was written before anybody could know the session. Without a slot its death cannot be detected.

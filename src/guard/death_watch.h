@@ -26,11 +26,11 @@
 #include <mutex>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "base/clock.h"
 #include "base/descriptor.h"
 #include "base/known_death.h"
+#include "base/posted_work.h"
 #include "base/result.h"
 
 namespace tenure::guard {
@@ -77,25 +77,22 @@ class DeathWatch final : public KnownDeath {
 
   // The watching thread.
   void serve();
-  void run_posted();
   void begin(std::uint64_t session);
   void look_at(std::uint64_t session);
   int look_at_due();
-  void post(std::function<void()> work);
 
   const std::string database_;
   const Descriptor file_;
   const std::uint64_t file_id_;  // of the open file, never zero
   const std::uint64_t namespace_;
   Descriptor poll_;
-  Descriptor wake_;
+  PostedWork posted_;
 
+  bool stopping_ = false;                     // owned by the watching thread
   std::map<std::uint64_t, Watched> watched_;  // owned by the watching thread
 
   std::mutex mutex_;
   std::map<std::uint64_t, std::uint64_t> own_;  // session -> slot; guarded by mutex_
-  std::vector<std::function<void()>> posted_;   // guarded by mutex_
-  bool stopping_ = false;                       // guarded by mutex_
   // Held during calls of `gone_`, so that tell(null) waits for them. The callee only posts.
   std::mutex telling_;
   std::function<void(std::uint64_t)> gone_;  // guarded by telling_

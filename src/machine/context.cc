@@ -23,7 +23,8 @@ std::uint64_t Context::next_epoch(std::uint64_t session) {
       MUTANT(epoch_from_position) || epochs_forgotten_ ? frame_.position : engine_us() + hash_mix(session, 0) % 1000;
   const Shard& shard = frame_.config.shard;
   std::uint64_t epoch = std::max(frame_.epoch + 1, floor);
-  epoch += (shard.index + shard.count - epoch % shard.count) % shard.count;
+  // Divisions by a variable: most pools have one shard and need none.
+  if (shard.count > 1) epoch += (shard.index + shard.count - epoch % shard.count) % shard.count;
   frame_.epoch = epoch;
   return epoch;
 }

@@ -53,7 +53,7 @@ bool load_senders(const v1::FrameState& from, Senders& into) {
     const Sender sender{.last = state.last(), .seen = state.seen(), .used_ms = state.used_ms(), .order = state.order()};
     if (!senders.emplace(state.id(), sender).second || !orders.insert(state.order()).second) return false;
   }
-  into.restore(std::move(senders), from.sender_orders());
+  into.restore(senders, from.sender_orders());
   return true;
 }
 
@@ -80,9 +80,10 @@ bool load_frame(const v1::FrameState& from, FrameState& into) {
 bool frame_is_sound(const FrameState& frame) {
   const bool counts = std::max({frame.epoch, frame.stamps, frame.senders.orders()}) < kCountMax;
   const bool times = is_time(frame.engine_ms) && is_time(frame.log_time_ms) && frame.log_time_ms <= frame.engine_ms;
-  const bool senders = std::all_of(frame.senders.all().begin(), frame.senders.all().end(), [&](const auto& entry) {
-    const Sender& sender = entry.second;
-    return sender.order <= frame.senders.orders() && sender.used_ms >= 0 && sender.used_ms <= frame.log_time_ms;
+  bool senders = true;
+  frame.senders.each([&](std::uint64_t /*id*/, const Sender& sender) {
+    senders =
+        senders && sender.order <= frame.senders.orders() && sender.used_ms >= 0 && sender.used_ms <= frame.log_time_ms;
   });
   return counts && times && senders;
 }

@@ -113,9 +113,9 @@ void Restoration::on(const v1::Restore& record) {
   if (record.last()) finish();
 }
 
-// The member that had begun has died, and the one that goes on has read less, or more. The keys that are back stay as
-// they are. Of a source the lower position counts: the tasks above it, which the first one remembered, may lie in keys
-// that this one does not have. They come again, and those that are back already are done twice.
+// The member that had begun has died, and another one that has read less or more goes on. Keys that are back stay as
+// they are. For each source the lower of the two positions counts, because the second member may lack keys with tasks
+// above it. The source emits these tasks again, so some are done twice.
 void Restoration::go_on_with(const v1::Restore& record) {
   state_.session = record.session();
   state_.position = record.position();

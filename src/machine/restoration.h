@@ -8,7 +8,7 @@
 // old one. Jobs that clients dispatched meanwhile stay. Where a key was taken anew by a resident, or is
 // remembered as a resident's, the newer job stays and the remembered ones are left out; tasks join the key's line.
 //
-// On request of a person the same is done in any log, with the keys that it does not have.
+// If a person asks for it, any log gets the keys that it does not have in the same way.
 
 #include <cstdint>
 
@@ -32,10 +32,10 @@ class Restoration {
   // A node has joined.
   void joined(bool newcomer);
   void session_ended(std::uint64_t session);
-  // A member may still put the log back, or is about to: nobody can tell yet what the state will be.
+  // True while a member may still put the pool back, so that the final state is not known yet.
   bool is_undecided() const;
-  // A batch that lay in the lost log, and whose answer was lost, too, is sent once more into the new one: its jobs are
-  // remembered, and come a second time. So jobs that are dispatched while the log is open are noted.
+  // A sender repeats a batch in the new log if its answer was lost with the old one. Members may remember the jobs of
+  // that batch as well. So the state notes the tickets of all jobs that come in while the log is open.
   bool notes_jobs() const { return state_.origin == RestorationState::Origin::open; }
   void note_job(std::uint64_t ticket);
   // Whether the record begins a restoration that brings the pool's options.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Whether members may put back what they remember of a log that was lost, and how far they have come.
+// Whether members may put a lost pool back into this log, and how far they have come.
 
 #include <cstdint>
 #include <set>

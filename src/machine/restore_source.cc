@@ -62,13 +62,13 @@ void RestoreSource::next(std::size_t bytes, v1::Restore& into) {
 // Who has been heard of lately: batches are not sent again after kResendMsMax.
 void RestoreSource::add_senders(v1::Restore& into) const {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> recent;  // order, id
-  for (const auto& [id, sender] : state_.frame.senders.all()) {
+  state_.frame.senders.each([&](std::uint64_t id, const Sender& sender) {
     if (sender.used_ms + 2 * kResendMsMax >= state_.frame.log_time_ms) recent.emplace_back(sender.order, id);
-  }
+  });
   std::sort(recent.begin(), recent.end());
   if (std::ssize(recent) > kSendersSentMax) recent.erase(recent.begin(), recent.end() - kSendersSentMax);
   for (const auto& [order, id] : recent) {
-    const Sender& sender = state_.frame.senders.all().at(id);
+    const Sender& sender = state_.frame.senders.at(id);
     v1::SenderState& state = *into.add_senders();
     state.set_id(id);
     state.set_last(sender.last);

@@ -38,14 +38,14 @@ void save_frame(const FrameState& frame, v1::FrameState& into) {
       state.set_id(timer.id);
     }
   }
-  for (const auto& [id, sender] : frame.senders.all()) {
+  frame.senders.each([&into](std::uint64_t id, const Sender& sender) {
     v1::SenderState& state = *into.add_senders();
     state.set_id(id);
     state.set_last(sender.last);
     state.set_seen(sender.seen);
     state.set_used_ms(sender.used_ms);
     state.set_order(sender.order);
-  }
+  });
   into.set_sender_orders(frame.senders.orders());
 }
 

@@ -3,6 +3,7 @@
 // Remembers which batches were applied, so that an append whose answer was lost can be sent again.
 
 #include <cstdint>
+#include <list>
 #include <map>
 
 #include "machine/limits.h"
@@ -18,6 +19,10 @@ struct Sender {
 
 class Senders {
  public:
+  Senders() = default;
+  Senders(Senders&&) = default;
+  Senders& operator=(Senders&&) = default;
+
   // True if the batch is new. Remembers it. A sequence that is too old to tell counts as a duplicate.
   bool accept(std::uint64_t sender, std::uint64_t sequence, std::int64_t log_time_ms);
 
@@ -30,15 +35,29 @@ class Senders {
   // Another log of the pool has seen these of a sender's batches.
   void merge(std::uint64_t sender, std::uint64_t last, std::uint64_t seen, std::int64_t log_time_ms);
 
-  const std::map<std::uint64_t, Sender>& all() const { return senders_; }
+  // Calls `visit` for each sender, in the order of their ids.
+  template <class Visit>
+  void each(Visit visit) const {
+    for (const auto& [id, kept] : senders_) visit(id, static_cast<const Sender&>(kept));
+  }
+  const Sender& at(std::uint64_t sender) const { return senders_.at(sender); }
   std::uint64_t orders() const { return orders_; }
-  void restore(std::map<std::uint64_t, Sender> senders, std::uint64_t orders);
+  void restore(const std::map<std::uint64_t, Sender>& senders, std::uint64_t orders);
 
  private:
+  struct Kept;
+  using Table = std::map<std::uint64_t, Kept>;
+  using ByUse = std::list<Table::iterator>;
+  struct Kept : Sender {
+    ByUse::iterator place;
+  };
+
+  Kept& kept(std::uint64_t sender);
+  void use(Kept& kept, std::int64_t log_time_ms);
   void forget_old(std::int64_t log_time_ms);
 
-  std::map<std::uint64_t, Sender> senders_;
-  std::map<std::uint64_t, std::uint64_t> by_order_;  // least recently used first
+  Table senders_;
+  ByUse by_use_;  // least recently used first
   std::uint64_t orders_ = 0;
 };
 

@@ -31,7 +31,9 @@ class Slab {
 
   // Resets the object, so that nothing of it outlives the removal.
   void remove(std::uint32_t id) {
-    (*this)[id] = T{};
+    T& object = (*this)[id];
+    std::destroy_at(&object);
+    std::construct_at(&object);
     free_.push_back(id);
     --live_;
   }

@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 constexpr Nanos kRememberFor = std::chrono::hours(1);
 constexpr Nanos kTrustedFor = std::chrono::minutes(30);  // engines keep for longer that they have removed a pool
 constexpr std::uint64_t kPartsAhead = 8;                 // sent and not yet read back
-// Others that know more may join a moment later.
+// Waits this long, because members that know more may join a moment later.
 constexpr Nanos kOthersMin = milliseconds(50);
 constexpr Nanos kOthersMax = milliseconds(500);
 // Members that remember the pool may take a while to notice the loss.
@@ -80,8 +80,8 @@ void Healer::history_lost(bool lease_valid, Instant applied_at) {
 void Healer::reloaded(std::unique_ptr<Machine> last, std::optional<std::int64_t> removed_ms) {
   const std::optional<Doubt> lost = std::exchange(lost_, std::nullopt);
   stop();
-  // Whoever shut the pool down, meant all that came before, too. And of a log that was lost while it was loaded, only
-  // the engine can tell whether it was removed.
+  // A shutdown of the new log ends the remembered pool, too. If a log was lost while it was being loaded, only the
+  // engine can tell whether it was removed.
   const bool ended = (last->shutting_down() || last->gone()) && !MUTANT(restores_ended_pool);
   const Doubt doubt = ended ? Doubt::anything : lost.value_or(Doubt::removal);
   for (Memory* earlier : {&pool_, &fragment_}) {
@@ -103,13 +103,13 @@ void Healer::reloaded(std::unique_ptr<Machine> last, std::optional<std::int64_t>
   choose();
 }
 
-// Whether it is sure that the pool was not shut down.
+// Whether the pool was certainly not shut down.
 void Healer::judge(Memory& memory, std::optional<std::int64_t> removed_ms) const {
   memory.restores = false;
   if (memory.state == nullptr) return;
   const bool ended = memory.state->shutting_down() || memory.state->gone();
   const bool removed = removed_ms && *removed_ms != 0 && *removed_ms + kClockSlackMs >= memory.state->engine_ms();
-  // For good: the engine may forget it.
+  // Kept for good, because the engine may forget it.
   if ((ended || removed) && !MUTANT(restores_ended_pool)) memory.doubt = Doubt::anything;
   memory.restores = options_.on && (memory.doubt == Doubt::none || (memory.doubt == Doubt::removal && removed_ms));
 }
@@ -178,14 +178,14 @@ void Healer::go_on_with_request(const Machine& present, std::uint64_t session) {
     if (answer_when_back_) appender_.offer(*answer_when_back_);
     return forget();
   }
-  // Another member was first, and answers.
+  // Another member was first and will answer.
   if (!mine && state.request == request_ && !state.under_way) return forget();
   if (!mine && state.under_way) return stop();
   send(present);
 }
 
-// The member that remembers most begins, or goes on where another one stopped; each of the others waits longer, should
-// those before it not do so. Members that remember more may come while it waits.
+// The member that remembers most begins, or goes on where another one stopped. The others wait, each one longer than
+// the one before it, and begin if nobody else has. A member that remembers more may still join while they wait.
 void Healer::wait(const Machine& present, std::uint64_t session) {
   const RestorationState& state = present.restoration();
   const bool busy = state.under_way && (state.session != 0 || MUTANT(restore_left_unfinished));
@@ -203,7 +203,7 @@ void Healer::wait(const Machine& present, std::uint64_t session) {
   turn_.arm(std::max(when, loop_.now() + milliseconds(1)), [this] { begin(*present_); });
 }
 
-// What it remembers is a fragment, and another member remembers the pool.
+// True if this node has only a fragment, and another member remembers the pool.
 bool Healer::must_not_be_first(const Machine& present) const {
   const auto& all = present.sessions().all;
   return chosen_fragment_ && std::any_of(all.begin(), all.end(), [](const auto& entry) {
@@ -211,8 +211,8 @@ bool Healer::must_not_be_first(const Machine& present) const {
          });
 }
 
-// When nothing of the old log's sessions runs any more: they have joined the new one, or their leases have run out.
-// None of their beats got into the old log after it was lost.
+// The moment from which no session of the old log runs a job: each has joined the new log, or its lease has run out.
+// No beat got into the old log after its loss, so no lease was renewed.
 Instant Healer::all_stopped(const Machine& present) const {
   Instant when = lost_at_;
   for (const auto& [id, old] : chosen().sessions().all) {
@@ -233,7 +233,7 @@ void Healer::asked(const At& /*at*/, const v1::Ask& ask) {
 
 void Healer::restored(const At& /*at*/, const Restored& it) { added_ = it.on_request; }
 
-// The one that remembers most answers at once, the others later: the first answer counts.
+// The member that remembers most answers at once, the others later. The first answer counts.
 void Healer::answer(const Machine& present, std::uint64_t session) {
   const Question question = *std::exchange(question_, std::nullopt);
   if (present.sessions().find(session) == nullptr) return;
@@ -299,7 +299,7 @@ void Healer::send(const Machine& present) {
     appender_.offer(record);
   }
   if (turn_.armed()) return;
-  // A part may have got lost on its way: then those behind it are refused.
+  // If a part was lost on its way, the machine refuses the parts behind it.
   present_ = &present;
   turn_.arm(loop_.now() + 2 * options_.lease, [this] { begin(*present_); });
 }

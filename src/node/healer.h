@@ -1,19 +1,19 @@
 #pragma once
 
 // Puts the pool back after its log has lost everything. Every member has the whole state in memory. When its log loses
-// what had been applied, a member keeps that state, joins the log that is there now, and looks at what it finds:
+// applied entries, a member keeps its state and joins the present log. The next step depends on that log:
 //
 //   nobody has begun a new pool in it   the member that remembers most sends its state; if it does not begin in time,
 //                                       or dies, the next one does
-//   anything else                       nothing is changed; the state is kept for some time, for a person who asks
+//   anything else                       nothing changes; the member keeps the state for an hour, for a person who asks
 //
-// A log may be lost again before the pool is back in it. What it had then is a fragment: the jobs that came after the
-// first loss. A member keeps it beside what it remembers of the pool, but puts back only one of the two: the pool, if
-// any member remembers it.
+// A log may be lost again before the pool is back in it. Its content is then a fragment: the jobs that came after the
+// first loss. A member keeps the fragment and the pool, but puts back only one of them: the pool, if any member
+// remembers it.
 //
-// It does not do so if the pool may have been shut down meanwhile. That cannot be while the member's own lease is
-// valid, since a pool ends only after all its sessions have. Where the lease had run out before the loss was noticed,
-// the engine has to know whether the pool was removed (Snapshot::removed_ms). An engine knows that for an hour.
+// A member puts nothing back if the pool may have been shut down meanwhile. While the member's own lease is valid, this
+// is impossible, since a pool ends only after all its sessions have. If the lease had run out before the member noticed
+// the loss, the engine must say whether the pool was removed (Snapshot::removed_ms). Redis knows this for an hour.
 
 #include <cstdint>
 #include <memory>
@@ -33,7 +33,7 @@ namespace tenure {
 class HealerEvents {
  public:
   virtual ~HealerEvents() = default;
-  // The log lost a state that is not put back by itself. Said once.
+  // The log lost a state that no member puts back unasked. Called once.
   virtual void not_restored(std::string_view why) = 0;
 };
 
@@ -41,8 +41,8 @@ class HealerEvents {
 class Healer final : public PoolEffects {
  public:
   struct Options {
-    bool on = true;         // it puts the state back without being asked
-    bool remembers = true;  // otherwise it keeps nothing of a lost log
+    bool on = true;         // puts the state back unasked
+    bool remembers = true;  // false: keeps nothing of a lost log
     Nanos lease;
     std::size_t part_bytes;
   };
@@ -52,13 +52,13 @@ class Healer final : public PoolEffects {
   // The log lost what this node had applied. `lease_valid`: its session cannot have ended. `applied_at`: when it last
   // heard of the log.
   void history_lost(bool lease_valid, Instant applied_at);
-  // After history_lost(): the state is not to be remembered, because it is wrong, or because the log still has it.
+  // Call it after history_lost() to drop the state: it is wrong, or the log still has it.
   void distrust() { lost_.reset(); }
   // Another state has taken the place of `last`. `removed_ms`: what the engine says.
   void reloaded(std::unique_ptr<Machine> last, std::optional<std::int64_t> removed_ms);
-  // To be said in the next join.
+  // For the next join.
   const Remembered& remembered() const { return remembered_; }
-  // A person wants to know what members remember, or wants it back.
+  // A person asks what members remember, or asks to put it back.
   void asked(const At& at, const v1::Ask& ask) override;
   void restored(const At& at, const Restored& it) override;
   // After each entry. `session` is the node's own, zero if it is not in the pool.
@@ -71,7 +71,7 @@ class Healer final : public PoolEffects {
     bool apply;
   };
 
-  // How sure it is that the pool was not shut down when its log lost everything.
+  // Whether the pool may have been shut down when its log lost everything.
   enum class Doubt : std::uint8_t {
     none,      // the lease was valid
     removal,   // it had run out a while ago: the engine still knows if the pool was removed
@@ -96,7 +96,7 @@ class Healer final : public PoolEffects {
   Instant all_stopped(const Machine& present) const;
   void begin(const Machine& present);
   void send(const Machine& present);
-  // How many members remember more.
+  // The number of members that remember more.
   std::size_t rank(const Machine& present, std::uint64_t session, bool of_restoring) const;
 
   Loop& loop_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "machine/own_names.h"
 #include "pool/pool_guard.h"
 #include "pool/thread_host.h"
 
@@ -188,13 +189,15 @@ void HostPart::fence(std::uint64_t session) {
   for (const LiveJobPtr& job : tripped) host_.trip_later(job);
 }
 
+// The library's own residents are left alone: all that they do outside the process is to emit, and the log refuses what
+// an older tenure emits. A process that was frozen would otherwise end because of each source that it reads.
 void HostPart::kill(std::uint64_t session) {
   std::string key;
   {
     std::lock_guard lock(host_.mutex_);
     const LiveJob* alive = nullptr;
     host_.live_.each([&](std::uint64_t, const LiveJobPtr& job) {
-      if (job->held.session == session) alive = job.get();
+      if (job->held.session == session && !is_own_key(job->held.hold.key)) alive = job.get();
     });
     if (alive == nullptr) return;
     key = alive->held.hold.key;

@@ -85,7 +85,8 @@ bool MemberCore::finds_out_the_end() {
   LogOptions wanted{.pool = options_.pool, .read_only = true, .shard = shard};
   callbacks_->post([life = life_, url = options_.url, wanted = std::move(wanted)] {
     const auto log = open_log(url, wanted);
-    const bool gone = !log && log.error().code == Errc::refused;
+    // The second error comes from a place that other pools share.
+    const bool gone = !log && (log.error().code == Errc::refused || log.error().code == Errc::no_such_pool);
     std::lock_guard lock(life->mutex);
     if (life->core == nullptr) return;
     life->core->on_loop([core = life->core, gone](Node& node) { gone ? core->events_.pool_gone() : node.reload(); });

@@ -12,7 +12,7 @@ namespace tenure::source {
 struct CheckedMark {
   enum class Now : std::uint8_t {
     same,
-    other,  // another event is there, or there never was one
+    other,  // another event is at the position, or none was ever there
     gone,   // trimmed, which proves nothing
   };
   Mark mark;
@@ -24,8 +24,7 @@ struct Continuity {
   std::uint64_t resumed = 0;  // the position behind which reading goes on
 };
 
-// `after` is where the reader wants to go on. For sources in which every event that was read lies at or below
-// ends.last.
+// The reader wants to read on behind `after`. For sources whose events that were read are all at or below ends.last.
 Continuity judge_marks(std::uint64_t after, const std::vector<CheckedMark>& marks, const Ends& ends);
 
 }  // namespace tenure::source

@@ -54,7 +54,7 @@ struct Mark {
 // Over position, time, key and payload; never zero.
 Mark mark_of(const Event& event);
 
-// Positions that can never be read any more, first and last included. `count` is exact where positions are dense or the
+// Positions whose events are gone, first and last included. `count` is exact where positions are dense or the
 // source can tell, and an upper bound otherwise.
 struct Loss {
   std::uint64_t first = 0;
@@ -68,12 +68,12 @@ enum class Change : std::uint8_t {
   cut,   // it lost its tail, and may have grown a new one: reading goes on behind the last mark that still holds
 };
 
-// What read() returns: a run of events, in order, or nothing new.
+// The result of read(): events in order, or nothing new.
 struct Run {
   std::vector<Event> events{};
-  // Everything up to here was read, or will never be readable. Not below the last event's position. Zero: nothing new.
+  // Every position up to here was read or is lost. At least the position of the last event. Zero: nothing new.
   std::uint64_t position = 0;
-  // Before the first of the events.
+  // What was lost before the first of these events.
   std::optional<Loss> lost{};
   // Set in the first run after an open() whose marks did not hold. `resumed` is the position behind which reading goes
   // on.
@@ -93,7 +93,7 @@ struct Ends {
   std::uint64_t last = 0;
 };
 
-// Where a source is begun that was never read before.
+// Where to start reading a source for the first time.
 struct StartAt {
   enum class Kind : std::uint8_t { oldest, newest, position, time } kind = Kind::oldest;
   std::uint64_t position = 0;  // the first event that is wanted
@@ -101,6 +101,8 @@ struct StartAt {
 };
 // "oldest", "newest", a position, or a time: 2026-11-19T17:00:00Z, or a duration back from now as "-15m".
 Result<StartAt> parse_start(std::string_view text, std::int64_t now_ms);
+// The position behind which reading starts, or nothing for a time, which only the source can find.
+std::optional<std::uint64_t> start_behind(const StartAt& at, const Ends& ends);
 
 class Source {
  public:
@@ -116,8 +118,8 @@ class Source {
   // first run is returned. Opening an open partition starts it over.
   virtual Status open(BytesView partition, std::uint64_t after, std::vector<Mark> marks) = 0;
   virtual void close(BytesView partition) = 0;
-  // What has been fetched. Errc::unavailable: try again later; the source goes on by itself. Errc::no_such_key: it does
-  // not exist. Errc::refused, Errc::invalid: a person has to do something; the text says what.
+  // Returns events that were fetched. Errc::unavailable: try again later; the source reconnects by itself.
+  // Errc::no_such_key: it does not exist. Errc::refused, Errc::invalid: a person has to act; the text says how.
   virtual Result<Run> read(BytesView partition, const ReadLimits& limits) = 0;
   // Returns when an open partition may have something to read, after wake(), or at this time.
   virtual void wait(Instant until) = 0;
@@ -128,7 +130,7 @@ class Source {
   virtual void note_read(BytesView /*partition*/, std::uint64_t /*position*/) {}
 };
 
-// What a stream's owner may do with it. Thread-safe; the functions block until the engine has answered, for the URL's
+// Changes a stream. Thread-safe; the functions block until the engine has answered, for the URL's
 // timeout at most.
 struct StreamLimits {
   std::uint64_t events_max = 0;  // zero: no bound
@@ -157,7 +159,7 @@ class StreamWriter {
   virtual Result<std::uint64_t> trim(std::uint64_t before) = 0;
   virtual Result<StreamInfo> info() = 0;
   virtual Status set_limits(const StreamLimits& limits) = 0;
-  // Deletes the stream with everything in it.
+  // Deletes the stream and its events.
   virtual Status remove() = 0;
 };
 

@@ -1,5 +1,6 @@
 // Where a source is begun, as a person writes it.
 
+#include <algorithm>
 #include <charconv>
 #include <ctime>
 
@@ -13,7 +14,7 @@ constexpr const char* kOperation = "read where to start";
 Failure not_a_start(std::string_view text) {
   return fail(Errc::invalid, kOperation,
               "'" + std::string(text) +
-                  "' is no start: write oldest, newest, a position, a time such as 2026-11-19T17:00:00Z, or -15m");
+                  "' is not a start: write oldest, newest, a position, a time such as 2026-11-19T17:00:00Z, or -15m");
 }
 
 template <class Number>
@@ -68,6 +69,16 @@ Result<StartAt> parse_start(std::string_view text, std::int64_t now_ms) {
   if (!time) return not_a_start(text);
   at.time_ms = *time;
   return at;
+}
+
+std::optional<std::uint64_t> start_behind(const StartAt& at, const Ends& ends) {
+  switch (at.kind) {
+    case StartAt::Kind::oldest: return ends.first - 1;
+    case StartAt::Kind::newest: return ends.last;
+    case StartAt::Kind::position: return std::max<std::uint64_t>(at.position, 1) - 1;
+    case StartAt::Kind::time: break;
+  }
+  return std::nullopt;
 }
 
 }  // namespace tenure::source

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/file_name.h"
+#include "base/escaped_name.h"
 #include "log/url_text.h"
 
 namespace tenure::source {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What waits for StreamReader::next(): the items of all streams, and their troubles. Bounded.
+// The bounded queue behind StreamReader::next(): the items of all streams, and their errors.
 
 #include <condition_variable>
 #include <deque>
@@ -34,8 +34,8 @@ class ItemQueue {
     return true;
   }
 
-  // Why a stream cannot be read; nothing when it can be read again. Returned once by take(), and whenever a wait is in
-  // vain. If it may pass soon, only then.
+  // The error of a stream, or nothing when it can be read again. take() returns a lasting error at once, and then each
+  // time a wait runs out. It returns a passing error only when a wait runs out.
   void set_trouble(const std::string& stream, std::optional<Error> trouble) {
     const std::lock_guard lock(mutex_);
     if (!trouble && trouble_of_ == stream) trouble_.reset();

@@ -78,7 +78,7 @@ void StreamPump::serve() {
   }
 }
 
-// One that was added later is read from its oldest event on.
+// Partitions that were added later are read from their oldest event.
 void StreamPump::find_partitions() {
   looked_at_ = clock_.now();
   const Result<std::vector<Bytes>> names = source_->partitions();

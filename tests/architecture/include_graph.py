@@ -44,7 +44,7 @@ PURE_MODULES = {"machine", "assign"}
 
 # What a program with a checkout pool links, and what it does not. tests/remote/alone.cc shows it for the objects.
 CHECKOUT_MODULES = {"checkout", "process", "remote", "guard", "net"}
-LOG_MODULES = {"log", "node", "machine", "exec", "pool", "proto"}
+LOG_MODULES = {"log", "source", "stream", "feeder", "node", "machine", "exec", "pool", "proto"}
 
 IMPURE = {
     "clock": ["chrono", "ctime", "time.h", "sys/time.h", "sys/timerfd.h", "base/clock.h", "base/backoff.h"],

@@ -25,9 +25,17 @@ TEST(Hints, EveryErrorOfAPoolHasOne) {
   }
 }
 
+TEST(Hints, EveryErrorOfAStreamHasOne) {
+  for (int code = 1; code <= static_cast<int>(kLast); ++code) {
+    const auto errc = static_cast<Errc>(code);
+    EXPECT_EQ(stream_hint({errc, "anything", ""}).empty(), says_it_all(errc) || of_checkouts(errc)) << to_string(errc);
+  }
+}
+
 // A row behind one that fits as well would never be used.
 TEST(Hints, EveryRowCanBeReached) {
-  for (const auto& [table, find] : {std::pair{pool_advice(), &hint}, std::pair{checkout_advice(), &checkout_hint}}) {
+  for (const auto& [table, find] : {std::pair{pool_advice(), &hint}, std::pair{checkout_advice(), &checkout_hint},
+                                    std::pair{stream_advice(), &stream_hint}}) {
     std::set<std::pair<Errc, std::string_view>> rows;
     for (const Advice& row : table) {
       EXPECT_TRUE(rows.emplace(row.code, row.operation).second) << row.hint;
@@ -57,6 +65,21 @@ TEST(Hints, FitTheOperation) {
   says(Errc::lost_history, "restore", "backup");
   says(Errc::timed_out, "shut down", "goes on ending");
   says(Errc::no_such_pool, "sqlite open", "--pool");
+  says(Errc::no_such_key, "remove source", "tenure source list");
+  says(Errc::key_exists, "add source", "tenure source remove");
+}
+
+// A trim by what a pool has taken in can fail in the pool, too.
+TEST(Hints, OfStreamsFitTheOperation) {
+  const auto says = [](Errc code, const char* operation, const char* words) {
+    const std::string said = stream_hint({code, operation, ""});
+    EXPECT_NE(said.find(words), std::string::npos) << said;
+  };
+  says(Errc::no_such_key, "open stream", "tenure stream add");
+  says(Errc::no_such_key, "trim stream", "tenure source list");
+  says(Errc::pool_full, "add to stream", "tenure stream trim");
+  says(Errc::no_such_pool, "sqlite open", "--pool");
+  says(Errc::timed_out, "look", "nothing was changed");
 }
 
 // None of them sends the user of a checkout pool to the engine, the jobs or the keys, of which it has none.

@@ -28,6 +28,8 @@ int main(int count, char** words) {
       options.workers = std::atoi(value.c_str());
     } else if (arguments[at - 1] == "--tenants") {
       options.tenants = std::atoi(value.c_str());
+    } else if (arguments[at - 1] == "--engine") {
+      options.engine_url = value;
     } else if (arguments[at - 1] == "--script") {
       for (const char act : value) {
         if (act != ',') options.script.push_back(act);

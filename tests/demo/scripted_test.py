@@ -42,6 +42,24 @@ class Scripted(Stage):
         self.assertGreaterEqual(bad["gap_ms"]["n"], 4 * 3, output)
         self.assert_nothing_left()
 
+    def test_on_a_file_of_ones_own(self):
+        """The file is shared by the workers, and is gone in the end. What else is in the folder stays."""
+        own = pathlib.Path(self.folder) / "own"
+        own.mkdir()
+        (own / "other.db").write_text("of somebody else")
+        run = self.start("--for", "4", "--script", "k", "--json", "--engine", f"sqlite:{own}/demo.db")
+        self.wait_for("the file", lambda: (own / "demo.db").exists())
+        output, errors = run.communicate(timeout=2 * PATIENCE_S)
+        self.assertEqual(run.returncode, 0, output + errors)
+        figures = json.loads(output)
+        self.assertEqual((figures["double_holders"], figures["lost"]), (0, 0), output)
+        self.assertGreater(figures["takeover_ms"]["n"], 0, output)
+        self.assertEqual([path.name for path in own.iterdir()], ["other.db"])
+        self.assertEqual((own / "other.db").read_text(), "of somebody else")
+        (own / "other.db").unlink()
+        own.rmdir()
+        self.assert_nothing_left()
+
     def test_it_is_killed(self):
         run = self.start("--for", "60", "--json")
         self.wait_for("workers", lambda: len(self.processes()) == 5)

@@ -8,6 +8,7 @@ Usage: source_test.py PATH_OF_TENURE [unittest arguments]. Waits for events, nev
 import json
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -45,10 +46,11 @@ class Source(unittest.TestCase):
 
     def work(self, *words):
         self.workers += 1
+        words = ("--lease", "5s", *words) if "--lease" not in words else words
         events = self.folder / f"events-{self.workers}"
         with open(self.folder / "log", "ab") as log, events.open("wb") as out:
             worker = subprocess.Popen([TENURE, "work", "--json", "--engine", self.engine, "--shards", str(self.shards),
-                                       "--lease", "5s", *words], env=dict(os.environ, DONE=str(self.done)), stdout=out,
+                                       *words], env=dict(os.environ, DONE=str(self.done)), stdout=out,
                                       stderr=log)
         self.addCleanup(worker.wait, PATIENCE)
         self.addCleanup(worker.kill)
@@ -108,6 +110,19 @@ class Source(unittest.TestCase):
         self.assertIn(f"lost the events at positions {at + 1} to {at + 7} (7)", (self.folder / "log").read_text())
         self.tenure("source", "remove", "events", "--engine", self.engine)
         self.assertEqual(self.listing(), [])
+
+    def test_a_reader_that_was_frozen_goes_on(self):
+        self.work("--takes", "task", "--lease", "1s", "--exec", "sh", "-c", 'read -r n || :; echo "$TENURE_KEY $n" >> "$DONE"')
+        reader = self.work("--takes", "task:nothing", "--lease", "1s", "--source", self.source, "--exec", "true")
+        self.add(0, 1)
+        self.wait_for(lambda: len(self.lines()) == KEYS)
+        reader.send_signal(signal.SIGSTOP)
+        # Only another process can say so: its lease has run out.
+        self.wait_for(lambda: not any(of.get("holder") for of in self.listing()[0]["partitions"]))
+        reader.send_signal(signal.SIGCONT)
+        self.add(1, 1)
+        self.wait_for(lambda: len(self.lines()) == 2 * KEYS or reader.poll() is not None)
+        self.assertIsNone(reader.poll(), (self.folder / "log").read_text()[-2000:])
 
     def test_wrong_sources_are_wrong_usage(self):
         for wrong in ("sqlite:x.db", "nothing:x?stream=a", "sqlite:x.db?stream=a&start=soon", "sqlite:x.db?stream=a&order=up"):

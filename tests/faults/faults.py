@@ -3,8 +3,11 @@ die, freeze, fail over and lose data; networks break; and jobs keep coming. The 
 the witness's copy of the log go into one history per shard, which the simulator's checker judges (judge.cc). Every accepted
 task must be in the ledger, unless the engine lost it and reported that. No process may be left.
 
-Usage: faults.py BUILD [--engine sqlite|redis|sentinel|sentinel-safe] [--rounds N] [--seed S] [--shards N]
-                       [--only FAULT,…] [--recovery S] [--keep FOLDER] [--verbose]
+On Kafka a plain producer writes orders to a topic meanwhile, which is a source of the pool: each must have exactly one
+completion, in the order of its key (orders.py).
+
+Usage: faults.py BUILD [--engine sqlite|redis|sentinel|sentinel-safe|kafka|kafka-cluster|kafka-unclean] [--rounds N]
+                       [--seed S] [--shards N] [--orders N] [--only FAULT,…] [--recovery S] [--keep FOLDER] [--verbose]
 """
 
 import argparse
@@ -20,6 +23,8 @@ import traceback
 
 import process_faults
 from pool import LEASE_S, RESIDENTS, WORKERS, Pool
+from kafka_world import ClusterWorld, KafkaWorld, ORDERS, UncleanWorld
+from orders import Orders
 from redis_world import RedisWorld
 from sentinel_world import SentinelWorld
 
@@ -29,7 +34,8 @@ RECOVERY_S = LEASE_S + 2  # in which all have to be back at work once a fault is
 class SqliteWorld:
     faults = process_faults.FAULTS
 
-    def __init__(self, folder):
+    def __init__(self, folder, build):
+        del build
         self.url = f"sqlite:{folder}/pool.db?sync=normal"
 
     def engine(self, name):
@@ -42,9 +48,12 @@ class SqliteWorld:
 
 WORLDS = {
     "sqlite": SqliteWorld,
-    "redis": RedisWorld,
-    "sentinel": lambda folder: SentinelWorld(folder, safe=False),
-    "sentinel-safe": lambda folder: SentinelWorld(folder, safe=True),
+    "redis": lambda folder, build: RedisWorld(folder),
+    "sentinel": lambda folder, build: SentinelWorld(folder, safe=False),
+    "sentinel-safe": lambda folder, build: SentinelWorld(folder, safe=True),
+    "kafka": KafkaWorld,
+    "kafka-cluster": ClusterWorld,
+    "kafka-unclean": UncleanWorld,
 }
 
 
@@ -56,6 +65,8 @@ class Run:
         self.counts = collections.Counter()
         self.found = []
         self.back_s = []  # how long it took to be whole again, and after what
+        if hasattr(pool.world, "source"):
+            pool.orders = Orders(pool, pool.world.brokers, ORDERS, self.dice)
 
     def whole_run(self):
         pool = self.pool
@@ -70,6 +81,9 @@ class Run:
         plan = self.dice.sample(each, len(each)) + self.dice.choices(faults, k=self.arguments.rounds)
         for number, fault in enumerate(plan[:self.arguments.rounds]):
             self.round(number, fault, number + 1 == self.arguments.rounds)
+        if pool.orders is not None:
+            pool.orders.finish()
+            pool.wait_whole(time.monotonic())
         pool.note("healed")
         time.sleep(RECOVERY_S)
         pool.note("closed")
@@ -78,6 +92,8 @@ class Run:
     def round(self, number, fault, last):
         pool, dice = self.pool, self.dice
         pool.dispatch([(f"task-{dice.randrange(4)}", f"{number}.{i}") for i in range(4)], "task")
+        if pool.orders is not None:
+            pool.orders.send((number + 1) * self.arguments.orders // self.arguments.rounds - pool.orders.sent)
         self.counts[fault.__name__] += 1
         if self.arguments.verbose:
             print(f"{time.strftime('%T')} round {number}: {fault.__name__}", flush=True)
@@ -113,7 +129,7 @@ class Run:
 
 
 def run(arguments, folder):
-    world = WORLDS[arguments.engine](folder)
+    world = WORLDS[arguments.engine](folder, pathlib.Path(arguments.build).absolute())
     pool = None
     try:
         pool = Pool(arguments, folder, world)
@@ -143,6 +159,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=12)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 31))
     parser.add_argument("--shards", type=int, default=1)
+    parser.add_argument("--orders", type=int, default=1000, help="on Kafka, in the whole run")
     parser.add_argument("--only", type=lambda names: names.split(","), default=[])
     parser.add_argument("--recovery", type=float, default=RECOVERY_S)
     parser.add_argument("--verbose", action="store_true")
@@ -165,7 +182,8 @@ def main():
             print(f"its history and logs are in {kept}")
     if found:
         print(f"to run it again: python3 tests/faults/faults.py {arguments.build} --engine {arguments.engine} "
-              f"--rounds {arguments.rounds} --seed {arguments.seed} --shards {arguments.shards}" +
+              f"--rounds {arguments.rounds} --seed {arguments.seed} --shards {arguments.shards} "
+              f"--orders {arguments.orders}" +
               (f" --only {','.join(arguments.only)}" if arguments.only else ""))
     return 1 if found else 0
 

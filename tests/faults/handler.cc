@@ -1,6 +1,7 @@
 // The handler of the fault tests, run by `tenure work --exec`. A resident writes to the ledger as fast as a database
-// without a disk allows, each time with its epoch. A task writes its payload. Every step goes to the history file with
-// the time of CLOCK_BOOTTIME, in one write, so that lines of several processes do not mix.
+// without a disk allows, each time with its epoch. A task writes its payload; one that begins with "poison" fails for
+// good. Every step goes to the history file with the time of CLOCK_BOOTTIME, in one write, so that lines of several
+// processes do not mix.
 //
 //   faults_handler LEDGER HISTORY
 
@@ -17,6 +18,8 @@
 #include <string>
 
 namespace {
+
+constexpr int kNeverAgain = 65;
 
 volatile std::sig_atomic_t stopping = 0;
 
@@ -78,6 +81,10 @@ int task(sqlite3* ledger, const History& history) {
   std::ifstream file(environment("TENURE_DIR") + "/payload");
   const std::string payload{std::istreambuf_iterator<char>(file), {}};
   history.say("begin");
+  if (payload.starts_with("poison")) {
+    history.say("end");
+    return kNeverAgain;
+  }
   run(ledger, "INSERT INTO done VALUES(?1, ?2, ?3)", environment("TENURE_KEY"), std::stoll(environment("TENURE_EPOCH")),
       payload);
   history.say("end");

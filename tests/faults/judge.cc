@@ -16,6 +16,7 @@
 // and lines of a witness, which reads the log (witness.cc):
 //
 //   log.dispatch TICKET KEY PAYLOAD       log.leased SESSION UNTIL       log.fenced POSITION SESSION
+//   log.emitted TICKET KEY PAYLOAD        a task of a source, for which nobody waits
 //   log.granted POSITION SESSION KEY EPOCH TICKET FIRST                  log.ended POSITION KEY EPOCH DIED
 //   log.settled POSITION TICKET STATE CODE                               log.buried POSITION TICKET QUARANTINED
 //   log.expired POSITION SESSION          others have declared it dead
@@ -216,7 +217,9 @@ class Translation {
   }
 
   void log(const Line& line) {
-    if (line.what == "log.leased") {
+    if (line.what == "log.emitted") {
+      if (emitted_.insert(line.number(0)).second) add(Asked{kClient, line.number(0), Ask::task, line.word(1)});
+    } else if (line.what == "log.leased") {
       lease(line.number(0), std::stoll(line.words.at(1)));
     } else if (line.what == "log.fenced") {
       add(LogFenced{line.number(0), line.number(1)});
@@ -277,6 +280,7 @@ class Translation {
 
   const std::vector<Line>& lines_;
   std::map<std::pair<std::string, std::string>, std::uint64_t> tickets_;  // by key and payload
+  std::set<std::uint64_t> emitted_;                                       // tickets
   std::set<Tenure> over_;
   std::map<Tenure, const Line*> last_sign_;
   std::map<Tenure, Granted> granted_;
@@ -294,7 +298,8 @@ void print_lost_jobs(const std::vector<Line>& lines) {
   std::map<std::uint64_t, std::vector<std::uint64_t>> accepted;  // by position, in the log as it stands
   std::set<std::uint64_t> lost;
   for (const Line& line : lines) {
-    if (line.what == "log.dispatch") names[line.number(0)] = line.word(1) + " " + line.word(2);
+    if (line.what == "log.dispatch" || line.what == "log.emitted")
+      names[line.number(0)] = line.word(1) + " " + line.word(2);
     if (line.what == "log.settled" && line.word(2) == "accepted") {
       accepted[line.number(0)].push_back(line.number(1));
       lost.erase(line.number(1));

@@ -5,6 +5,7 @@ import glob
 import json
 import os
 import pathlib
+import signal
 import sqlite3
 import subprocess
 import tempfile
@@ -130,6 +131,9 @@ class Pool:
         self.accepted = []
         self.residents = 0  # how often they were asked for
         self.expected_losses = False  # the log was made to lose what it had acknowledged
+        self.orders = None  # orders.py
+        if hasattr(world, "prepare"):
+            world.prepare(self.name)
         self.witness = Witnesses(witness, world.engine("witness"), self.name, self.folder, self.shards)
         self.stalls = Stalls(self.history)
 
@@ -146,9 +150,17 @@ class Pool:
         self.workers[self.lives] = subprocess.Popen(
             [self.tenure, "work", "--json", "--engine", self.world.engine(name), "--pool", self.name, "--lease",
              f"{LEASE_S}s", "--id", name, "--max-attempts", "1000", "--shards",
-             str(self.shards), "--exec", self.handler,
-             self.ledger, self.history], stdout=log, stderr=log)
+             str(self.shards), *(["--source", self.world.source] if hasattr(self.world, "source") else []), "--exec",
+             self.handler, self.ledger, self.history], stdout=log, stderr=log)
         log.close()
+
+    @staticmethod
+    def stop_running(process):
+        process.send_signal(signal.SIGSTOP)
+
+    @staticmethod
+    def let_run(process):
+        process.send_signal(signal.SIGCONT)
 
     def command(self, *arguments):
         return [self.tenure, *arguments, "--json", "--engine", self.world.engine("client"), "--pool", self.name]
@@ -186,7 +198,8 @@ class Pool:
         if workers.returncode != 0 or jobs.returncode != 0:
             return workers.stderr + jobs.stderr + workers.stdout + jobs.stdout
         members = {worker["id"] for worker in json.loads(workers.stdout)["workers"]}
-        states = collections.Counter((job["kind"], job["state"]) for job in json.loads(jobs.stdout)["jobs"])
+        states = collections.Counter((job["kind"], job["state"]) for job in json.loads(jobs.stdout)["jobs"]
+                                     if not job["key"].startswith(".source/"))
         absent = {f"w{number}" for number in self.workers} - members
         if self.expected_losses and sum(count for (kind, _), count in states.items() if kind == "resident") < len(RESIDENTS):
             self.dispatch_residents()  # the log has lost them after all
@@ -244,6 +257,8 @@ class Pool:
         told = {(key, payload) for key, payload, _ in self.accepted} & lost
         if told and not self.expected_losses:
             found.append(f"the engine lost {len(told)} jobs that it had acknowledged: {sorted(told)[:5]}")
+        if self.orders is not None:
+            found += self.orders.verdict([w.testimony for w in self.witness.all])
         return found + self.lost_tasks(lost)
 
     def lost_tasks(self, by_engine):

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <type_traits>
 
+#include "machine/own_names.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure::faults {
@@ -95,18 +96,29 @@ void Testimony::note_dispatches(const Entry& entry) {
   v1::Batch batch;
   if (mute_ || !batch.ParseFromString(entry.data)) return;
   for (const v1::Record& record : batch.records()) {
+    if (record.has_emit()) own_.insert(record.emit().ticket());
+    if (record.has_forget_source()) own_.insert(record.forget_source().ticket());
+    for (const v1::EmittedTask& task : record.emit().tasks()) {
+      say("log.emitted", task.task().ticket(), task.task().key(), task.task().payload());
+    }
     if (!record.has_dispatch()) continue;
     const v1::Dispatch& dispatch = record.dispatch();
-    say("log.dispatch", dispatch.ticket(), dispatch.key(), dispatch.payload());
+    if (is_own_key(dispatch.key())) {
+      own_.insert(dispatch.ticket());
+    } else {
+      say("log.dispatch", dispatch.ticket(), dispatch.key(), dispatch.payload());
+    }
   }
 }
 
 void Testimony::granted(const At&, const Grant& grant) {
+  if (is_own_key(grant.tenure.key)) return;
   say("log.granted", position_, grant.tenure.session, Bytes(grant.tenure.key), grant.tenure.epoch, grant.ticket,
       grant.first ? 1 : 0);
 }
 
 void Testimony::ended(const At&, const TenureRef& tenure, TenureEnd why) {
+  if (is_own_key(tenure.key)) return;
   const bool died = why == TenureEnd::crashed || why == TenureEnd::expired;
   say("log.ended", position_, Bytes(tenure.key), tenure.epoch, died ? 1 : 0);
 }
@@ -114,6 +126,7 @@ void Testimony::ended(const At&, const TenureRef& tenure, TenureEnd why) {
 void Testimony::settled(const At&, const Settlement& settlement) {
   static constexpr std::array<const char*, 6> kSteps{"accepted", "refused", "started", "done", "failed", "stopped"};
   static_assert(static_cast<int>(TicketState::accepted) == 0 && static_cast<int>(TicketState::stopped) == 5);
+  if (own_.contains(settlement.ticket)) return;
   if (settlement.state == TicketState::failed) failed_last_ = settlement.ticket;
   say("log.settled", position_, settlement.ticket, kSteps[static_cast<std::size_t>(settlement.state)],
       static_cast<int>(settlement.code));

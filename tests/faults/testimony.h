@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,7 @@ class Testimony final : private Effects {
   void restoring(const At&, const Restored& it) override;
   void restored(const At&, const Restored&) override { say("log.restore_ended", position_); }
   void job_restored(const At&, BytesView key, std::uint64_t ticket, bool dead) override {
+    if (own_.contains(ticket)) return;
     say("log.restored", position_, Bytes(key), ticket, dead ? 1 : 0);
   }
   void buried(const At&, BytesView key, std::uint64_t dead_id, bool quarantined) override;
@@ -67,6 +69,9 @@ class Testimony final : private Effects {
   Position position_ = 0;
   std::int64_t time_ns_ = 0;
   std::uint64_t failed_last_ = 0;
+  // Tickets of what the library does for itself: its own residents and their emits. They run no handler of the test, so
+  // nothing is said of them.
+  std::set<std::uint64_t> own_;
   bool mute_ = false;  // while it goes through what it has said before
 };
 

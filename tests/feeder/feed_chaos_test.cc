@@ -298,7 +298,9 @@ class Chaos {
       at_[last_] = payload;
     }
   }
+  // Nothing is lost by what goes before it was decided where reading begins.
   void drop() {
+    if (!feeder::FeedState(kKey, world_.checkpoint()).begun()) return;
     const std::uint64_t before = last_ + 1 - world_.below(std::min<std::uint64_t>(last_, 30) + 1);
     topic_->drop_before(0, before);
     for (auto at = at_.begin(); at != at_.end() && at->first < before; at = at_.erase(at))

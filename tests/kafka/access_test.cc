@@ -10,6 +10,7 @@
 #include "log_conformance/certificates.h"
 #include "log_conformance/free_port.h"
 #include "log_conformance/insist.h"
+#include "log_conformance/member.h"
 
 namespace tenure::conformance {
 namespace {
@@ -22,10 +23,17 @@ class KafkaAccess : public testing::Test {
   std::string url(const std::string& login, const std::string& more) const {
     return "kafka://" + login + "127.0.0.1:" + std::to_string(port_) + "?timeout=2000&" + more;
   }
+  // The broker lets the worker in by another password from now on. All connections break.
+  void change_password(const std::string& password) {
+    server_.kill();
+    server_.set(settings(password));
+    server_.restart();
+  }
 
  private:
-  std::vector<std::string> settings() const {
-    const std::string plain = "org.apache.kafka.common.security.plain.PlainLoginModule required user_worker=\"p@ss\";";
+  std::vector<std::string> settings(const std::string& password) const {
+    const std::string plain =
+        "org.apache.kafka.common.security.plain.PlainLoginModule required user_worker=\"" + password + "\";";
     const std::string bearer =
         "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required "
         "unsecuredLoginStringClaim_sub=\"broker\";";
@@ -44,7 +52,7 @@ class KafkaAccess : public testing::Test {
   const std::uint16_t port_ = free_port();
   const std::uint16_t brokers_port_ = free_port();
   const std::uint16_t controller_port_ = free_port();
-  const KafkaServer server_{settings()};
+  KafkaServer server_{settings("p@ss")};
 };
 
 std::string base64url(const std::string& text) {
@@ -66,7 +74,8 @@ std::string token_until(std::int64_t seconds) {
   return base64url("{\"alg\":\"none\"}") + "." + base64url(claims) + ".";
 }
 
-void expect_refused(const Result<std::unique_ptr<Log>>& log) {
+template <class T>
+void expect_refused(const Result<T>& log) {
   ASSERT_FALSE(log);
   EXPECT_EQ(log.error().code, Errc::refused) << log.error().message();
   EXPECT_EQ(log.error().message().find("wrong-one"), std::string::npos) << log.error().message();
@@ -114,6 +123,37 @@ TEST_F(KafkaAccess, LoginsByPasswordAndByToken) {
   const auto findings = engine_of("kafka://")->inspect(url("worker:p@ss@", "sasl=plain"), {});
   EXPECT_GE(findings.size(), 5U);
   for (const Finding& finding : findings) EXPECT_EQ(finding.ok, finding.name != "replication") << finding.message;
+}
+
+// A password is replaced under an open log: at the broker first, and later in the file.
+TEST_F(KafkaAccess, AnOpenLogGoesOnWithTheNewPassword) {
+  const TemporaryDirectory folder;
+  const std::string file = folder.path() + "/secret";
+  std::ofstream(file) << "p@ss\n";
+  const auto log = open_at(url("worker@", "sasl=plain&password_file=" + file));
+  ASSERT_TRUE(log);
+  const Entry first = put(*log, "before");
+  change_password("new");
+  // The log is patient.
+  const auto appended = append(*log, "refused");
+  ASSERT_FALSE(appended);
+  EXPECT_NE(appended.error().code, Errc::refused) << appended.error().message();
+  std::ofstream(file) << "new\n";
+  ASSERT_TRUE(insist_append(*log, "after"));
+  const auto beat = insist([&] { return append(*log, "beat", Lane::beat); });
+  EXPECT_TRUE(beat) << beat.error().message();
+  const auto run = insist_read(*log, Cursor::at(first));
+  EXPECT_TRUE(run) << run.error().message();
+}
+
+// Without patience a refusal ends it. What is said names what to check, and no password.
+TEST_F(KafkaAccess, ARefusalThatLastsEndsAnOpenLog) {
+  change_password("wrong-one");
+  const auto log = open_at(url("worker:wrong-one@", "sasl=plain&login_patience=1"));
+  ASSERT_TRUE(log);
+  const Entry first = put(*log, "before");
+  change_password("new");
+  expect_refused(insist_read(*log, Cursor::at(first)));
 }
 
 // The brokers and their clients show each other certificates of one authority.

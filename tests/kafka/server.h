@@ -44,6 +44,8 @@ class KafkaServer {
   void kill();
   // After kill(): the same broker with the same data. Returns when it serves again.
   void restart();
+  // Between the two: other lines of its properties file, for the same port.
+  void set(std::vector<std::string> settings) { settings_ = std::move(settings); }
   // Between the two: its data is that of a new broker; is put aside; is what was put aside.
   void forget();
   void save();
@@ -54,7 +56,7 @@ class KafkaServer {
   void format() const;
 
   const TemporaryDirectory directory_;
-  const std::vector<std::string> settings_;
+  std::vector<std::string> settings_;
   Seat seat_;
   std::uint16_t port_ = 0;
   std::unique_ptr<Child> server_;

@@ -39,10 +39,12 @@ TEST(KafkaSettings, BrokersGetTheirPorts) {
 
 TEST(KafkaSettings, OptionsAreRead) {
   const KafkaSettings all = good(
-      "kafkas://u:p@a?sasl=scram-sha-256&timeout=5000&replication=2&prefix=prod.eu&ca_file=/ca&cert_file=/c&key_file=/"
-      "k");
+      "kafkas://u:p@a?sasl=scram-sha-256&timeout=5000&login_patience=5&replication=2&prefix=prod.eu&ca_file=/ca&cert_"
+      "file=/c&key_file=/k");
   EXPECT_EQ(all.sasl, "SCRAM-SHA-256");
   EXPECT_EQ(all.timeout_ms, 5000U);
+  EXPECT_EQ(all.login_patience, std::chrono::seconds(5));
+  EXPECT_EQ(good("kafka://a").login_patience, std::chrono::seconds(60));
   EXPECT_EQ(all.replication, 2U);
   EXPECT_EQ(all.prefix, "prod.eu");
   EXPECT_EQ(all.tls.ca_file, "/ca");

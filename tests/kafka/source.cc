@@ -11,16 +11,16 @@ namespace {
 class KafkaStreamPlace final : public StreamPlace {
  public:
   // Not every name can be that of a topic.
-  std::string url(const std::string& stream) override { return "kafka://" + space_.brokers() + "/" + topic_of(stream); }
+  std::string url(const std::string& stream) override { return "kafka://" + space_.brokers() + "/" + name_of(stream); }
+  std::string engine() override { return "kafka://" + space_.brokers(); }
+  std::string name_of(const std::string& stream) override {
+    return space_.prefix() + ".stream-" + to_hex(hash_bytes(stream));
+  }
   void make_partitions(const std::string& stream, std::uint32_t count) override {
-    KafkaAdmin(space_.brokers()).make_topic(topic_of(stream), static_cast<int>(count), {});
+    KafkaAdmin(space_.brokers()).make_topic(name_of(stream), static_cast<int>(count), {});
   }
 
  private:
-  std::string topic_of(const std::string& stream) const {
-    return space_.prefix() + ".stream-" + to_hex(hash_bytes(stream));
-  }
-
   const TopicSpace space_{shared_broker()};
 };
 

@@ -149,7 +149,8 @@ TEST(Quarantine, APoisonResidentIsFoundAmongVeryManyNeighbours) {
       EXPECT_EQ(reason(run.pool()), "quarantined: its handler crashed its process 3 times (SIGSEGV)");
       EXPECT_EQ(run.deaths(), 3);
       EXPECT_EQ(run.pool().state("poison"), JobState::quarantined);
-      EXPECT_LE(run.waited(), (kVeryMany + 1) / static_cast<int>(kStartingMax) + 1) << "longer than portions make it wait";
+      EXPECT_LE(run.waited(), (kVeryMany + 1) / static_cast<int>(kStartingMax) + 1)
+          << "longer than portions make it wait";
       for (int i = 0; i < kVeryMany; ++i) EXPECT_EQ(run.pool().state("good" + std::to_string(i)), JobState::running);
     }
   }

@@ -84,8 +84,8 @@ TEST_P(PoolSink, ANackBringsTheEventBackAfterItsDelay) {
 
 // A delivery limit, and a dead letter behind it. Intake goes on, and a person can try the event again.
 TEST_P(PoolSink, AnEventThatAlwaysFailsBecomesADeadLetter) {
-  Pool pool = open();
   std::atomic<bool> mended = false;
+  Pool pool = open();
   pool.add_worker([&](Job& job) -> Outcome {
         notes_.write((job.payload() == "poison" && !mended ? "failed " : "done ") + job.payload());
         if (job.payload() == "poison" && !mended) return Outcome::failed("cannot");

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
@@ -84,10 +85,18 @@ std::vector<pid_t> programs_now() {
   return found;
 }
 
+bool runs(pid_t process) {
+  std::array<char, 1> place{};
+  return ::readlink(("/proc/" + std::to_string(process) + "/exe").c_str(), place.data(), place.size()) > 0;
+}
+
 std::set<pid_t> keepers_seen() {
   std::set<pid_t> found;
   for (const pid_t guard : guard::children_of(getpid())) {
-    for (const pid_t keeper : guard::children_of(guard)) found.insert(keeper);
+    for (const pid_t keeper : guard::children_of(guard)) {
+      // One that has ended, and that its guard has yet to wait for, has no program any more.
+      if (runs(keeper)) found.insert(keeper);
+    }
   }
   return found;
 }

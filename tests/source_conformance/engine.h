@@ -23,6 +23,12 @@ class StreamPlace {
   virtual ~StreamPlace() = default;
   // The URL of a stream, which nobody has made yet. Different names are different streams.
   virtual std::string url(const std::string& stream) = 0;
+  // The same in two parts: the engine, and the stream's name there.
+  virtual std::string engine() {
+    std::string one = url("x");
+    return one.erase(one.find("stream=x") - 1);
+  }
+  virtual std::string name_of(const std::string& stream) { return stream; }
   // Makes a stream with so many partitions. Only for kinds that have more than one.
   virtual void make_partitions(const std::string& stream, std::uint32_t count) {
     (void)stream;

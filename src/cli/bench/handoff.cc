@@ -140,29 +140,26 @@ Status run(const BenchSpot& spot, Holds& holds, std::uint64_t keys, std::uint64_
 }  // namespace
 
 int run_bench_handoff(const Call& call) {
-  const Result<std::uint64_t> keys = call.number("keys", 1000, 1'000'000);
-  if (!keys) return report_usage(call, keys.error());
-  const Result<std::uint64_t> workers = call.number("workers", 4, 64);
-  if (!workers) return report_usage(call, workers.error());
-  if (*keys == 0 || *workers < 2) {
-    return report_usage(call, {Errc::invalid, "bench", "at least one key and two workers are needed"});
-  }
+  std::uint64_t keys = 1000;
+  std::uint64_t workers = 4;
+  if (Status sound = call.read_number("keys", keys, 1, 1'000'000); !sound) return report_usage(call, sound.error());
+  if (Status sound = call.read_number("workers", workers, 2, 64); !sound) return report_usage(call, sound.error());
   const Result<BenchPlace> place = BenchPlace::of(call);
   if (!place) return report(call, place.error());
   Holds holds;
-  if (const Status ran = run(place->spot("pool"), holds, *keys, *workers, call.has("replace")); !ran) {
+  if (const Status ran = run(place->spot("pool"), holds, keys, workers, call.has("replace")); !ran) {
     return report(call, ran.error());
   }
   if (call.json()) {
     Json json;
-    json.object().field("engine", place->shown()).field("keys", *keys).field("moves", holds.moves());
-    json.field("moves_minimum", *keys);
+    json.object().field("engine", place->shown()).field("keys", keys).field("moves", holds.moves());
+    json.field("moves_minimum", keys);
     render::write(json, "gap_ms", holds.gaps().distribution());
     print(json.field("double_holders", holds.double_holders()).end());
   } else {
-    print(place->shown() + ": " + std::to_string(*keys) + " keys on " + std::to_string(*workers) +
+    print(place->shown() + ": " + std::to_string(keys) + " keys on " + std::to_string(workers) +
           " workers, each restarted once");
-    print("  moves " + std::to_string(holds.moves()) + ", at least " + std::to_string(*keys));
+    print("  moves " + std::to_string(holds.moves()) + ", at least " + std::to_string(keys));
     print("  gap   " + render::text_of(holds.gaps().distribution()));
     print("  double holders " + std::to_string(holds.double_holders()));
   }

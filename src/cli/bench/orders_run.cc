@@ -37,19 +37,13 @@ struct OrdersPlan {
 
 Result<OrdersPlan> orders_plan_of(const Call& call) {
   OrdersPlan plan;
-  const auto read = [&](std::string_view flag, std::uint64_t& into, std::uint64_t min, std::uint64_t max) -> Status {
-    const Result<std::uint64_t> number = call.number(flag, into, max);
-    if (!number) return Failure(number.error());
-    if (*number < min) return fail(Errc::invalid, "bench", "--" + std::string(flag) + " is too small");
-    into = *number;
-    return {};
-  };
-  if (Status sound = read("orders", plan.shape.orders, 1, 100'000'000); !sound) return Failure(sound.error());
-  if (Status sound = read("payload-bytes", plan.shape.payload_bytes, 8, 1U << 20); !sound)
+  if (Status sound = call.read_number("orders", plan.shape.orders, 1, 100'000'000); !sound)
     return Failure(sound.error());
-  if (Status sound = read("keys", plan.shape.keys, 1, 10'000'000); !sound) return Failure(sound.error());
-  if (Status sound = read("queued", plan.queued, 1, 10'000'000); !sound) return Failure(sound.error());
-  if (Status sound = read("partitions", plan.partitions, 0, 1000); !sound) return Failure(sound.error());
+  if (Status sound = call.read_number("payload-bytes", plan.shape.payload_bytes, 8, 1U << 20); !sound)
+    return Failure(sound.error());
+  if (Status sound = call.read_number("keys", plan.shape.keys, 1, 10'000'000); !sound) return Failure(sound.error());
+  if (Status sound = call.read_number("queued", plan.queued, 1, 10'000'000); !sound) return Failure(sound.error());
+  if (Status sound = call.read_number("partitions", plan.partitions, 0, 1000); !sound) return Failure(sound.error());
   plan.source = call.value("source").value_or("");
   return plan;
 }

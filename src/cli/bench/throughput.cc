@@ -34,18 +34,12 @@ struct Plan {
 
 Result<Plan> plan_of(const Call& call) {
   Plan plan;
-  const auto read = [&](std::string_view flag, std::uint64_t& into, std::uint64_t min, std::uint64_t max) -> Status {
-    const Result<std::uint64_t> number = call.number(flag, into, max);
-    if (!number) return Failure(number.error());
-    if (*number < min) return fail(Errc::invalid, "bench", "--" + std::string(flag) + " is too small");
-    into = *number;
-    return {};
-  };
-  if (Status sound = read("jobs", plan.jobs, 1, 100'000'000); !sound) return Failure(sound.error());
-  if (Status sound = read("payload-bytes", plan.payload_bytes, 8, 1U << 20); !sound) return Failure(sound.error());
-  if (Status sound = read("keys", plan.keys, 1, 10'000'000); !sound) return Failure(sound.error());
-  if (Status sound = read("nodes", plan.nodes, 1, 64); !sound) return Failure(sound.error());
-  if (Status sound = read("shards", plan.shards, 1, kShardsMax); !sound) return Failure(sound.error());
+  if (Status sound = call.read_number("jobs", plan.jobs, 1, 100'000'000); !sound) return Failure(sound.error());
+  if (Status sound = call.read_number("payload-bytes", plan.payload_bytes, 8, 1U << 20); !sound)
+    return Failure(sound.error());
+  if (Status sound = call.read_number("keys", plan.keys, 1, 10'000'000); !sound) return Failure(sound.error());
+  if (Status sound = call.read_number("nodes", plan.nodes, 1, 64); !sound) return Failure(sound.error());
+  if (Status sound = call.read_number("shards", plan.shards, 1, kShardsMax); !sound) return Failure(sound.error());
   return plan;
 }
 

@@ -110,7 +110,7 @@ void AppendLane::send_giant(Bytes data, Log::AppendDone done) {
   }
 }
 
-// The last of the answers sends the last piece. Pieces without it are no entry, and no reader minds them.
+// The last answer sends the last piece. Readers skip pieces without a last one.
 void AppendLane::took_piece(const Outcome& outcome) {
   const std::shared_ptr<Giant> giant = outcome.sent->giant;
   if (outcome.code != RD_KAFKA_RESP_ERR_NO_ERROR) giant->code = outcome.code;
@@ -179,7 +179,7 @@ void AppendLane::take(rd_kafka_event_t& event, std::vector<Outcome>& outcomes) {
   }
 }
 
-// A broker that answers no more may have the beat. It is asked as long as it may take to answer an append.
+// A broker that stopped answering may have the beat. The proof is tried for as long as an append may take.
 Status AppendLane::prove_patiently() {
   const auto deadline = SteadyClock::now() + std::chrono::milliseconds(settings_.timeout_ms);
   for (;;) {

@@ -36,12 +36,12 @@ class AppendLane {
   Status append(Bytes data, Log::AppendDone& done);
   // Answers everything that is outstanding, for a handle that continues in another log. Nothing is sent from then on.
   void end();
-  // Destroys everything that is outstanding, and waits for a running callback. Idempotent.
+  // Drops all waiting appends, and waits for a running callback. Idempotent.
   void close();
 
  private:
   struct Giant;
-  // A message that librdkafka has.
+  // A message in librdkafka's queues.
   struct Sent {
     Log::AppendDone done;
     std::uint64_t link = 0;

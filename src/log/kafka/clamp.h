@@ -1,11 +1,12 @@
 #pragma once
 
-// The times of a log's entries. The broker's time goes back when its clock is set back, or with another leader. So an
-// entry's time is the highest time up to it. Everyone must come to the same: the time is part of what a cursor proves.
+// Computes the times of a log's entries. The broker's time may go back, with its clock or with another leader. So an
+// entry's time is the highest broker time up to it. All readers must compute the same time, since a cursor's hash
+// contains it.
 //
-// A reader that goes on from its last entry knows that entry's time. One that brings a cursor proves it: if the entry's
-// own time gives the cursor's hash, that is it. Otherwise the entry's time was raised, and is found by reading on from
-// an entry whose time is known: the beginning of the log, or the snapshot's entry, whose time the snapshot brings.
+// A reader that reads on knows the time of its last entry. A reader with a cursor checks the hash: if the broker's time
+// of the entry gives the cursor's hash, this is the entry's time. Otherwise the time was raised. To find it, the engine
+// reads from an entry whose time is known: the first one, or that of the snapshot, which stores the time.
 
 #include <algorithm>
 #include <cstdint>

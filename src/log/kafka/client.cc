@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "log/kafka/errors.h"
 #include "log/kafka/token.h"
 
@@ -23,14 +24,18 @@ struct Client::Body {
   rd_kafka_queue_t* main_queue = nullptr;
   rd_kafka_queue_t* queue = nullptr;
   std::atomic<std::uint64_t> connections = 0;
+  std::atomic<rd_kafka_t*> logs_in = nullptr;  // the handle, once it exists
   std::mutex mutex;
   // All below is guarded by mutex.
+  std::string password;  // with which the instance logs in
   std::map<std::string, rd_kafka_topic_t*> topics;
   rd_kafka_resp_err_t last_code = RD_KAFKA_RESP_ERR_NO_ERROR;
   std::string last_text;
   std::string topic_errors;  // bounded by kTopicErrorsMax
 
   void note(rd_kafka_resp_err_t code, const std::string& text);
+  // For each connection, on librdkafka's thread.
+  void renew_login();
 
   // In this order: an instance waits for the topics and queues that are still in use.
   ~Body() {
@@ -117,8 +122,8 @@ MoreSettings connection_options(const KafkaSettings& settings) {
   return pairs;
 }
 
-// A whole lane may wait, see append_lane.h. No retries: they would change the order, and the sender knows better
-// whether the message is still wanted.
+// The queue holds a whole lane (append_lane.h). No retries: they would change the order, and only the sender knows
+// whether the message is still needed.
 MoreSettings producer_options(const KafkaSettings& settings) {
   return {{"acks", "all"},
           {"linger.ms", "0"},
@@ -129,8 +134,8 @@ MoreSettings producer_options(const KafkaSettings& settings) {
           {"queue.buffering.max.kbytes", "262144"}};
 }
 
-// The prober asks for one record at a time and must not wait at the broker behind it. Nobody is told of a partition's
-// end: once its topic has been deleted, that message keeps librdkafka 2.0.2 from ending.
+// The prober fetches one record at a time, and must not wait at the broker for the next one. Events at a partition's
+// end are off: if the topic was deleted, such an event keeps librdkafka 2.0.2 from ending.
 MoreSettings consumer_options(Role role) {
   const bool tail = role == Role::tail;
   return {{"auto.offset.reset", "error"},
@@ -144,8 +149,8 @@ MoreSettings consumer_options(Role role) {
           {"queued.max.messages.kbytes", tail ? "32768" : "16384"}};
 }
 
-// While a request waits at the broker, no other partition can be begun: so none waits for long. How much is fetched
-// ahead is for the owner to say, who knows the number of partitions.
+// While a fetch waits at the broker, librdkafka cannot start another partition. So fetches wait only briefly. The
+// owner, who knows the number of partitions, sets how much to fetch ahead.
 MoreSettings reader_options() {
   return {{"auto.offset.reset", "error"},
           {"enable.auto.commit", "false"},
@@ -164,7 +169,7 @@ MoreSettings options_of(Role role, const KafkaSettings& settings) {
   return role == Role::reader ? reader_options() : consumer_options(role);
 }
 
-// Says nothing about a topic that is gone, or a broker that cannot be reached now: the request that it fails does.
+// Not for a missing topic or an unreachable broker: the failing request reports these.
 bool concerns_people(rd_kafka_resp_err_t code) {
   return code == RD_KAFKA_RESP_ERR__AUTHENTICATION || code == RD_KAFKA_RESP_ERR__SSL ||
          code == RD_KAFKA_RESP_ERR__CRIT_SYS_RESOURCE || code == RD_KAFKA_RESP_ERR__FATAL;
@@ -178,16 +183,34 @@ Client::~Client() {
   Reaper::instance().run([body = std::shared_ptr<Body>(std::move(body_))]() mutable { body.reset(); });
 }
 
-// Each error is told once: librdkafka repeats itself as long as the cause lasts.
+// A file that cannot be read changes nothing: the brokers refuse the old password if it is not valid any more.
+void Client::Body::renew_login() {
+  rd_kafka_t* const instance = logs_in.load(std::memory_order_acquire);
+  if (instance == nullptr || settings.login.password_file.empty() || !takes_password(settings)) return;
+  const Result<Login> login = current_login(settings.login);
+  if (!login) return;
+  {
+    const std::lock_guard lock(mutex);
+    if (login->password == password) return;
+    password = login->password;
+  }
+  if (rd_kafka_error_t* const error =
+          rd_kafka_sasl_set_credentials(instance, login->user.c_str(), login->password.c_str())) {
+    rd_kafka_error_destroy(error);
+  }
+}
+
+// Warns once for each error, because librdkafka repeats it as long as the cause lasts.
 void Client::Body::note(rd_kafka_resp_err_t code, const std::string& text) {
   bool news = false;
+  if (code == RD_KAFKA_RESP_ERR__AUTHENTICATION) settings.refusals->note_refused(BootClock().now());
   {
     const std::lock_guard lock(mutex);
     if (names_no_topic(code)) {
       if (topic_errors.size() < kTopicErrorsMax) topic_errors += text + "\n";
       return;
     }
-    // That all brokers are down says less than why the last one is.
+    // The reason why the last broker is down says more than that all are down.
     if (code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN && last_code != RD_KAFKA_RESP_ERR_NO_ERROR) return;
     news = last_code != code;
     last_code = code;
@@ -212,14 +235,19 @@ Result<std::unique_ptr<Client>> Client::make(const KafkaSettings& settings, Role
       if (rd_kafka_conf_set(conf, name, value.c_str(), why.data(), why.size()) != RD_KAFKA_CONF_OK) return refused();
     }
   }
-  if (Status set = set_login(conf, settings); !set) {
+  const Result<Login> login = current_login(settings.login);
+  const Status set = login ? set_login(conf, settings, *login) : Status(Failure(login.error()));
+  if (!set) {
     rd_kafka_conf_destroy(conf);
     return Failure(set.error());
   }
+  body->password = login->password;
   // librdkafka calls all of these from its own threads, or from a poll.
   rd_kafka_conf_set_opaque(conf, body.get());
   rd_kafka_conf_set_socket_cb(conf, [](int domain, int type, int protocol, void* opaque) {
-    static_cast<Body*>(opaque)->connections.fetch_add(1, std::memory_order_release);
+    Body& owner = *static_cast<Body*>(opaque);
+    owner.connections.fetch_add(1, std::memory_order_release);
+    owner.renew_login();
     return ::socket(domain, type | SOCK_CLOEXEC, protocol);
   });
   rd_kafka_conf_set_error_cb(conf, [](rd_kafka_t*, int code, const char* text, void* opaque) {
@@ -236,6 +264,7 @@ Result<std::unique_ptr<Client>> Client::make(const KafkaSettings& settings, Role
   const rd_kafka_type_t type = role == Role::producer ? RD_KAFKA_PRODUCER : RD_KAFKA_CONSUMER;
   body->handle = rd_kafka_new(type, conf, why.data(), why.size());
   if (body->handle == nullptr) return refused();
+  body->logs_in.store(body->handle, std::memory_order_release);
   body->main_queue = rd_kafka_queue_get_main(body->handle);
   body->queue = body->main_queue;
   if (role != Role::producer) {
@@ -283,11 +312,15 @@ std::uint64_t Client::connections() const { return body_->connections.load(std::
 Error Client::explain(rd_kafka_resp_err_t code, const std::string& operation) const {
   const bool silent = code == RD_KAFKA_RESP_ERR__TIMED_OUT || code == RD_KAFKA_RESP_ERR__TRANSPORT ||
                       code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN;
+  const KafkaSettings& settings = body_->settings;
   const std::lock_guard lock(body_->mutex);
-  if (silent && body_->last_code != RD_KAFKA_RESP_ERR_NO_ERROR) {
-    return error_of(body_->last_code, operation, body_->settings.shown, body_->last_text);
-  }
-  return error_of(code, operation, body_->settings.shown);
+  const bool explained = silent && body_->last_code != RD_KAFKA_RESP_ERR_NO_ERROR;
+  const rd_kafka_resp_err_t cause = explained ? body_->last_code : code;
+  Error error = error_of(cause, operation, settings.shown, explained ? body_->last_text : "");
+  const bool refused = cause == RD_KAFKA_RESP_ERR__AUTHENTICATION;
+  const bool may_pass = refused && !settings.refusals->is_final(BootClock().now(), settings.login_patience);
+  if (may_pass) error.code = Errc::unavailable;
+  return error;
 }
 
 }  // namespace tenure::kafka

@@ -1,9 +1,10 @@
 #pragma once
 
-// One instance of librdkafka: its connections and threads, its topics, and one queue for everything that it has to say.
+// One instance of librdkafka, with its connections, threads and topics, and one queue for all its events. Each of its
+// connections reads the password's file again.
 //
-// A process uses several. Beats have their own connection, on which no data is in front of them. The tail and the
-// prober both fetch the same partition, which one instance cannot do twice.
+// A process has several. Beats have their own connection, so that no data delays them. Tail and prober fetch the same
+// partition, which one instance can do only once.
 
 #include <librdkafka/rdkafka.h>
 
@@ -27,7 +28,7 @@ enum class Role : std::uint8_t {
   tail,    // reads on and waits for entries at the broker
   prober,  // reads single records, and does not wait for any
   loader,  // reads long runs, up to the end
-  reader,  // reads any number of partitions, and hears of their ends
+  reader,  // reads any number of partitions, and gets an event at their ends
 };
 
 // Settings of librdkafka beside those of the role.
@@ -43,7 +44,7 @@ struct DestroyMessage {
 };
 using Message = std::unique_ptr<rd_kafka_message_t, DestroyMessage>;
 
-// Thread-safe. The destructor does not wait: librdkafka may take long to end, so a thread of its own does that.
+// Thread-safe. The destructor does not wait: librdkafka may take long to end, so a separate thread does that.
 class Client {
  public:
   using Warn = std::function<void(const Error&)>;
@@ -64,17 +65,16 @@ class Client {
   Event poll_reports(int timeout_ms);
   // For a consumer: the next message, or null after this time.
   Message poll_message(int timeout_ms);
-  // Forgets what was fetched, and what the connections said.
+  // Drops fetched messages and errors about topics.
   void drain();
-  // An error about a topic came out of a poll since the last call, and names it.
+  // Whether a poll since the last call returned an error that names this topic.
   bool take_topic_error(const std::string& topic);
   // Ends a poll of another thread.
   void wake() const;
 
   // Grows with each connection that was begun.
   std::uint64_t connections() const;
-  // What the connections said last, to explain a request without an answer. The code of an error that a retry cannot
-  // help comes first.
+  // For a request that failed with `code`. If it timed out, the last error of the connections says why.
   Error explain(rd_kafka_resp_err_t code, const std::string& operation) const;
 
  private:

@@ -43,6 +43,7 @@ Status Core::open() {
   options_.shard.count = found->shards;
   options_.create = true;  // from here on a removed log is replaced
   session_ = std::make_shared<Session>(settings_, names_, *found, *std::move(prober), options_.warn);
+  settings_.refusals->note_opened();
   return {};
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a handle does beside appending and reading: opening, snapshots, trims, removal. librdkafka's requests for these
-// block, so they have a thread, and so has the question for the log's end, which must not wait behind a snapshot.
+// Opens a handle, stores snapshots, trims and removes. librdkafka's requests for this block, so they run on a thread.
+// The request for the log's end runs on another one, because it must not wait for a snapshot.
 
 #include <functional>
 #include <memory>

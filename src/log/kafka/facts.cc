@@ -22,7 +22,7 @@ int number(const std::string& text) {
   return value;
 }
 
-// What is lost with one broker's disk.
+// The loss if one broker's disk fails.
 Finding replication(const ClusterFacts& facts) {
   const std::string copies = std::to_string(facts.replicas) + (facts.replicas == 1 ? " copy" : " copies");
   if (facts.replicas < 2) {

@@ -53,7 +53,7 @@ Result<std::int64_t> FindCursor::count_up(Cursor after, const Stored& stored, Kn
     from = offset_of(known.position) + 1;
     clamp = Clamp(known.time_ms);
   } else if (range.first > birth_.offset) {
-    return refuse(Errc::trimmed, "what the time of the cursor's entry follows from was trimmed");
+    return refuse(Errc::trimmed, "the entries that determine the time of the cursor's entry were trimmed");
   }
   const Status read = prober_.scan(history_.topic(), 0, from, stored.offset, [&](const Stored& next) {
     if (is_entry(next)) clamp.next(next.time_ms);

@@ -2,9 +2,9 @@
 
 // Opening: finds a pool's log, or creates it.
 //
-// The log begins with the first birth record in the topic. Whoever creates a log writes one, and then looks whose came
-// first. Records before it, and records with another log's id, are not of the log: members of an older log wrote them
-// before they noticed that theirs is gone. When the beginning was trimmed, a snapshot's manifest has the log's id.
+// The log begins with the first birth record in the topic. Each process that creates a log writes one, and then looks
+// which one came first. Readers skip records before it, and records with another id: members of an older log wrote them
+// before they noticed the loss. If the beginning was trimmed, the manifest of a snapshot has the log's id.
 
 #include <cstdint>
 

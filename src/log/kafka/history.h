@@ -4,9 +4,9 @@
 //
 // Kafka appends by name. If the topic was deleted and made again, or lost its tail in an unclean election, appends of
 // old members get into the new log (which skips them, because they carry the old log's id). No client notices that
-// reliably. So the handle remembers a record, the anchor: its offset and its random link. If the anchor is in its
-// place, then everything that the handle read or appended before this look at it was in this log, too, and the last of
-// that becomes the next anchor.
+// reliably. So the handle remembers the offset and the random link of a record, the anchor, and reads it again. If it
+// is still there, everything that the handle read or appended before was in this log, too. The last such record becomes
+// the next anchor.
 
 #include <atomic>
 #include <cstdint>
@@ -52,14 +52,14 @@ class History {
   // The same for any record: nothing in its place, or another record, is lost history.
   Status prove(Mark mark);
 
-  // From then on everything of this handle's log fails.
+  // Declares the log lost. Every later call for it fails.
   void lose(const Error& error);
   bool lost() const { return lost_.load(std::memory_order_acquire); }
-  // What to answer then.
+  // The error for these calls.
   Failure loss() const;
 
-  // Beats of this handle that are being sent. A reader must not confirm one before a proof: what confirms a lease must
-  // be in the log that newcomers open. False if there are too many.
+  // Notes a beat of this handle that is being sent. A reader must not hand it over before a proof, because it renews a
+  // lease only in the log that newcomers open. False if too many beats are unproven.
   bool sent_beat(std::uint64_t link);
   bool is_unproven(std::uint64_t link) const;
   // A proof has succeeded after the beat was in the log; or it has not been sent.

@@ -1,7 +1,7 @@
 #pragma once
 
-// A producer and a consumer of one partition, with librdkafka's own calls: the least that a push through Kafka can
-// cost.
+// Measures a producer and a consumer of one partition with bare librdkafka: the lowest possible cost of a push through
+// Kafka.
 
 #include <string_view>
 #include <vector>

@@ -1,7 +1,7 @@
 #pragma once
 
-// What makes a snapshot of the chunks in the topic of the snapshots. It is the value of a record of kind `manifest`,
-// whose link is the snapshot's tag:
+// Describes a snapshot whose chunks are in the topic of the snapshots. It is the value of a record of kind `manifest`
+// with the snapshot's tag as its link:
 //
 //   shard(4) shards(4) position(8) hash(8) time(8) first(8) end(8) chunks(4) pool
 

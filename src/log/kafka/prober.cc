@@ -13,7 +13,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 // How long one poll may last: close() has to get through.
 constexpr int kProbePollMs = 50;
-// After so many polls without a record it is asked whether there are more.
+// After this many polls without a record, the prober asks for the end of the partition.
 constexpr int kSilentPolls = 2;
 constexpr std::chrono::milliseconds kProbePause{10};
 constexpr int kFirstAskMs = 400;
@@ -197,8 +197,8 @@ rd_kafka_resp_err_t Prober::ask_metadata(rd_kafka_topic_t* topic, const rd_kafka
   return rd_kafka_metadata(client_->get(), 0, topic, &found, all_ms - kFirstAskMs);
 }
 
-// An answer that comes after a reading has ended stays in the partition's own queue. If the topic is then found to be
-// deleted, librdkafka 2.0.2 forgets the partition, and waits for it for ever when it has to end.
+// A late answer stays in the partition's queue. If librdkafka 2.0.2 then finds that the topic was deleted, it forgets
+// the partition, and waits for it for ever when the instance ends. So the queue is emptied first.
 void Prober::settle() {
   const std::lock_guard lock(reading_);
   if (read_topic_ == nullptr) return;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Reads single records of the log and asks where it begins and ends. Everything that has to be certain about the log
-// comes from here: what its id is, and whether an entry is still in its place.
+// Reads single records of the log, and looks up where it begins and ends. All proofs about the log use it: which id the
+// log has, and whether an entry is still in its place.
 
 #include <cstdint>
 #include <functional>
@@ -48,7 +48,7 @@ class Prober {
   Result<std::int64_t> offset_at_time(const std::string& topic, std::int32_t partition, std::int64_t time_ms);
 
   Client& client() { return *client_; }
-  // Ends every call soon.
+  // Makes running calls return soon.
   void close() { closing_ = true; }
 
  private:

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 
+#include "base/escaped_name.h"
+#include "log/url_settings.h"
 #include "log/url_text.h"
 
 namespace tenure::kafka {
@@ -15,6 +16,7 @@ constexpr std::size_t kPrefixBytesMax = 40;
 constexpr std::uint32_t kTimeoutMsMin = 500;
 constexpr std::uint32_t kTimeoutMsMax = 300'000;
 constexpr std::uint32_t kReplicationMax = 64;
+constexpr std::uint32_t kPatienceSecondsMax = 86'400;
 const std::string kOperation = "kafka open";
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kMechanisms = {
@@ -24,15 +26,6 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kMechanis
      {"oauthbearer", "OAUTHBEARER"}}};
 
 Failure invalid(std::string context) { return fail(Errc::invalid, kOperation, std::move(context)); }
-
-Status take_login(std::string_view text, Login& login) {
-  const std::size_t colon = text.find(':');
-  const auto user = percent_decoded(text.substr(0, colon));
-  const auto password = percent_decoded(colon == std::string_view::npos ? "" : text.substr(colon + 1));
-  if (!user || !password) return invalid("user or password: %XX must be two hexadecimal digits");
-  login = {.user = *user, .password = *password, .password_file = ""};
-  return {};
-}
 
 Status take_brokers(std::string_view hosts, KafkaSettings& settings) {
   std::size_t count = 0;
@@ -59,19 +52,13 @@ Status take_network(std::string_view text, std::string_view scheme, KafkaSetting
   if (!path.empty()) return invalid("a URL of Kafka has no path: write kafka://HOST:PORT");
   const std::size_t at = authority.rfind('@');
   if (at != std::string_view::npos) {
-    if (Status login = take_login(authority.substr(0, at), settings.login); !login) return login;
+    Result<Login> login = parse_login(authority.substr(0, at), kOperation);
+    if (!login) return Failure(login.error());
+    settings.login = *std::move(login);
   }
   const std::string_view hosts = at == std::string_view::npos ? authority : authority.substr(at + 1);
   if (Status taken = take_brokers(hosts, settings); !taken) return taken;
   settings.shown = std::string(scheme) + "://" + std::string(hosts);
-  return {};
-}
-
-Status take_number(const std::string& name, std::string_view text, std::uint32_t min, std::uint32_t max,
-                   std::uint32_t& into) {
-  const auto value = url_number(text, min, max);
-  if (!value) return invalid(name + " must be a number from " + std::to_string(min) + " to " + std::to_string(max));
-  into = *value;
   return {};
 }
 
@@ -84,15 +71,21 @@ Status take_mechanism(std::string_view value, KafkaSettings& settings) {
 }
 
 bool is_prefix(std::string_view text) {
-  const auto fits = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
-  };
+  const auto fits = [](char c) { return is_letter_or_digit(c) || c == '-' || c == '.'; };
   return text.size() <= kPrefixBytesMax && text != "." && text != ".." && std::all_of(text.begin(), text.end(), fits);
 }
 
-Status take_option(const std::string& name, const std::string& value, KafkaSettings& settings) {
-  if (name == "timeout") return take_number(name, value, kTimeoutMsMin, kTimeoutMsMax, settings.timeout_ms);
-  if (name == "replication") return take_number(name, value, 1, kReplicationMax, settings.replication);
+Status take_option(std::string_view name, const std::string& value, KafkaSettings& settings) {
+  if (name == "timeout") {
+    return take_number(name, value, kTimeoutMsMin, kTimeoutMsMax, settings.timeout_ms, kOperation);
+  }
+  if (name == "replication") return take_number(name, value, 1, kReplicationMax, settings.replication, kOperation);
+  if (name == "login_patience") {
+    std::uint32_t seconds = 0;
+    if (Status taken = take_number(name, value, 0, kPatienceSecondsMax, seconds, kOperation); !taken) return taken;
+    settings.login_patience = std::chrono::seconds(seconds);
+    return {};
+  }
   if (name == "sasl") return take_mechanism(value, settings);
   if (name == "prefix") {
     if (!is_prefix(value)) return invalid("prefix takes letters, digits, - and ., at most 40");
@@ -100,70 +93,31 @@ Status take_option(const std::string& name, const std::string& value, KafkaSetti
     return {};
   }
   if (name == "password_file") return use_password_file(value, settings.login);
-  const std::array<std::pair<std::string_view, std::string*>, 3> texts = {{{"ca_file", &settings.tls.ca_file},
-                                                                           {"cert_file", &settings.tls.cert_file},
-                                                                           {"key_file", &settings.tls.key_file}}};
-  for (const auto& [known, into] : texts) {
-    if (name != known) continue;
-    *into = value;
-    return {};
-  }
-  if (name == "verify" && value == "none") {
-    settings.tls.verify = false;
-    return {};
-  }
-  if (name == "verify") return invalid("verify takes one value: none");
+  const Result<bool> tls = take_tls_option(name, value, settings.tls, kOperation);
+  if (!tls) return Failure(tls.error());
+  if (*tls) return {};
   return invalid(
-      "unknown option; the options are sasl, password_file, timeout, replication, prefix, ca_file, cert_file, key_file "
-      "and verify");
-}
-
-Status take_options(std::string_view text, KafkaSettings& settings) {
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('&'), text.size());
-    const std::string_view option = text.substr(0, end);
-    const std::size_t equals = option.find('=');
-    const auto value = percent_decoded(equals == std::string_view::npos ? "" : option.substr(equals + 1));
-    if (!value || value->empty()) return invalid("an option has no value: write ?NAME=VALUE&NAME=VALUE");
-    if (Status taken = take_option(std::string(option.substr(0, equals)), *value, settings); !taken) return taken;
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return {};
-}
-
-std::string environment(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
+      "unknown option; the options are sasl, password_file, login_patience, timeout, replication, prefix, ca_file, "
+      "cert_file, key_file and verify");
 }
 
 // Fills in what the URL leaves open.
 Status take_environment(KafkaSettings& settings) {
   Login& login = settings.login;
-  if (!login.given()) {
-    login.password = environment("TENURE_KAFKA_PASSWORD");
-    const std::string file = environment("TENURE_KAFKA_PASSWORD_FILE");
-    if (!login.given() && !file.empty()) {
-      if (Status used = use_password_file(file, login); !used) return used;
-    }
-  }
+  if (Status taken = take_password_from_environment("TENURE_KAFKA_PASSWORD", login); !taken) return taken;
   if (login.given() && login.user.empty()) login.user = environment("TENURE_KAFKA_USER");
   return {};
 }
 
 Status check(KafkaSettings& settings) {
   const Login& login = settings.login;
+  if (Status good = check_credentials(login, settings.tls, "kafkas", kOperation); !good) return good;
   const bool token = settings.sasl == "OAUTHBEARER";
   if (settings.sasl.empty() && login.given()) settings.sasl = settings.tls.on ? "PLAIN" : "SCRAM-SHA-512";
-  if (!login.user.empty() && !login.given()) {
-    return invalid("a user without a password: write USER:PASSWORD@, add password_file, or leave the user out");
-  }
   if (token && !login.given()) return invalid("sasl=oauthbearer needs a token: add password_file");
-  if (!settings.sasl.empty() && !token && login.user.empty())
+  if (!settings.sasl.empty() && !token && login.user.empty()) {
     return invalid("a login needs a user: write USER:PASSWORD@");
-  const net::TlsOptions& tls = settings.tls;
-  const bool tls_options = !tls.ca_file.empty() || !tls.cert_file.empty() || !tls.key_file.empty() || !tls.verify;
-  if (tls_options && !tls.on) return invalid("TLS options need kafkas://");
-  if (tls.cert_file.empty() && !tls.key_file.empty()) return invalid("key_file needs a cert_file");
+  }
   return {};
 }
 
@@ -180,13 +134,14 @@ Result<KafkaSettings> parse_settings(std::string_view url) {
   const std::size_t question = std::min(url.find('?'), url.size());
   const std::string_view place = url.substr(0, question).substr(colon + 1);
   const std::string_view options = url.substr(std::min(question + 1, url.size()));
-  if (options.find('@') != std::string_view::npos && place.find('@') == std::string_view::npos) {
-    return invalid("write / ? and @ in a password, and @ in an option, as %2F, %3F and %40");
-  }
+  if (Status ends = check_login_ends(place, options, kOperation); !ends) return Failure(ends.error());
   if (!place.starts_with("//")) return invalid("write " + std::string(scheme) + "://HOST:PORT");
-  if (Status taken = take_network(place.substr(2), scheme, settings); !taken) return Failure(taken.error());
-  if (Status taken = take_options(options, settings); !taken) return Failure(taken.error());
-  if (Status taken = take_environment(settings); !taken) return Failure(taken.error());
+  if (Status named = take_network(place.substr(2), scheme, settings); !named) return Failure(named.error());
+  const Status taken = take_options(options, kOperation, [&](std::string_view name, const std::string& value) {
+    return take_option(name, value, settings);
+  });
+  if (!taken) return Failure(taken.error());
+  if (Status found = take_environment(settings); !found) return Failure(found.error());
   if (Status good = check(settings); !good) return Failure(good.error());
   return settings;
 }

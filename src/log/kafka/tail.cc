@@ -163,12 +163,13 @@ Result<std::vector<Entry>> Tail::wait_for_run() {
   return run;
 }
 
-// A broker that does not answer proves nothing, neither way.
+// No answer from the broker proves nothing. A refusal that lasts ends the reading.
 Status Tail::prove_if_due() {
   if (now_ms() - proved_at_ms_ < kProveEveryMs) return {};
   Status held = history_.prove();
   proved_at_ms_ = now_ms();
-  return held || held.error().code == Errc::lost_history ? held : Status();
+  const bool final = !held && (held.error().code == Errc::lost_history || held.error().code == Errc::refused);
+  return final ? held : Status();
 }
 
 Status Tail::take(const rd_kafka_message_t& message, std::vector<Entry>& run) {
@@ -216,7 +217,7 @@ Status Tail::take_record(const rd_kafka_message_t& message, std::vector<Entry>& 
   Stored stored = stored_of(message);
   const bool foreign = !stored.key || stored.key->log != history_.log();
   if (foreign) {
-    // Somebody else's record, or that of a log that had the topic before. Or the log is another one.
+    // A record of another program, or of an earlier log in this topic; or this is another log.
     return history_.prove();
   }
   if (stored.key->kind != Kind::entry && stored.key->kind != Kind::last) return {};

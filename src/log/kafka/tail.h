@@ -1,14 +1,14 @@
 #pragma once
 
-// Reading: a consumer of the log's partition, and the thread that waits for it and hands the entries over.
+// Reads the log: a consumer of the partition, and a thread that hands its entries over.
 //
-// A read that goes on where this handle's last one ended takes what the consumer has fetched meanwhile. Any other one
-// first finds its cursor's entry and compares the content.
+// A read behind the last one takes what the consumer has fetched meanwhile. Any other read first finds the entry of its
+// cursor and compares the content.
 //
 // The fetched records are trusted as long as the connection is. Before entries of another connection are handed over,
-// the entry before them is looked at again: a failover may have lost the tail of the log and filled it anew. An own
-// beat is handed over after a proof, because it prolongs a lease. And the handle's history is proved from time to time,
-// because a topic that was deleted and made again may serve the consumer as if nothing had been.
+// the tail reads the entry before them again: a failover may have replaced the end of the log. It hands over an own
+// beat only after a proof, because the beat renews a lease. It also proves the history once a second, because a topic
+// that was deleted and made again may serve the consumer without an error.
 
 #include <atomic>
 #include <condition_variable>

@@ -31,8 +31,8 @@ std::optional<std::string> decode(std::string_view text) {
   return bytes;
 }
 
-// The text behind "NAME": in the claims of the token. Enough for the two claims that are wanted; whether the token is
-// good is for the broker to say.
+// The text behind "NAME": in the claims of the token. This is enough for the two claims that Tenure needs. Only the
+// broker checks the token.
 std::string claim(std::string_view token, std::string_view name) {
   const std::size_t first = token.find('.');
   if (first == std::string_view::npos) return "";
@@ -61,7 +61,9 @@ std::string subject_of(std::string_view token) { return claim(token, "sub"); }
 
 bool takes_token(const KafkaSettings& settings) { return settings.sasl == "OAUTHBEARER"; }
 
-Status set_login(rd_kafka_conf_t* conf, const KafkaSettings& settings) {
+bool takes_password(const KafkaSettings& settings) { return !settings.sasl.empty() && !takes_token(settings); }
+
+Status set_login(rd_kafka_conf_t* conf, const KafkaSettings& settings, const Login& login) {
   if (settings.sasl.empty()) return {};
   std::array<char, 512> why{};
   const auto set = [&](const char* name, const std::string& value) -> Status {
@@ -69,11 +71,9 @@ Status set_login(rd_kafka_conf_t* conf, const KafkaSettings& settings) {
     return fail(Errc::invalid, "kafka login", settings.shown + ": librdkafka does not take " + name);
   };
   if (Status done = set("sasl.mechanisms", settings.sasl); !done) return done;
-  if (takes_token(settings)) return {};
-  const Result<Login> login = current_login(settings.login);
-  if (!login) return Failure(login.error());
-  if (Status done = set("sasl.username", login->user); !done) return done;
-  return set("sasl.password", login->password);
+  if (!takes_password(settings)) return {};
+  if (Status done = set("sasl.username", login.user); !done) return done;
+  return set("sasl.password", login.password);
 }
 
 Status give_token(rd_kafka_t* handle, const KafkaSettings& settings) {

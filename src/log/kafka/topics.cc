@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/bytes.h"
+#include "base/escaped_name.h"
 #include "log/kafka/record.h"
 
 namespace tenure::kafka {
@@ -19,18 +20,7 @@ constexpr std::int64_t kMessageBytesMin = kPieceBytes + 1024;
 constexpr const char* kSegmentBytes = "67108864";
 
 std::string topic_part(std::string_view pool) {
-  constexpr std::string_view kHex = "0123456789abcdef";
-  std::string part;
-  for (const char c : pool) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
-    if (plain) {
-      part += c;
-    } else {
-      part += '_';
-      part += kHex[static_cast<unsigned char>(c) >> 4];
-      part += kHex[static_cast<unsigned char>(c) & 0xF];
-    }
-  }
+  std::string part = escaped_name(pool, "-", '_');
   if (part.size() > kPoolBytesMax) part = part.substr(0, kPoolBytesMax - 17) + "-" + to_hex(hash_bytes(pool));
   return part;
 }

@@ -1,11 +1,9 @@
 #include "log/redis/settings.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdlib>
-#include <optional>
 
 #include "log/redis/schemes.h"
+#include "log/url_settings.h"
 #include "log/url_text.h"
 
 namespace tenure::redis {
@@ -20,7 +18,9 @@ constexpr std::uint32_t kTimeoutMsMin = 50;
 constexpr std::uint32_t kTimeoutMsMax = 600'000;
 constexpr std::uint32_t kPatienceSecondsMax = 86'400;
 
-Failure invalid(std::string context) { return fail(Errc::invalid, "redis open", std::move(context)); }
+const std::string kOpening = "redis open";
+
+Failure invalid(std::string context) { return fail(Errc::invalid, kOpening, std::move(context)); }
 
 const Scheme* scheme_of(std::string_view url) {
   const std::string_view name = url.substr(0, url.find(':'));
@@ -29,19 +29,17 @@ const Scheme* scheme_of(std::string_view url) {
   return found == kSchemes.end() || name.size() == url.size() ? nullptr : found;
 }
 
-Status take_login(std::string_view text, Login& login) {
-  const std::size_t colon = text.find(':');
-  const auto user = percent_decoded(text.substr(0, colon));
-  const auto password = percent_decoded(colon == std::string_view::npos ? "" : text.substr(colon + 1));
-  if (!user || !password) return invalid("user or password: %XX must be two hexadecimal digits");
-  login = {.user = *user, .password = *password, .password_file = ""};
+Status take_login(std::string_view text, RedisSettings& settings) {
+  Result<Login> login = parse_login(text, kOpening);
+  if (!login) return Failure(login.error());
+  settings.login = *std::move(login);
   return {};
 }
 
 Status take_addresses(std::string_view hosts, bool sentinel, RedisSettings& settings) {
   while (!hosts.empty()) {
     const std::size_t comma = std::min(hosts.find(','), hosts.size());
-    auto address = parse_address(hosts.substr(0, comma), sentinel ? kSentinelPort : kServerPort, "redis open");
+    auto address = parse_address(hosts.substr(0, comma), sentinel ? kSentinelPort : kServerPort, kOpening);
     if (!address) return Failure(address.error());
     settings.addresses.push_back(*std::move(address));
     hosts.remove_prefix(std::min(comma + 1, hosts.size()));
@@ -80,7 +78,7 @@ Status take_network(std::string_view text, const Scheme& scheme, RedisSettings& 
   const std::string_view authority = text.substr(0, end);
   const std::size_t at = authority.rfind('@');
   if (at != std::string_view::npos) {
-    if (Status login = take_login(authority.substr(0, at), settings.login); !login) return login;
+    if (Status login = take_login(authority.substr(0, at), settings); !login) return login;
   }
   const std::string_view hosts = at == std::string_view::npos ? authority : authority.substr(at + 1);
   if (Status taken = take_addresses(hosts, scheme.sentinel, settings); !taken) return taken;
@@ -99,7 +97,7 @@ Status take_socket(std::string_view text, const Scheme& scheme, RedisSettings& s
     const std::size_t at = text.find('@');
     const std::size_t slash = text.find('/');
     if (at < slash) {
-      if (Status login = take_login(text.substr(0, at), settings.login); !login) return login;
+      if (Status login = take_login(text.substr(0, at), settings); !login) return login;
       text.remove_prefix(at + 1);
     }
   }
@@ -111,89 +109,51 @@ Status take_socket(std::string_view text, const Scheme& scheme, RedisSettings& s
   return {};
 }
 
-Status take_number(std::string_view name, std::string_view text, std::uint32_t min, std::uint32_t max,
-                   std::uint32_t& into) {
-  const auto value = url_number(text, min, max);
-  if (!value) {
-    return invalid(std::string(name) + " must be a number from " + std::to_string(min) + " to " + std::to_string(max));
-  }
-  into = *value;
-  return {};
-}
-
 Status take_option(std::string_view name, const std::string& value, RedisSettings& settings) {
-  if (name == "db") return take_number(name, value, 0, kDatabaseMax, settings.database);
-  if (name == "wait_replicas") return take_number(name, value, 0, kReplicasMax, settings.wait_replicas);
+  const auto number = [&](std::uint32_t min, std::uint32_t max, std::uint32_t& into) {
+    return take_number(name, value, min, max, into, kOpening);
+  };
+  if (name == "db") return number(0, kDatabaseMax, settings.database);
+  if (name == "wait_replicas") return number(0, kReplicasMax, settings.wait_replicas);
   if (name == "timeout") {
     std::uint32_t ms = 0;
-    if (Status taken = take_number(name, value, kTimeoutMsMin, kTimeoutMsMax, ms); !taken) return taken;
+    if (Status taken = number(kTimeoutMsMin, kTimeoutMsMax, ms); !taken) return taken;
     settings.timeout = std::chrono::milliseconds(ms);
     return {};
   }
   if (name == "login_patience") {
     std::uint32_t seconds = 0;
-    if (Status taken = take_number(name, value, 0, kPatienceSecondsMax, seconds); !taken) return taken;
+    if (Status taken = number(0, kPatienceSecondsMax, seconds); !taken) return taken;
     settings.login_patience = std::chrono::seconds(seconds);
     return {};
   }
   if (name == "password_file") return use_password_file(value, settings.login);
   if (name == "sentinel_password_file") return use_password_file(value, settings.sentinel_login);
-  const std::array<std::pair<std::string_view, std::string*>, 5> texts = {
-      {{"sentinel_user", &settings.sentinel_login.user},
-       {"ca_file", &settings.tls.ca_file},
-       {"cert_file", &settings.tls.cert_file},
-       {"key_file", &settings.tls.key_file},
-       {"server_name", &settings.tls.server_name}}};
-  for (const auto& [known, into] : texts) {
-    if (name != known) continue;
-    *into = value;
+  if (name == "sentinel_user") {
+    settings.sentinel_login.user = value;
     return {};
   }
-  if (name == "verify" && value == "none") {
-    settings.tls.verify = false;
+  if (name == "server_name") {
+    settings.tls.server_name = value;
     return {};
   }
-  if (name == "verify") return invalid("verify takes one value: none");
+  const Result<bool> tls = take_tls_option(name, value, settings.tls, kOpening);
+  if (!tls) return Failure(tls.error());
+  if (*tls) return {};
   return invalid(
       "unknown option; the options are db, wait_replicas, timeout, login_patience, password_file, sentinel_user, "
       "sentinel_password_file, ca_file, cert_file, key_file, server_name and verify");
 }
 
-Status take_options(std::string_view text, RedisSettings& settings) {
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('&'), text.size());
-    const std::string_view option = text.substr(0, end);
-    const std::size_t equals = option.find('=');
-    const auto value = percent_decoded(equals == std::string_view::npos ? "" : option.substr(equals + 1));
-    if (!value || value->empty()) return invalid("an option has no value: write ?NAME=VALUE&NAME=VALUE");
-    if (Status taken = take_option(option.substr(0, equals), *value, settings); !taken) return taken;
-    text.remove_prefix(std::min(end + 1, text.size()));
+// Fills in what the URL leaves open, and checks the whole.
+Status complete(RedisSettings& settings) {
+  if (Status taken = take_password_from_environment("TENURE_REDIS_PASSWORD", settings.login); !taken) return taken;
+  if (Status taken = take_password_from_environment("TENURE_REDIS_SENTINEL_PASSWORD", settings.sentinel_login);
+      !taken) {
+    return taken;
   }
-  return {};
-}
-
-std::string environment(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-// Fills in what the URL leaves open.
-Status take_environment(const char* password, const char* password_file, Login& login) {
-  if (login.given()) return {};
-  login.password = environment(password);
-  const std::string file = environment(password_file);
-  return login.given() || file.empty() ? Status() : use_password_file(file, login);
-}
-
-Status check(const RedisSettings& settings) {
-  if (!settings.login.user.empty() && !settings.login.given()) {
-    return invalid("a user without a password: write USER:PASSWORD@, add password_file, or leave the user out");
-  }
-  const net::TlsOptions& tls = settings.tls;
-  const bool tls_options = !tls.ca_file.empty() || !tls.cert_file.empty() || !tls.key_file.empty() ||
-                           !tls.server_name.empty() || !tls.verify;
-  if (tls_options && !tls.on) return invalid("TLS options need rediss://");
-  if (tls.cert_file.empty() && !tls.key_file.empty()) return invalid("key_file needs a cert_file");
+  if (Status good = check_credentials(settings.login, settings.tls, "rediss", kOpening); !good) return good;
+  if (settings.login.given() && settings.login.user.empty()) settings.login.user = environment("TENURE_REDIS_USER");
   return {};
 }
 
@@ -207,10 +167,8 @@ Result<RedisSettings> parse_settings(std::string_view url) {
   const std::size_t question = std::min(url.find('?'), url.size());
   std::string_view place = url.substr(0, question).substr(scheme->name.size() + 1);
   const std::string_view options = url.substr(std::min(question + 1, url.size()));
-  if (options.find('@') != std::string_view::npos && place.find('@') == std::string_view::npos) {
-    return invalid("write / ? and @ in a password, and @ in an option, as %2F, %3F and %40");
-  }
-  Status taken;
+  Status taken = check_login_ends(place, options, kOpening);
+  if (!taken) return Failure(taken.error());
   if (scheme->socket) {
     taken = take_socket(place, *scheme, settings);
   } else if (place.starts_with("//")) {
@@ -219,14 +177,11 @@ Result<RedisSettings> parse_settings(std::string_view url) {
     taken = invalid("write " + std::string(scheme->name) + "://HOST:PORT");
   }
   if (!taken) return Failure(taken.error());
-  if (taken = take_options(options, settings); !taken) return Failure(taken.error());
-  for (const Status& next : {take_environment("TENURE_REDIS_PASSWORD", "TENURE_REDIS_PASSWORD_FILE", settings.login),
-                             take_environment("TENURE_REDIS_SENTINEL_PASSWORD", "TENURE_REDIS_SENTINEL_PASSWORD_FILE",
-                                              settings.sentinel_login),
-                             check(settings)}) {
-    if (!next) return Failure(next.error());
-  }
-  if (settings.login.given() && settings.login.user.empty()) settings.login.user = environment("TENURE_REDIS_USER");
+  taken = take_options(options, kOpening, [&](std::string_view name, const std::string& value) {
+    return take_option(name, value, settings);
+  });
+  if (!taken) return Failure(taken.error());
+  if (taken = complete(settings); !taken) return Failure(taken.error());
   return settings;
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "base/file_name.h"
+#include "base/escaped_name.h"
 #include "log/sqlite/errors.h"
 
 namespace tenure::sqlite {

@@ -11,7 +11,7 @@
 namespace tenure {
 namespace {
 
-// The record lies in the log, where anybody may have put it: a job that could never have been accepted is left out.
+// Any writer of the log can have written the record. A job that could never have been accepted is left out.
 bool is_sound(const v1::RememberedJob& from) {
   const v1::JobState& job = from.job();
   std::size_t message_bytes = 0;

@@ -25,7 +25,7 @@ class Restorer {
 
   struct Case {
     bool on_request;                       // only keys that are not there
-    bool partial;                          // what is there of the key was put back a moment ago
+    bool partial;                          // the key's present jobs came with an earlier part
     const std::set<std::uint64_t>& there;  // tickets of jobs that came into the log by another way,
     const std::set<std::uint64_t>& back;   // or with an earlier part
   };
@@ -34,7 +34,7 @@ class Restorer {
     std::uint64_t left_out = 0;
   };
   Count put_back(const v1::RememberedKey& key, const Case& how);
-  // No more of this key will come, though more was announced: the member that goes on does not remember it.
+  // The rest of this key was announced and will not come: the member that goes on does not remember it.
   void let_go(BytesView key);
 
  private:

@@ -115,12 +115,7 @@ Result<Ends> KafkaSource::ends(BytesView partition) {
 Result<std::uint64_t> KafkaSource::find(BytesView partition, const StartAt& at) {
   const auto found = ends(partition);
   if (!found) return Failure(found.error());
-  switch (at.kind) {
-    case StartAt::Kind::oldest: return found->first - 1;
-    case StartAt::Kind::newest: return found->last;
-    case StartAt::Kind::position: return std::min(std::max<std::uint64_t>(at.position, 1) - 1, found->last);
-    case StartAt::Kind::time: break;
-  }
+  if (const auto known = start_behind(at, *found)) return std::min(*known, found->last);
   const auto offset = about_topic(prober_.offset_at_time(url_.topic, *number_of(partition), at.time_ms));
   if (!offset) return Failure(offset.error());
   return static_cast<std::uint64_t>(*offset);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/escaped_name.h"
 #include "log/url_text.h"
 
 namespace tenure::source {
@@ -14,10 +15,7 @@ constexpr std::uint32_t kPartitionsMax = 10'000;
 Failure bad_topic_url(std::string context) { return fail(Errc::invalid, "kafka open", std::move(context)); }
 
 bool is_topic(std::string_view text) {
-  const auto fits = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
-           c == '-';
-  };
+  const auto fits = [](char c) { return is_letter_or_digit(c) || c == '.' || c == '_' || c == '-'; };
   return !text.empty() && text.size() <= kTopicBytesMax && text != "." && text != ".." &&
          std::all_of(text.begin(), text.end(), fits);
 }

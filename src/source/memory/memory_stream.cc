@@ -129,12 +129,7 @@ Result<Ends> MemoryStream::ends() const {
 Result<std::uint64_t> MemoryStream::find_start(const StartAt& at) const {
   const std::lock_guard lock(mutex_);
   if (const Status there = check(); !there) return Failure(there.error());
-  switch (at.kind) {
-    case StartAt::Kind::oldest: return first_ - 1;
-    case StartAt::Kind::newest: return last();
-    case StartAt::Kind::position: return std::max<std::uint64_t>(at.position, 1) - 1;
-    case StartAt::Kind::time: break;
-  }
+  if (const auto known = start_behind(at, {.first = first_, .last = last()})) return *known;
   const auto found =
       std::find_if(events_.begin(), events_.end(), [&](const Event& event) { return event.time_ms >= at.time_ms; });
   return found == events_.end() ? last() : found->position - 1;

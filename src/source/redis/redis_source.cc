@@ -147,12 +147,7 @@ class RedisSource final : public Source {
   Result<std::uint64_t> find(BytesView partition, const StartAt& at) override {
     const Result<Ends> found = ends(partition);
     if (!found) return Failure(found.error());
-    switch (at.kind) {
-      case StartAt::Kind::oldest: return found->first - 1;
-      case StartAt::Kind::newest: return found->last;
-      case StartAt::Kind::position: return std::max<std::uint64_t>(at.position, 1) - 1;
-      case StartAt::Kind::time: break;
-    }
+    if (const auto known = start_behind(at, *found)) return *known;
     const auto ms = static_cast<std::uint64_t>(std::max<std::int64_t>(at.time_ms, 0));
     if (ms > kMsMax) return found->last;
     const std::uint64_t wanted = ms << kCountBits;

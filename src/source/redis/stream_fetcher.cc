@@ -73,23 +73,27 @@ void StreamFetcher::go_on() {
   read();
 }
 
-void StreamFetcher::check_marks() {
-  std::vector<std::string> words = {id_at(course_.position()), "0"};
-  for (const Mark& mark : marks_) words.push_back(id_at(mark.position));
+void StreamFetcher::fetch(std::size_t count, const std::vector<Mark>& marks, void (StreamFetcher::*take)(Value),
+                          void (StreamFetcher::*missing)()) {
+  std::vector<std::string> words = {id_at(course_.position()), std::to_string(count)};
+  for (const Mark& mark : marks) words.push_back(id_at(mark.position));
   const std::vector<std::string_view> arguments(words.begin(), words.end());
   const std::array<std::string_view, 1> keys = {key_};
   asking_ = true;
   connection_.send(kOperation, call(StreamScripts::get().fetch, keys, arguments),
-                   [this, question = ++question_](const Result<Reply>& reply) {
+                   [this, take, missing, question = ++question_](const Result<Reply>& reply) {
                      if (question != question_) return;
                      asking_ = false;
                      if (!reply) return fail_for_now(reply.error());
-                     if (reply->value().is_nil()) {
-                       return fail_for_now({Errc::no_such_key, "redis read stream",
-                                            settings_.shown + ": there is no stream '" + key_ + "'"});
-                     }
-                     take_marks(reply->value());
+                     if (reply->value().is_nil()) return (this->*missing)();
+                     (this->*take)(reply->value());
                    });
+}
+
+void StreamFetcher::check_marks() { fetch(0, marks_, &StreamFetcher::take_marks, &StreamFetcher::report_missing); }
+
+void StreamFetcher::report_missing() {
+  fail_for_now({Errc::no_such_key, "redis read stream", settings_.shown + ": there is no stream '" + key_ + "'"});
 }
 
 void StreamFetcher::take_marks(Value reply) {
@@ -98,7 +102,7 @@ void StreamFetcher::take_marks(Value reply) {
   for (std::size_t i = 0; i < marks_.size(); ++i) {
     const Mark& mark = marks_[i];
     const Value found = reply[2][i];
-    // An entry that is missing was trimmed or deleted. Where none ever was, there never was this one.
+    // A missing entry was trimmed or deleted, unless the stream never had an entry there: then it is another stream.
     const bool may_be_gone = mark.position <= look.last && look.dropped() > 0 &&
                              (mark.position < look.ends().first || mark.position <= look.deleted);
     CheckedMark::Now now = may_be_gone ? CheckedMark::Now::gone : CheckedMark::Now::other;
@@ -164,19 +168,7 @@ void StreamFetcher::look_again() {
 
 void StreamFetcher::read_exactly() {
   bad_entry_.reset();
-  const std::string from = id_at(course_.position());
-  const std::string count = std::to_string(count_);
-  const std::array<std::string_view, 1> keys = {key_};
-  const std::array<std::string_view, 2> arguments = {from, count};
-  asking_ = true;
-  connection_.send(kOperation, call(StreamScripts::get().fetch, keys, arguments),
-                   [this, question = ++question_](const Result<Reply>& reply) {
-                     if (question != question_) return;
-                     asking_ = false;
-                     if (!reply) return fail_for_now(reply.error());
-                     if (reply->value().is_nil()) return check_marks();
-                     take_exactly(reply->value());
-                   });
+  fetch(count_, {}, &StreamFetcher::take_exactly, &StreamFetcher::check_marks);
 }
 
 void StreamFetcher::take_exactly(Value reply) {

@@ -36,7 +36,11 @@ class StreamFetcher {
   void stop();
 
  private:
+  // Requests a look and up to `count` entries in one step, and each entry at a mark. Without a stream calls `missing`.
+  void fetch(std::size_t count, const std::vector<Mark>& marks, void (StreamFetcher::*take)(tenure::redis::Value),
+             void (StreamFetcher::*missing)());
   void check_marks();
+  void report_missing();
   void take_marks(tenure::redis::Value reply);
   void read();
   void look_again();

@@ -45,7 +45,7 @@ Result<Event> parse_event(Value reply, const std::string& place) {
     return fail(
         Errc::invalid, "redis read stream",
         place + ": the entry " + std::string(id) +
-            " has an id that is no position: let the server choose the ids (XADD KEY * …), and delete this one");
+            " has an id that cannot be a position: let the server choose the ids (XADD KEY * …), and delete this one");
   }
   Event event;
   event.position = *position;

@@ -18,7 +18,7 @@ end
 
 constexpr std::string_view kLookOnly = "return look_at(KEYS[1])";
 
-// Counting stops where it would take long: the entries are copied to be counted.
+// Counting copies the entries, so it stops at a limit.
 constexpr std::string_view kFetchAll = R"(
 local look = look_at(KEYS[1])
 if not look then return false end
@@ -41,7 +41,7 @@ for i = 3, #ARGV do marks[i - 2] = redis.call('XRANGE', KEYS[1], ARGV[i], ARGV[i
 return {look, entries, marks, ahead}
 )";
 
-// A group makes the stream, and goes again.
+// XGROUP CREATE with MKSTREAM creates the stream. The group is destroyed at once.
 constexpr std::string_view kCreateStream = R"(
 if redis.call('EXISTS', KEYS[1]) == 1 then return redis.call('XLEN', KEYS[1]) end
 redis.call('DEL', KEYS[2])

@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 using tenure::sqlite::Connection;
 using tenure::sqlite::Statement;
 
-// How often to look for a stream that is not there, and for changes that nobody has reported.
+// How often to look for a missing stream, and for changes that inotify did not report.
 constexpr Nanos kLookForFile = 50ms;
 constexpr Nanos kLookAnyway = 500ms;
 constexpr Nanos kLookUnwatched = 10ms;
@@ -63,12 +63,7 @@ class SqliteSource final : public Source {
   Result<std::uint64_t> find(BytesView partition, const StartAt& at) override {
     const Result<Ends> found = ends(partition);
     if (!found) return Failure(found.error());
-    switch (at.kind) {
-      case StartAt::Kind::oldest: return found->first - 1;
-      case StartAt::Kind::newest: return found->last;
-      case StartAt::Kind::position: return std::max<std::uint64_t>(at.position, 1) - 1;
-      case StartAt::Kind::time: break;
-    }
+    if (const auto known = start_behind(at, *found)) return *known;
     Statement& time = opened_->time;
     time.bind(1, at.time_ms);
     const Result<bool> row = time.step();

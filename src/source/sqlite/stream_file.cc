@@ -19,7 +19,7 @@ constexpr std::int64_t kStreamFileId = 0x54655372;  // "TeSr", in the file's hea
 constexpr std::int64_t kStreamFormat = 1;
 constexpr const char* kOperation = "open stream";
 
-// A reader of the log checkpoints elsewhere. Here whoever has written a thousand pages does it.
+// A pool's log has a thread for checkpoints. For a stream SQLite does one after every thousand pages.
 constexpr const char* kStreamSettings = "PRAGMA wal_autocheckpoint=1000";
 
 constexpr const char* kStreamTables =
@@ -95,7 +95,7 @@ Result<StreamFile> open_stream_file(const StreamFilePlace& place) {
   if (!connection) return Failure(connection.error());
   const Result<bool> empty = is_new(*connection);
   if (!empty) return Failure(empty.error());
-  // It is being made or removed.
+  // Another process is creating or removing it.
   if (*empty) return no_stream(place);
   Result<StreamFile> file = finish(*std::move(connection));
   // Replaced between two steps: the caller looks again.
