@@ -77,6 +77,22 @@ struct SourceInfo {
   std::string trouble{};                  // why it cannot be read
 };
 
+// A partition of a pool with partitioned workers (tenure/partition.hpp).
+enum class PartitionRole : std::uint8_t { none, primary, secondary, other };
+
+struct PartitionInfo {
+  std::uint32_t partition = 0;
+  std::string worker{};                    // the holder, or empty
+  std::optional<std::uint32_t> ordinal{};  // the holder's
+  PartitionRole role = PartitionRole::none;
+  std::uint64_t epoch = 0;                 // the present or last tenure's; zero before the first
+  std::optional<std::uint64_t> backlog{};  // as its holder last said
+  JobState state = JobState::queued;
+  std::chrono::milliseconds in_state{0};
+  std::string why{};    // what it waits for, in words; empty if it does not wait
+  std::string error{};  // the last one, if it has not run well since
+};
+
 struct Holder {
   std::string worker{};
   std::uint64_t epoch = 0;

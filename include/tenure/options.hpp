@@ -112,6 +112,14 @@ struct WorkerOptions {
   std::chrono::milliseconds join_timeout{30'000};
 };
 
+// The partitions of a pool (tenure/partition.hpp).
+struct PartitionRing {
+  std::uint32_t partitions = 0;
+  std::uint32_t secondaries = 1;
+  std::chrono::milliseconds settle{0};
+  bool anyone = false;
+};
+
 struct DispatchOptions {
   std::chrono::milliseconds delay{0};  // the earliest start, counted from now
   std::uint32_t max_attempts = 0;      // zero: PoolOptions::max_attempts

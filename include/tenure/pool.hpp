@@ -108,6 +108,14 @@ class Pool {
   // Stops the source in the whole pool, and forgets how far it was read. Its tasks stay.
   Status remove_source(const std::string& name, Timeout timeout = std::chrono::minutes(1));
 
+  // The partitions of the pool, by number; none if it has no partitioned workers (tenure/partition.hpp).
+  Result<std::vector<PartitionInfo>> partitions(Timeout timeout = kListingTimeout) const;
+  Result<PartitionRing> partition_ring(Timeout timeout = kListingTimeout) const;
+  // Changes them while the pool goes on. If their number changes, all partitions of the old number are stopped before
+  // the first one of the new number starts: a row belongs to another partition then. Workers that join later must name
+  // the new ring. Errc::no_such_key: the pool has no partitions; its first worker brings them.
+  Status set_partitions(const PartitionRing& ring, Timeout timeout = kListingTimeout);
+
   // Moves all keys away from a worker of any process, and assigns no new ones to it. Waits until the pool has recorded
   // it, or also until the worker holds nothing. Errc::timed_out does not cancel it.
   enum class DrainUntil : std::uint8_t { recorded, empty };
@@ -125,6 +133,7 @@ class Pool {
   Status shutdown(Timeout timeout = std::chrono::minutes(5));
 
  private:
+  friend class PartitionedWorker;
   explicit Pool(std::shared_ptr<PoolImpl> impl);
 
   std::shared_ptr<PoolImpl> impl_;

@@ -16,6 +16,7 @@
 #include <tenure/listing.hpp>
 #include <tenure/options.hpp>
 #include <tenure/outcome.hpp>
+#include <tenure/partition.hpp>
 #include <tenure/pool.hpp>
 #include <tenure/redis_fence.hpp>
 #include <tenure/result.hpp>

@@ -75,7 +75,12 @@ namespace tenure {
   X(emit_loss_counted_again)   /* events that a source lost count again with an emit that is repeated */        \
   X(own_types_taken_by_all)    /* a worker that takes every job of users takes those of the library, too */     \
   X(emit_first_shard_for_all)  /* the next holder goes on from the first shard's position */                    \
-  X(restore_forgets_sources)   /* positions of sources are not put back */
+  X(restore_forgets_sources)   /* positions of sources are not put back */                                      \
+  X(handback_unreleased)       /* a primary gets its partition before the secondary has released it */          \
+  X(secondary_never_yields)    /* a secondary keeps the partition when its primary is back */                   \
+  X(primary_never_settles)     /* nothing happens when a primary has waited long enough */                      \
+  X(partition_load_of_holders) /* partitions on their way to a worker do not count as its load */               \
+  X(partitions_of_two_numbers) /* a resize does not wait for partitions of the old number */
 
 enum class Mutant : std::uint8_t {
   none,

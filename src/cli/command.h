@@ -46,6 +46,7 @@ std::vector<Command> bench_commands();
 // The part of the table about streams.
 std::vector<Command> stream_commands();
 // The part about sources.
+std::vector<Command> partition_commands();
 std::vector<Command> source_commands();
 // The part about orders.
 std::vector<Command> orders_commands();

@@ -24,6 +24,10 @@ int run_orders_list(const Call& call);
 int run_orders_explain(const Call& call);
 // What pool_worker does: the settings come from the environment alone.
 int run_pool_worker(const Call& call);
+int run_partition(const Call& call);
+int run_partition_status(const Call& call);
+int run_partition_resize(const Call& call);
+int run_turns(const Call& call);
 int run_restore(const Call& call);
 int run_drain(const Call& call);
 int run_shutdown(const Call& call);

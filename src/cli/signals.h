@@ -23,6 +23,8 @@ class Signals {
     pthread_sigmask(SIG_BLOCK, &both, nullptr);
     descriptor_ = Descriptor(signalfd(-1, &both, SFD_CLOEXEC));
   }
+  // Readable when a signal has come.
+  int descriptor() const { return descriptor_.get(); }
   // True if a signal came in time. A negative timeout waits forever.
   bool wait(int timeout_ms) const {
     pollfd ready{descriptor_.get(), POLLIN, 0};

@@ -22,46 +22,55 @@ constexpr std::chrono::seconds kLookStuckEvery{10};
 constexpr int kLookMs = 20;
 constexpr std::chrono::milliseconds kLookRivalsEvery{100};
 
-// Who has the id. Every worker is in the first shard.
-std::optional<v1::ListedWorker> holder_of(Shards& pool, const std::string& id) {
+// Who has the id, or the ordinal. Every worker is in the first shard.
+std::optional<v1::ListedWorker> holder_of(Shards& pool, const NodeWorker& wanted) {
   v1::Ask ask;
   ask.mutable_workers();
   const v1::Told told = pool.inquire(0, ask, after(kListPatience)).value_or(v1::Told());
   for (const v1::ListedWorker& worker : told.workers()) {
-    if (worker.id() == id) return worker;
+    const bool of_ordinal =
+        wanted.ring.partitions != 0 && !worker.draining() && worker.ordinal_plus_one() == wanted.ordinal + 1;
+    if (worker.id() == wanted.id || of_ordinal) return worker;
   }
   return std::nullopt;
 }
 
-std::string taken_text(const std::string& id, const std::optional<v1::ListedWorker>& holder) {
-  std::string text = "the id '" + id + "' is taken";
+std::string taken_text(const NodeWorker& wanted, const std::optional<v1::ListedWorker>& holder) {
+  const bool by_id = !holder || holder->id() == wanted.id;
+  std::string text =
+      (by_id ? "the id '" + wanted.id + "'" : "the ordinal " + std::to_string(wanted.ordinal)) + " is taken";
   if (!holder) return text;
   return text + " by node " + holder->node() + " (host " + holder->host() + ", process " +
          std::to_string(holder->pid()) + "), whose lease has up to " +
          render::show_ms(static_cast<std::int64_t>(holder->lease_left_ms())) + " left";
 }
 
-// Watches the workers that have ids of ours.
+// Watches the workers that have ids or ordinals of ours.
 class Rivals {
  public:
+  explicit Rivals(const std::vector<NodeWorker>& own) : own_(own) {}
+
   void note(Shards& pool, const std::string& id) {
-    const auto holder = holder_of(pool, id);
-    print_note("tenure: " + taken_text(id, holder) + "; waiting for it, a signal ends the wait");
-    if (holder) seen_[id] = *holder;
+    const auto wanted = std::find_if(own_.begin(), own_.end(), [&](const NodeWorker& one) { return one.id == id; });
+    if (wanted == own_.end()) return;
+    const auto holder = holder_of(pool, *wanted);
+    print_note("tenure: " + taken_text(*wanted, holder) + "; waiting for it, a signal ends the wait");
+    if (holder) seen_[&*wanted] = *holder;
   }
   // Which of them has sent a beat since, or is another one: its lease has more left than it had.
   std::optional<std::string> alive(Shards& pool) {
-    for (auto& [id, before] : seen_) {
-      const auto now = holder_of(pool, id);
+    for (auto& [wanted, before] : seen_) {
+      const auto now = holder_of(pool, *wanted);
       if (!now) continue;
-      if (now->lease_left_ms() > before.lease_left_ms() || now->pid() != before.pid()) return taken_text(id, now);
+      if (now->lease_left_ms() > before.lease_left_ms() || now->pid() != before.pid()) return taken_text(*wanted, now);
       before = *now;
     }
     return std::nullopt;
   }
 
  private:
-  std::map<std::string, v1::ListedWorker> seen_;
+  const std::vector<NodeWorker>& own_;
+  std::map<const NodeWorker*, v1::ListedWorker> seen_;
 };
 
 // Says why leaving takes long, if it is because no other worker can take the keys. Every worker is in the first shard.
@@ -103,7 +112,7 @@ std::vector<std::string> TakenIds::take() {
 Joining join(Shards& pool, const std::vector<NodeWorker>& workers, TakenIds& taken, const Signals& signals,
              bool refuse_taken) {
   Joining joining;
-  Rivals rivals;
+  Rivals rivals(workers);
   std::optional<std::string> refused;
   auto look_at = after(kLookRivalsEvery);
   std::atomic<bool> done = false;

@@ -8,6 +8,37 @@
 
 namespace tenure {
 
+void encode_ring(const Ring& ring, v1::Ring& into) {
+  into.set_partitions(ring.partitions);
+  into.set_secondaries(ring.secondaries);
+  into.set_settle_ms(static_cast<std::uint64_t>(ring.settle_ms));
+  into.set_anyone(ring.anyone);
+}
+
+Status check_ring(const Ring& ring, const char* operation) {
+  const auto bad = [&](const std::string& what) { return fail(Errc::invalid, operation, what); };
+  const std::string most = std::to_string(kPartitionsMax);
+  if (ring.partitions == 0 || ring.partitions > kPartitionsMax) return bad("a pool has 1 to " + most + " partitions");
+  if (ring.secondaries >= ring.partitions) {
+    return bad("with " + std::to_string(ring.partitions) + " partitions, each has at most " +
+               std::to_string(ring.partitions - 1) + " secondaries");
+  }
+  if (ring.settle_ms < 0 || ring.settle_ms > kSettleMsMax) return bad("the settling time is negative, or over an hour");
+  return {};
+}
+
+bool load_ring(const v1::Ring& from, Ring& into) {
+  const bool sound = from.partitions() != 0 && from.partitions() <= kPartitionsMax &&
+                     from.secondaries() < from.partitions() &&
+                     from.settle_ms() <= static_cast<std::uint64_t>(kSettleMsMax);
+  if (!sound) return false;
+  into = {.partitions = from.partitions(),
+          .secondaries = from.secondaries(),
+          .settle_ms = static_cast<std::int64_t>(from.settle_ms()),
+          .anyone = from.anyone()};
+  return true;
+}
+
 void encode_config(const PoolConfig& config, v1::Configure& into) {
   into.set_max_queued_jobs(config.max_queued_jobs);
   into.set_max_delayed_jobs(config.max_delayed_jobs);
@@ -20,6 +51,7 @@ void encode_config(const PoolConfig& config, v1::Configure& into) {
   into.set_backoff_cap_ms(static_cast<std::uint64_t>(config.backoff_cap_ms));
   into.set_shard(config.shard.index);
   into.set_shards(config.shard.count);
+  if (config.ring.partitions != 0) encode_ring(config.ring, *into.mutable_ring());
 }
 
 void apply_config(const v1::Configure& record, PoolConfig& config) {
@@ -37,6 +69,7 @@ void apply_config(const v1::Configure& record, PoolConfig& config) {
   if (record.shard() < record.shards() && record.shards() <= kShardsMax) {
     config.shard = {record.shard(), record.shards()};
   }
+  if (record.has_ring()) (void)load_ring(record.ring(), config.ring);  // one that is not sound changes nothing
   switch (record.assignment()) {
     case v1::Configure::RENDEZVOUS: config.assignment = Assignment::rendezvous; break;
     case v1::Configure::JUMP: config.assignment = Assignment::jump; break;
@@ -57,6 +90,8 @@ bool load_config(const v1::Configure& from, PoolConfig& config) {
   config.quarantine_after = from.quarantine_after_plus_one() - 1;
   config.assignment = static_cast<Assignment>(from.assignment());
   config.shard = {from.shard(), std::max(1U, from.shards())};
+  config.ring = {};
+  if (from.has_ring() && !load_ring(from.ring(), config.ring)) return false;
   return is_span(config.pending_job_ttl_ms) && is_span(config.worker_shutdown_ttl_ms) &&
          is_span(config.backoff_base_ms) && is_span(config.backoff_cap_ms) && config.max_queued_jobs != 0 &&
          config.max_delayed_jobs != 0 && config.max_attempts != 0 && config.max_attempts <= UINT16_MAX &&
@@ -84,6 +119,16 @@ std::vector<DifferingOption> differing_options(const PoolConfig& own, const Pool
     found.push_back({"assignment", name_of(own.assignment), name_of(pool.assignment)});
   }
   return found;
+}
+
+std::string to_text(const Ring& ring) {
+  const auto count = [](std::uint32_t number, const char* one, const char* many) {
+    return std::to_string(number) + " " + (number == 1 ? one : many);
+  };
+  return count(ring.partitions, "partition", "partitions") + " with " +
+         count(ring.secondaries, "secondary", "secondaries") + " each" +
+         (ring.settle_ms != 0 ? ", settling for " + std::to_string(ring.settle_ms) + " ms" : "") +
+         (ring.anyone ? ", or anyone" : "");
 }
 
 std::string to_text(const std::vector<DifferingOption>& options) {

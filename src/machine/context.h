@@ -35,6 +35,7 @@ class Context {
   std::uint64_t engine_us() const;
 
   const PoolConfig& config() const { return frame_.config; }
+  void set_ring(const Ring& ring) { frame_.config.ring = ring; }
   bool shutting_down() const { return frame_.shutting_down; }
   // True if the pool has switched to a version that has the rule.
   bool rule(Rule rule) const { return (MUTANT(rule_ahead_of_version) ? speaks_ : frame_.version) >= version_of(rule); }

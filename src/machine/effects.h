@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <tenure/kinds.hpp>
 
+#include "assign/ranked.h"
 #include "base/bytes.h"
 #include "base/result.h"
 
@@ -142,6 +143,11 @@ class KeyEffects {
 
   // A job is back from what members remember of a log that was lost. It is dead if it was dead then.
   virtual void job_restored(const At&, BytesView /*key*/, std::uint64_t /*ticket*/, bool /*dead*/) {}
+
+  // The pool has these partitions from here on.
+  virtual void partitions_set(const At&, const Ring&) {}
+  // It makes this one, whose job has that ticket: nobody has asked for it.
+  virtual void partition_made(const At&, BytesView /*key*/, std::uint64_t /*ticket*/) {}
 
   // Under chosen assignment: this key needs a choice; or the workers changed, so all keys need new choices.
   virtual void choice_due(const At&, BytesView /*key*/) {}

@@ -68,6 +68,10 @@ class EffectsTee final : public Effects {
   void job_restored(const At& at, BytesView key, std::uint64_t ticket, bool dead) override {
     each(keys_, &KeyEffects::job_restored, at, key, ticket, dead);
   }
+  void partitions_set(const At& at, const Ring& ring) override { each(keys_, &KeyEffects::partitions_set, at, ring); }
+  void partition_made(const At& at, BytesView key, std::uint64_t ticket) override {
+    each(keys_, &KeyEffects::partition_made, at, key, ticket);
+  }
   void choice_due(const At& at, BytesView key) override { each(keys_, &KeyEffects::choice_due, at, key); }
   void choices_due(const At& at) override { each(keys_, &KeyEffects::choices_due, at); }
 

@@ -19,6 +19,12 @@ constexpr std::size_t kTypeBytesMax = 64;
 constexpr std::size_t kTypesMax = 1024;  // types of the jobs in a pool; a job of one more type is refused as pool_full
 constexpr std::size_t kTakesMax = 256;   // kinds and types that a worker names
 
+// The partitions of a pool, and how long a worker may be told to wait before it takes its partition back.
+constexpr std::uint32_t kPartitionsMax = 1024;
+constexpr std::int64_t kSettleMsMax = 3'600'000;
+// A primary where its partition failed to start gets it again, to try, after this long.
+constexpr std::int64_t kTriedAgainMs = 60'000;
+
 // How many sources a shard keeps. A source may have the name of a key. tenure/emit_limits.hpp has the limits of an
 // emit.
 constexpr std::size_t kSourcesMax = 4096;

@@ -71,7 +71,7 @@ bool load_frame(const v1::FrameState& from, FrameState& into) {
   into.gone = from.gone();
   for (const v1::TimerState& state : from.timers()) {
     MachineTimer timer{.due_ms = state.due_ms(), .stamp = state.stamp(), .kind = TimerKind::retry, .id = state.id()};
-    if (!load_enum(state.kind(), TimerKind::fitness, timer.kind)) return false;
+    if (!load_enum(state.kind(), TimerKind::settle, timer.kind)) return false;
     if (!into.timers.insert(timer).second) return false;
   }
   return load_config(from.config(), into.config) && load_senders(from, into.senders);

@@ -84,7 +84,7 @@ void Machine::fire_timers() {
 }
 
 void Machine::settle() {
-  keys_.settle();
+  keys_.settle(restoration_.is_undecided());
   if (state_.frame.shutting_down) check_end();
 }
 
@@ -112,10 +112,12 @@ void Machine::end_session(const std::optional<EndedSession>& ended) {
 
 void Machine::configure(const v1::Configure& record) {
   if (record.unless_configured() && configured()) return;
-  const auto before = config().assignment;
+  const PoolConfig before = config();
   state_.frame.configured = true;
   apply_config(record, state_.frame.config);
-  if (config().assignment != before) keys_.assignment_changed();
+  if (!context_.rule(Rule::ranks)) state_.frame.config.ring = before.ring;
+  if (config().assignment != before.assignment) keys_.assignment_changed();
+  if (config().ring != before.ring) keys_.ring_changed(before.ring);
 }
 
 void Machine::put_back(const v1::Restore& record) {

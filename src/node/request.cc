@@ -70,6 +70,7 @@ const char* Request::operation() const {
     case Kind::drop_dead: return "drop dead job";
     case Kind::emit: return "emit";
     case Kind::forget_source: return "forget source";
+    case Kind::set_partitions: return "set partitions";
   }
   return "request";
 }
@@ -88,11 +89,13 @@ Status Request::check_names() const {
 
 std::uint32_t Request::version() const {
   if (kind == Kind::emit || kind == Kind::forget_source) return version_of(Rule::sources);
+  if (kind == Kind::set_partitions) return version_of(Rule::ranks);
   return own ? version_of(Rule::takes) : 1;
 }
 
 Status Request::check() const {
   if (kind == Kind::retry_dead || kind == Kind::drop_dead) return {};
+  if (kind == Kind::set_partitions) return check_ring(ring, operation());
   if (kind == Kind::emit) return emission->check();
   if (key.empty()) return fail(Errc::invalid, operation(), "the key is empty");
   if (Status users = check_names(); !users) return users;
@@ -132,6 +135,9 @@ void Request::encode(std::uint64_t ticket, bool answer_in_log, Bytes& into) cons
     case Kind::retry_dead: begun(*record.mutable_retry_dead(), ticket, answer_in_log).set_id(dead_id); break;
     case Kind::drop_dead: begun(*record.mutable_drop_dead(), ticket, answer_in_log).set_id(dead_id); break;
     case Kind::forget_source: begun(*record.mutable_forget_source(), ticket, answer_in_log).set_source(key); break;
+    case Kind::set_partitions:
+      encode_ring(ring, *begun(*record.mutable_set_partitions(), ticket, answer_in_log).mutable_ring());
+      break;
     case Kind::emit: encode_emission(*emission, ticket, *record.mutable_emit()); break;
   }
   append_record(record, into);

@@ -17,7 +17,7 @@ namespace tenure {
 class OpenTicket;
 
 struct Request {
-  enum class Kind : std::uint8_t { dispatch, notify, stop, retry_dead, drop_dead, emit, forget_source };
+  enum class Kind : std::uint8_t { dispatch, notify, stop, retry_dead, drop_dead, emit, forget_source, set_partitions };
 
   Kind kind = Kind::dispatch;
   JobKind job = JobKind::resident;
@@ -28,12 +28,14 @@ struct Request {
   std::uint32_t max_attempts = 0;
   std::uint64_t dead_id = 0;
   std::shared_ptr<const ShardEmission> emission{};  // of emit; such a request is never answered in the log
+  Ring ring{};                                      // of set_partitions
   bool own = false;  // of the library itself, which may use names that users may not (machine/own_names.h)
 
   const char* operation() const;
   // Its acceptance is its only result.
   bool single() const {
-    return kind == Kind::retry_dead || kind == Kind::drop_dead || kind == Kind::emit || kind == Kind::forget_source;
+    return kind == Kind::retry_dead || kind == Kind::drop_dead || kind == Kind::emit || kind == Kind::forget_source ||
+           kind == Kind::set_partitions;
   }
   // Errc::invalid if anything is empty, malformed or over a bound.
   Status check() const;

@@ -95,20 +95,22 @@ Status MemberCore::add_worker(NodeWorker worker, Deadline deadline) {
       return fail(Errc::key_exists, "add worker", "this process already has a worker '" + id + "'");
     }
   }
-  on_loop([worker = std::move(worker)](Node& node) { node.add_worker(worker); });
-  const bool in_time = wait(deadline, [&] { return failure_ || workers_.at(id).added; });
+  on_loop([worker](Node& node) { node.add_worker(worker); });
+  // For good; the others may be accepted later.
+  const auto is_final = [](const std::optional<Errc>& why) { return why == Errc::invalid || why == Errc::pool_full; };
+  wait(deadline, [&] { return failure_ || workers_.at(id).added || is_final(workers_.at(id).refused); });
+  std::optional<Error> refusal;
+  loop_.run([&] {
+    std::lock_guard lock(mutex_);
+    const HeardWorker& heard = workers_.at(id);
+    if (node_ && !heard.added && heard.refused) refusal = refusal_of(node_->machine(), worker, *heard.refused);
+  });
   std::lock_guard lock(mutex_);
   if (failure_) return ended_because(*failure_, "add worker");
-  if (in_time) return {};
-  const std::optional<Errc> refused = workers_.at(id).refused;
+  if (workers_.at(id).added) return {};
   workers_.erase(id);
   on_loop([id](Node& node) { node.remove_worker(id); });
-  if (refused == Errc::version) {
-    return fail(
-        Errc::timed_out, "add worker",
-        "'" + id + "' takes only some jobs, which members of an older version do not know of; they have not left");
-  }
-  if (refused) return fail(*refused, "add worker", "another living worker has the id '" + id + "'");
+  if (refusal) return Failure(*refusal);
   if (delay_) return ended_because(*delay_, "add worker");
   return fail(Errc::timed_out, "add worker", "the pool did not accept '" + id + "' in time");
 }

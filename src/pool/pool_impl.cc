@@ -7,6 +7,7 @@
 #include "base/output.h"
 #include "log/engines.h"
 #include "log/open.h"
+#include "machine/own_names.h"
 #include "pool/crash_mark.h"
 #include "pool/source_runner.h"
 #include "pool/worker_rules.h"
@@ -236,12 +237,23 @@ Result<std::string> PoolImpl::add_worker(std::shared_ptr<Handler> handler, Worke
   if (!handler) return fail(Errc::invalid, "add worker", "there is no handler");
   Result<Takes> takes = takes_of(options.takes.empty() ? handler->takes() : options.takes);
   if (!takes) return Failure(takes.error());
-  return add_taker(std::move(handler), std::move(options), *std::move(takes));
+  NodeWorker worker;
+  worker.takes = *std::move(takes);
+  return add_taker(std::move(handler), std::move(options), std::move(worker));
 }
 
-// `own`: a worker of the library itself, whose jobs are never to blame for the death of their process.
-Result<std::string> PoolImpl::add_taker(std::shared_ptr<Handler> handler, WorkerOptions options, Takes takes,
-                                        bool own) {
+Result<std::string> PoolImpl::add_ranked(std::shared_ptr<Handler> handler, WorkerOptions options, const Ring& ring,
+                                         std::uint32_t ordinal) {
+  NodeWorker worker;
+  worker.takes = Takes::nothing();
+  worker.takes.add_type(JobKind::resident, kPartitionType);
+  worker.ring = ring;
+  worker.ordinal = ordinal;
+  return add_taker(std::move(handler), std::move(options), std::move(worker));
+}
+
+// `worker`: what the options do not say.
+Result<std::string> PoolImpl::add_taker(std::shared_ptr<Handler> handler, WorkerOptions options, NodeWorker worker) {
   if (options.id.empty()) options.id = shards_->node_name() + "/" + to_hex(SystemEntropy().id()).substr(0, 8);
   std::string id = options.id;
   (void)forget_left(id);
@@ -250,14 +262,12 @@ Result<std::string> PoolImpl::add_taker(std::shared_ptr<Handler> handler, Worker
   if (!host_->add_handler(id, std::move(handler))) {
     return fail(Errc::key_exists, "add worker", "this process already has a worker '" + id + "'");
   }
-  const Status added = shards_->add_worker({.id = id,
-                                            .weight = options.weight,
-                                            .window = options.window,
-                                            .replaces = std::move(options.replaces),
-                                            .serves = std::move(options.serves),
-                                            .takes = std::move(takes),
-                                            .isolates = own},
-                                           after(options.join_timeout));
+  worker.id = id;
+  worker.weight = options.weight;
+  worker.window = options.window;
+  worker.replaces = std::move(options.replaces);
+  worker.serves = std::move(options.serves);
+  const Status added = shards_->add_worker(worker, after(options.join_timeout));
   if (added) return id;
   host_->remove_handler(id);
   return Failure(added.error());

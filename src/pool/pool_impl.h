@@ -34,6 +34,10 @@ class PoolImpl final {
 
   Result<std::string> add_worker(std::shared_ptr<Handler> handler, WorkerOptions options);
   Status remove_worker(const std::string& id, Deadline deadline);
+  // A worker that holds partitions. The error of a turn goes to the logger.
+  Result<std::string> add_ranked(std::shared_ptr<Handler> handler, WorkerOptions options, const Ring& ring,
+                                 std::uint32_t ordinal);
+  void write_log(LogLevel level, std::string_view text);
   // The source is opened with its whole URL.
   using OpenSource = std::function<Result<std::unique_ptr<source::Source>>(std::string_view url)>;
   Status add_source(const SourceOptions& options, const OpenSource& open);
@@ -48,8 +52,7 @@ class PoolImpl final {
  private:
   PoolImpl(std::string name, std::string url, PoolOptions options);
 
-  void write_log(LogLevel level, std::string_view text);
-  Result<std::string> add_taker(std::shared_ptr<Handler> handler, WorkerOptions options, Takes takes, bool own = false);
+  Result<std::string> add_taker(std::shared_ptr<Handler> handler, WorkerOptions options, NodeWorker worker);
   Status add_new_source(feeder::Spec spec, const SourceOptions& options, const OpenSource& open);
   Status dispatch_source(const feeder::Spec& spec, Deadline deadline);
   void end_sources();

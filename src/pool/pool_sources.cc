@@ -123,7 +123,10 @@ Status PoolImpl::add_new_source(feeder::Spec spec, const SourceOptions& options,
   WorkerOptions worker;
   worker.id = shards_->node_name() + "/source/" + spec.name + "/" + to_hex(SystemEntropy().id()).substr(0, 8);
   worker.join_timeout = options.timeout;
-  const Result<std::string> added = add_taker(runner, std::move(worker), std::move(takes), true);
+  NodeWorker own;
+  own.takes = std::move(takes);
+  own.isolates = true;  // its residents are never to blame for the death of their process
+  const Result<std::string> added = add_taker(runner, std::move(worker), std::move(own));
   if (!added) return Failure(added.error());
   if (Status same = dispatch_source(spec, deadline); !same) {
     if (const Status left = remove_worker(*added, after(kLeavePatience)); !left) {

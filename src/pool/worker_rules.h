@@ -13,6 +13,8 @@
 namespace tenure {
 
 Status check_worker(const NodeWorker& worker);
+// What the pool, as it is now, has against a worker that it has refused.
+Error refusal_of(const Machine& machine, const NodeWorker& worker, Errc why);
 // Converts what a worker takes, and checks it. No match means everything.
 Result<Takes> takes_of(const std::vector<JobMatch>& matches);
 // Checks the keys that a worker will serve from now on, and those that it will stop serving.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "machine/config.h"
 #include "machine/limits.h"
 #include "machine/rules.h"
 #include "machine/takes.h"
@@ -66,6 +67,8 @@ struct WorkerSpec {
   Takes takes = {};
   bool isolates = false;
   bool helps = false;
+  Ring ring = {};  // of a ranked worker
+  std::uint32_t ordinal = kNoOrdinal;
 };
 
 // What a worker takes, from texts like "task" and "resident:x".
@@ -81,7 +84,12 @@ inline Takes takes_of(const std::vector<Bytes>& texts) {
 
 inline Record add_worker(std::uint64_t session, BytesView worker, const WorkerSpec& spec = {}) {
   Record record;
-  v1::AddWorker& add = spec.takes.everything() ? *record.mutable_add_worker() : *record.mutable_add_taker();
+  const bool ranked = spec.ring.partitions != 0;
+  v1::AddWorker& add = ranked                    ? *record.mutable_add_ranked()
+                       : spec.takes.everything() ? *record.mutable_add_worker()
+                                                 : *record.mutable_add_taker();
+  if (ranked) encode_ring(spec.ring, *add.mutable_ring());
+  add.set_ordinal_plus_one(spec.ordinal + 1);
   add.set_session(session);
   add.set_worker(Bytes(worker));
   add.set_isolates(spec.isolates);
@@ -91,6 +99,13 @@ inline Record add_worker(std::uint64_t session, BytesView worker, const WorkerSp
   add.set_replaces(spec.replaces);
   for (const Bytes& key : spec.serves) add.add_serves(key);
   spec.takes.save(*add.mutable_takes());
+  return record;
+}
+
+inline Record set_partitions(std::uint64_t ticket, const Ring& ring) {
+  Record record;
+  record.mutable_set_partitions()->set_ticket(ticket);
+  encode_ring(ring, *record.mutable_set_partitions()->mutable_ring());
   return record;
 }
 

@@ -86,6 +86,7 @@ void JobLine::next_job(SlotId slot) {
   slots_.set_state(slot, JobState::idle);
   if (entry.delayed != kNone) return placement_.head_changed(slot);
   state_.bytes -= entry.key.size();
+  placement_.forget_key(slot);
   state_.table.remove(slot);
 }
 

@@ -92,6 +92,8 @@ static_assert(sizeof(void*) != 8 || sizeof(KeptJob) <= 88, "there may be million
 // dropped would look the same.
 enum class Past : std::uint8_t { none, kept, forgotten };
 
+constexpr std::uint16_t kNoPartition = UINT16_MAX;
+
 struct Slot {
   Bytes key;
   std::uint64_t epoch = 0;      // of the current or last tenure
@@ -107,6 +109,7 @@ struct Slot {
   JobKind kind = JobKind::resident;
   bool live = false;
   Past past = Past::none;
+  std::uint16_t partition = kNoPartition;  // derived
   bool diverted = false;  // its target is not what the assignment gives: it failed to start there, or is a probe
 };
 

@@ -13,19 +13,23 @@ Keys::Keys(KeysState& state, Context& context)
       blame_(state, context),
       fitness_(state, context),
       queues_(state, context, slots_, fitness_),
-      placement_(state, context, slots_, queues_),
+      ranks_(state, context),
+      placement_(state, context, slots_, queues_, ranks_),
       probation_(state, context, fitness_, queues_, placement_),
       line_(state, context, slots_, queues_, placement_),
       dead_(state, context, slots_, line_, placement_),
       starts_(state, context, slots_, fitness_, queues_, line_, placement_, probation_, dead_),
       tenures_(state, context, slots_, blame_, queues_, line_, dead_, starts_),
       requests_(state, context, slots_, queues_, line_, placement_, dead_),
-      workers_(state, context, slots_, blame_, placement_, probation_, tenures_) {}
+      partitions_(state, context, slots_, ranks_, placement_, requests_),
+      workers_(state, context, slots_, blame_, ranks_, placement_, probation_, tenures_, partitions_) {}
 
 void Keys::on(const v1::Record& record) {
   switch (record.kind_case()) {
     case v1::Record::kAddWorker: return workers_.on(record.add_worker());
     case v1::Record::kAddTaker: return workers_.on_taker(record.add_taker());
+    case v1::Record::kAddRanked: return workers_.on_ranked(record.add_ranked());
+    case v1::Record::kSetPartitions: return partitions_.on(record.set_partitions());
     case v1::Record::kRemoveWorker: return workers_.on(record.remove_worker());
     case v1::Record::kDrain: return workers_.on(record.drain());
     case v1::Record::kServe: return workers_.on(record.serve());
@@ -48,6 +52,7 @@ void Keys::on(const v1::Record& record) {
 void Keys::fire(const MachineTimer& timer) {
   if (timer.kind == TimerKind::delay) return line_.delay_over(timer);
   if (timer.kind == TimerKind::fitness) return starts_.fire(timer);
+  if (timer.kind == TimerKind::settle) return workers_.settled(timer);
   const SlotId slot = timer.id;
   ASSERT(state_.table.slots[slot].stamp == timer.stamp);
   slots_.touch(slot);
@@ -56,7 +61,8 @@ void Keys::fire(const MachineTimer& timer) {
     case TimerKind::start_timeout: return tenures_.time_out_start(slot);
     case TimerKind::retry: return end_wait(slot);
     case TimerKind::delay:
-    case TimerKind::fitness: break;
+    case TimerKind::fitness:
+    case TimerKind::settle: break;
   }
   ASSERT(false);
 }
@@ -128,6 +134,7 @@ void Keys::drop_resident(SlotId slot) {
 
 void Keys::restored() {
   state_.table.rebuild();
+  ranks_.rebuild();
   Moves::count_wanted(state_);
   placement_.refresh_open();
   slots_.forget_snapshots();

@@ -7,10 +7,12 @@
 //   tenures       reports of holders, and the consequences of a holder's end
 //   starts        starts of residents, above all those that fail
 //   dead_letters  jobs that wait for a person
+//   partitions    the residents of a pool whose workers have ranks
 //   restorer      jobs that are put back from what members remember of a lost log
 //   job_line      the jobs of a key, one after another
 //   probation     workers whose starts keep failing
 //   placement     which worker should hold which key
+//   ranks         which worker should hold a partition
 //   queues        each worker's queues: grants and moves
 //   moves         keys that are to be taken from their holders
 //   fitness       how far each worker is trusted to start residents
@@ -30,9 +32,11 @@
 #include "machine/keys/fitness.h"
 #include "machine/keys/job_line.h"
 #include "machine/keys/keys_state.h"
+#include "machine/keys/partitions.h"
 #include "machine/keys/placement.h"
 #include "machine/keys/probation.h"
 #include "machine/keys/queues.h"
+#include "machine/keys/ranks.h"
 #include "machine/keys/requests.h"
 #include "machine/keys/restorer.h"
 #include "machine/keys/slots.h"
@@ -56,12 +60,15 @@ class Keys {
   // While the session is still in the pool.
   void session_ended(const EndedSession& ended) { workers_.session_ended(ended); }
   void fire(const MachineTimer& timer);
-  // Call it after each record and each timer.
-  void settle() {
+  // Call it after each record and each timer. `held_back`: the log may still be put back, with partitions that are not
+  // to be made anew.
+  void settle(bool held_back) {
+    if (!held_back) partitions_.settle();
     if (!state_.strays.empty()) placement_.settle_strays();
     queues_.settle();
   }
   void assignment_changed() { placement_.retarget_all(); }
+  void ring_changed(const Ring& before) { partitions_.ring_changed(before); }
   // Another session chooses for the pool, or none does.
   void chooser_changed() { placement_.chooser_changed(); }
   // Accepts no job from now on. Tasks still run, without further delay. Residents are stopped; those without a holder
@@ -108,6 +115,7 @@ class Keys {
   Blame blame_;
   Fitness fitness_;
   Queues queues_;
+  Ranks ranks_;
   Placement placement_;
   Probation probation_;
   JobLine line_;
@@ -115,6 +123,7 @@ class Keys {
   Starts starts_;
   Tenures tenures_;
   Requests requests_;
+  Partitions partitions_;
   Workers workers_;
 };
 

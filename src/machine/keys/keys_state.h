@@ -48,7 +48,9 @@ struct KeysState {
 
   // Derived from the fields above.
   Takers takers;
-  std::uint64_t bytes = 0;  // of keys, payloads, checkpoints, messages and past tenures
+  std::vector<SlotId> partitions;  // by number: their slots
+  bool partitions_due = false;     // some are missing, or are of another number; false in a pool that has none
+  std::uint64_t bytes = 0;         // of keys, payloads, checkpoints, messages and past tenures
 };
 
 }  // namespace tenure

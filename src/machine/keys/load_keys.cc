@@ -91,6 +91,9 @@ bool load_workers(const v1::KeysState& from, KeysState& into) {
     worker.helps = state.helps();
     worker.arriving = state.arriving();
     worker.successor = from_stored(state.successor());
+    worker.ordinal = from_stored(state.ordinal());
+    worker.settle_stamp = state.settle_stamp();
+    worker.settle_due_ms = state.settle_due_ms();
     into.workers.by_age.push_back(state.index());
   }
   into.queues.resize(std::max(into.queues.size(), targets));

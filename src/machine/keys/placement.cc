@@ -18,6 +18,7 @@ WorkerIx Placement::choose(SlotId slot) {
   if (const WorkerIx server = server_of(slot); server != kNone) return server;
   const Crowd& crowd = takers_of(slot);
   if (crowd.workers.empty()) return kNone;
+  if (is_partition(slot)) return ranks_.choose(slot, crowd);
   const Placed& placed = state_.table.placed[slot];
   switch (context_.config().assignment) {
     case Assignment::rendezvous: return crowd.workers[rendezvous_choose(placed.hash, crowd.places)];
@@ -40,12 +41,14 @@ const Crowd& Placement::takers_of(SlotId slot) {
 }
 
 WorkerIx Placement::rendezvous(SlotId slot) {
+  ASSERT(!is_partition(slot));
   const Crowd& crowd = takers_of(slot);
   if (crowd.workers.empty()) return kNone;
   return crowd.workers[rendezvous_choose(state_.table.placed[slot].hash, crowd.places)];
 }
 
 bool Placement::takes(WorkerIx ix, SlotId slot) const {
+  if (is_partition(slot) && !ranks_.may_hold(ix, slot)) return false;
   const Takes& taken = state_.workers[ix].takes;
   const JobKind kind = state_.table.slots[slot].kind;
   if (taken.all(kind) && !may_be_own(kind)) return true;
@@ -71,7 +74,7 @@ void Placement::on(const v1::Choose& record) {
   if (!is_chosen() || chooser == 0 || record.session() != chooser || !current || slot == kNone) {
     return context_.refuse_record();
   }
-  if (is_own(slot)) return context_.refuse_record();
+  if (is_own(slot) || is_partition(slot)) return context_.refuse_record();
   if (served(slot)) return context_.refuse_record();  // a served key belongs to its server, whatever the choice
   const WorkerIx ix = record.worker().empty() ? rendezvous(slot) : state_.workers.find(record.worker());
   if (ix == kNone || !state_.workers[ix].open() || !takes(ix, slot)) return context_.refuse_record();
@@ -93,7 +96,8 @@ void Placement::choices_due() {
   // The users' function is not asked about keys of the library itself.
   if (state_.types.has_own()) {
     for (SlotId slot = 0; slot < state_.table.placed.size(); ++slot) {
-      if (state_.table.slots[slot].live && is_own(slot) && !stays(slot)) retarget(slot, rendezvous(slot));
+      if (!state_.table.slots[slot].live || !is_own(slot) || stays(slot)) continue;
+      retarget(slot, is_partition(slot) ? choose(slot) : rendezvous(slot));
     }
   }
   ++state_.choice_round;
@@ -106,6 +110,7 @@ SlotId Placement::add_key(BytesView key, std::uint64_t hash, JobKind kind) {
   slots_.mark_saved(slot);
   state_.table.slots[slot].kind = kind;
   state_.table.slots[slot].since_ms = context_.log_time_ms();
+  ranks_.added(slot);
   state_.table.placed[slot].target = choose(slot);
   state_.bytes += key.size();
   return slot;
@@ -141,6 +146,7 @@ void Placement::aim(SlotId slot, WorkerIx target) {
     slots_.set_state(slot, JobState::queued);  // makes its place in the old queue void
     queues_.enqueue(slot);
   } else if (entry.state == JobState::running && entry.kind == JobKind::resident && placed.holder != target) {
+    if (MUTANT(handback_unreleased) && is_partition(slot)) return queues_.grant_held(slot);
     queues_.enqueue_move(slot);
   }
 }
@@ -175,7 +181,7 @@ void Placement::set_serves(WorkerIx ix, BytesView key, bool serves) {
   }
   const SlotId slot = state_.table.find(key);
   if (slot == kNone) return;
-  if (serves || !is_chosen() || served(slot)) return retarget(slot, choose(slot));
+  if (serves || !is_chosen() || served(slot) || is_partition(slot)) return retarget(slot, choose(slot));
   // It stays with its last server until the function has chosen.
   if (context_.sessions().chooser == 0) return retarget(slot, rendezvous(slot));
   if (!MUTANT(serving_ends_unasked)) context_.effects().choice_due(context_.at(), key);
@@ -199,8 +205,24 @@ void Placement::remove_server(WorkerIx ix, BytesView key) {
   if (found->second.empty()) state_.servers.erase(found);
 }
 
+// Those that it should have, and those that a worker had in whose place it stands.
+void Placement::offer_partitions(WorkerIx ix) {
+  for (std::size_t i = 0; i < state_.partitions.size(); ++i) {
+    const SlotId slot = state_.partitions[i];
+    if (slot == kNone || stays(slot)) continue;
+    const WorkerIx target = state_.table.placed[slot].target;
+    const bool closed = target != kNone && !state_.workers[target].open();
+    if (closed || (takes(ix, slot) && ranks_.prefers(slot, ix))) retarget(slot, choose(slot));
+  }
+}
+
+void Placement::worker_settled(WorkerIx ix) {
+  if (state_.workers[ix].open()) offer_partitions(ix);
+}
+
 // Under rendezvous only the newcomer's draw is compared with the current one, so only keys that must move do.
 void Placement::worker_opened(WorkerIx ix, WorkerIx replaced, bool inherits) {
+  offer_partitions(ix);
   if (is_chosen()) {
     if (replaced != kNone) {
       for (const SlotId slot : state_.table.select([=](const Placed& placed) { return placed.target == replaced; })) {
@@ -224,7 +246,7 @@ void Placement::worker_opened(WorkerIx ix, WorkerIx replaced, bool inherits) {
     return rendezvous_prefers(placed.hash, worker.place, state_.workers[placed.target].place);
   });
   state_.table.visit_each(gained, KeyTable::Ahead::slots, [&](SlotId slot) {
-    if (!state_.table.slots[slot].live) return;
+    if (!state_.table.slots[slot].live || is_partition(slot)) return;
     if (takes(ix, slot)) return retarget(slot, any_served ? choose(slot) : ix);
     if (MUTANT(joins_unseat_residents)) retarget(slot, kNone);
   });
@@ -262,7 +284,8 @@ void Placement::worker_unfit(WorkerIx ix) {
 // serves, or that a user's function has chosen a worker for, is not brought to another one.
 WorkerIx Placement::other_for(SlotId slot, WorkerIx from, const std::vector<std::uint64_t>& failed_on,
                               bool only_proven) {
-  if (context_.config().assignment == Assignment::chosen || server_of(slot) != kNone) return kNone;
+  const bool chosen = context_.config().assignment == Assignment::chosen && !is_partition(slot);
+  if (chosen || server_of(slot) != kNone) return kNone;
   const auto failed = [&](WorkerIx ix) {
     return std::find(failed_on.begin(), failed_on.end(), state_.workers[ix].age) != failed_on.end();
   };
@@ -279,6 +302,10 @@ WorkerIx Placement::other_for(SlotId slot, WorkerIx from, const std::vector<std:
       others.push_back(ix);
       places.push_back(state_.workers[ix].place);
     }
+    if (is_partition(slot)) {
+      if (const WorkerIx best = ranks_.best_of(slot, others); best != kNone) return best;
+      continue;
+    }
     if (!others.empty()) return others[rendezvous_choose(state_.table.placed[slot].hash, places)];
   }
   return kNone;
@@ -288,6 +315,7 @@ void Placement::divert(SlotId slot, WorkerIx to) {
   slots_.touch(slot);
   const WorkerIx before = state_.table.placed[slot].target;
   state_.table.slots[slot].diverted = to != choose(slot);
+  if (state_.table.slots[slot].diverted && is_partition(slot)) ranks_.diverted(slot);
   if (before != to) return aim(slot, to);
   if (state_.table.slots[slot].state == JobState::queued) queues_.enqueue(slot);
 }

@@ -9,6 +9,7 @@
 #include "machine/context.h"
 #include "machine/keys/keys_state.h"
 #include "machine/keys/queues.h"
+#include "machine/keys/ranks.h"
 #include "machine/keys/slots.h"
 
 namespace tenure {
@@ -19,8 +20,8 @@ class Choose;
 
 class Placement {
  public:
-  Placement(KeysState& state, Context& context, Slots& slots, Queues& queues)
-      : state_(state), context_(context), slots_(slots), queues_(queues) {}
+  Placement(KeysState& state, Context& context, Slots& slots, Queues& queues, Ranks& ranks)
+      : state_(state), context_(context), slots_(slots), queues_(queues), ranks_(ranks) {}
 
   void on(const v1::Choose& record);
 
@@ -59,7 +60,11 @@ class Placement {
   void settle_strays();
   // Call it when the set of open workers has changed, before worker_opened() and worker_closed().
   void refresh_open() { state_.takers.refresh(state_.workers); }
-  // Whether the worker takes the key's job.
+  // The key is about to be removed from the table.
+  void forget_key(SlotId slot) { ranks_.removed(slot); }
+  // A partition waits for the worker to settle, which it has now.
+  void worker_settled(WorkerIx worker);
+  // Whether the worker takes the key's job, and may hold it.
   bool takes(WorkerIx worker, SlotId slot) const;
 
  private:
@@ -71,6 +76,9 @@ class Placement {
   bool is_own(SlotId slot) const {
     return may_be_own(state_.table.slots[slot].kind) && state_.types.is_own(state_.table.head_type(slot));
   }
+  // Not placed by the pool's assignment.
+  bool is_partition(SlotId slot) const { return ranks_.is_partition(slot); }
+  void offer_partitions(WorkerIx worker);
   bool is_chosen() const { return context_.config().assignment == Assignment::chosen; }
   void choices_due();
   WorkerIx server_of(SlotId slot) const;
@@ -85,6 +93,7 @@ class Placement {
   Context& context_;
   Slots& slots_;
   Queues& queues_;
+  Ranks& ranks_;
 };
 
 }  // namespace tenure

@@ -124,6 +124,11 @@ bool Probation::suits(SlotId slot, WorkerIx ix) const {
   if (const auto servers = state_.servers.find(state_.table.slots[slot].key); servers != state_.servers.end()) {
     return servers->second.back() == ix;
   }
+  // Its own partition, also where it is with another worker because it failed to start here.
+  if (state_.table.slots[slot].partition != kNoPartition) {
+    return placed.target == state_.workers.predecessor(ix) ||
+           state_.table.slots[slot].partition == state_.workers[ix].ordinal;
+  }
   if (state_.table.slots[slot].diverted) return false;
   if (context_.config().assignment != Assignment::rendezvous) return true;
   return placed.target == state_.workers.predecessor(ix) ||

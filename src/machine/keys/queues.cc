@@ -25,6 +25,14 @@ void Queues::enqueue_move(SlotId slot) {
   mark(state_.table.placed[slot].holder);
 }
 
+void Queues::grant_held(SlotId slot) {
+  ++state_.workers[state_.table.placed[slot].holder].moving;
+  slots_.set_state(slot, JobState::moving);
+  slots_.ask_stop(slot, StopReason::move);
+  slots_.set_state(slot, JobState::queued);
+  enqueue(slot);
+}
+
 void Queues::mark(WorkerIx ix) {
   if (state_.queues[ix].dirty) return;
   state_.queues[ix].dirty = true;
@@ -131,7 +139,8 @@ void Queues::grant(SlotId slot, WorkerIx ix) {
   slots_.touch(slot);
   Slot& entry = state_.table.slots[slot];
   PoolWorker& worker = state_.workers[ix];
-  ASSERT(state_.table.placed[slot].holder == kNone || MUTANT(grant_before_release) || MUTANT(tasks_overlap));
+  ASSERT(state_.table.placed[slot].holder == kNone || MUTANT(grant_before_release) || MUTANT(handback_unreleased) ||
+         MUTANT(tasks_overlap));
   KeptJob& job = state_.table.head(slot);
   state_.table.placed[slot].holder = ix;
   entry.epoch = context_.next_epoch(worker.session);

@@ -25,6 +25,8 @@ class Queues {
   void enqueue(SlotId slot);
   // The key's holder is not its target.
   void enqueue_move(SlotId slot);
+  // A deliberate bug, for the simulator: the key's target gets it while its holder still has it.
+  void grant_held(SlotId slot);
   // The worker may have room for more keys.
   void mark(WorkerIx worker);
   // A start under way is to be cut short: its holder is asked at once, and need not have finished starting.

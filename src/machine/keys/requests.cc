@@ -13,6 +13,8 @@ namespace tenure {
 namespace {
 
 constexpr Errc kAccepted{};
+constexpr BytesView kTakenByResident = "the key has a resident: a task cannot share it";
+constexpr BytesView kTakenByPartition = "keys that begin with partition/ belong to the pool's partitions";
 constexpr BytesView kTooManyTypes = "the jobs of the pool have too many different types";
 
 }  // namespace
@@ -28,7 +30,8 @@ void Requests::on(const v1::Dispatch& record) {
     return slots_.tell_accepted(record.ticket(), record.answer_in_log(), slot);
   }
   if (verdict != kAccepted) {
-    const Bytes why = verdict == Errc::pool_full ? bound_reached(delayed) : Bytes();
+    const bool reserved = verdict == Errc::invalid && is_partitions(record.key());
+    const Bytes why = verdict == Errc::pool_full ? bound_reached(delayed) : Bytes(reserved ? kTakenByPartition : "");
     return context_.answers().refuse(record.ticket(), record.answer_in_log(), verdict, why);
   }
   accept(record, slot, hash, delayed);
@@ -62,6 +65,17 @@ void Requests::accept(const v1::Dispatch& record, SlotId slot, std::uint64_t has
     if (state_.table.slots[slot].state == JobState::idle || MUTANT(tasks_overlap)) line_.next_job(slot);
   }
   if (added) placement_.ask_for_choice(slot);
+}
+
+// In a pool that has partitions, only the pool itself uses their keys.
+bool Requests::is_partitions(BytesView key) const {
+  return context_.config().ring.partitions != 0 && key.starts_with(kPartitionKeys);
+}
+
+SlotId Requests::add_own(const v1::Dispatch& record) {
+  const std::uint64_t hash = hash_bytes(record.key());
+  accept(record, kNone, hash, false);
+  return state_.table.find(record.key(), hash);
 }
 
 // Of either kind.
@@ -101,8 +115,8 @@ bool Requests::take_in(const v1::Dispatch& record, BytesView error) {
   const std::uint64_t hash = hash_bytes(record.key());
   const SlotId slot = state_.table.find(record.key(), hash);
   const bool resident = slot != kNone && state_.table.slots[slot].kind == JobKind::resident;
-  if (resident || !error.empty()) {
-    bury(record, !error.empty() ? error : "the key has a resident: a task cannot share it");
+  if (resident || !error.empty() || is_partitions(record.key())) {
+    bury(record, !error.empty() ? error : resident ? BytesView(kTakenByResident) : BytesView(kTakenByPartition));
     return false;
   }
   accept(record, slot, hash, record.delay_ms() > 0);
@@ -121,6 +135,7 @@ Errc Requests::judge(const v1::Dispatch& record, SlotId slot, bool delayed) cons
   if (!is_sound(record)) return Errc::invalid;
   if (record.kind() != v1::RESIDENT && record.kind() != v1::TASK) return Errc::invalid;
   if (context_.shutting_down()) return Errc::shutting_down;
+  if (is_partitions(record.key())) return Errc::invalid;
   if (slot != kNone) {
     // A resident job is the only job of its key.
     const bool shares = record.kind() == v1::TASK && state_.table.slots[slot].kind == JobKind::task;
@@ -225,6 +240,10 @@ void Requests::on(const v1::Stop& record) {
   const auto refuse = [&](Errc why) { context_.answers().refuse(record.ticket(), record.answer_in_log(), why); };
   const SlotId slot = state_.table.find(record.key());
   if (slot == kNone) return refuse(Errc::no_such_key);
+  if (state_.table.slots[slot].partition != kNoPartition) {
+    return context_.answers().refuse(record.ticket(), record.answer_in_log(), Errc::invalid,
+                                     "a partition cannot be stopped; drain its worker, or resize the partitions");
+  }
   if (slots_.is_stopping(slot)) {
     const JobExtra* extra = state_.table.head(slot).extra.get();
     if (extra != nullptr && extra->stop_tickets.size() + extra->stop_says.size() >= kStopsMax) {
@@ -246,6 +265,16 @@ void Requests::stop_job(SlotId slot, std::uint64_t ticket, bool in_log) {
   KeptJob& job = state_.table.head(slot);
   job.extras().dropped += dropped;
   (in_log ? job.extras().stop_says : job.extras().stop_tickets).push_back(ticket);
+  end_head(slot);
+}
+
+void Requests::end_key(SlotId slot) {
+  slots_.touch(slot);
+  end_head(slot);
+}
+
+void Requests::end_head(SlotId slot) {
+  KeptJob& job = state_.table.head(slot);
   const WorkerIx holder = state_.table.placed[slot].holder;
   switch (state_.table.slots[slot].state) {
     case JobState::starting: return queues_.stop_start(slot, StopReason::stop);

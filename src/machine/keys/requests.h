@@ -50,6 +50,11 @@ class Requests {
   // has a resident, or with this error.
   bool take_in(const v1::Dispatch& record, BytesView error);
 
+  // A resident of the pool itself, under a key that is free.
+  SlotId add_own(const v1::Dispatch& record);
+  // Ends the resident as a stop does, with nobody to tell.
+  void end_key(SlotId slot);
+
  private:
   static bool is_sound(const v1::Dispatch& record);
   Errc judge(const v1::Dispatch& record, SlotId slot, bool delayed) const;
@@ -60,7 +65,9 @@ class Requests {
   Bytes too_many_delayed() const;
   BytesView type_of(const v1::Dispatch& record) const;
   JobId add_job(const v1::Dispatch& record, SlotId slot, Progress progress);
+  bool is_partitions(BytesView key) const;
   void stop_job(SlotId slot, std::uint64_t ticket, bool in_log);
+  void end_head(SlotId slot);
   void trim_oldest();
 
   KeysState& state_;

@@ -62,6 +62,9 @@ void save_workers(const KeysState& keys, v1::KeysState& into) {
     state.set_arriving(worker.arriving);
     state.set_successor(to_stored(worker.successor));
     save_fitness(worker.fitness, queues, *state.mutable_fitness());
+    state.set_ordinal(to_stored(worker.ordinal));
+    state.set_settle_stamp(worker.settle_stamp);
+    state.set_settle_due_ms(worker.settle_due_ms);
   }
   into.set_worker_ages(keys.workers.ages);
   for (const KeptPlace& place : keys.workers.kept_places) {

@@ -66,7 +66,7 @@ bool lists_fit(const KeysState& keys, const FrameState& frame) {
          std::all_of(seen.begin(), seen.end(), [](bool is) { return is; });
 }
 
-bool workers_fit(const KeysState& keys, const SessionTable& sessions) {
+bool workers_fit(const KeysState& keys, const FrameState& frame, const SessionTable& sessions) {
   if (keys.workers.ages >= kCountMax || keys.choice_round >= kCountMax) return false;
   std::vector<BytesView> ids;
   std::uint64_t last = 0;
@@ -75,7 +75,7 @@ bool workers_fit(const KeysState& keys, const SessionTable& sessions) {
     const bool sound = !worker.id.empty() && worker.place.weight != 0 && worker.place.weight <= kWeightMax &&
                        worker.window != 0 && worker.window <= kWindowMax && worker.age > last &&
                        worker.age <= keys.workers.ages && (worker.draining || !worker.leaving) &&
-                       sessions.find(worker.session) != nullptr;
+                       worker.settle_stamp <= frame.stamps && sessions.find(worker.session) != nullptr;
     if (!sound) return false;
     last = worker.age;
     ids.push_back(worker.id);
@@ -177,11 +177,15 @@ bool timers_fit(const KeysState& keys, const FrameState& frame) {
       ++count;
     }
   }
-  for (const WorkerIx ix : keys.workers.by_age) {
-    const WorkerFitness& fitness = keys.workers[ix].fitness;
-    if (fitness.due_ms == 0) continue;
-    expected.insert({fitness.due_ms, fitness.stamp, TimerKind::fitness, ix});
+  const auto expect = [&](std::int64_t due_ms, std::uint64_t stamp, TimerKind kind, WorkerIx ix) {
+    if (due_ms == 0) return;
+    expected.insert({due_ms, stamp, kind, ix});
     ++count;
+  };
+  for (const WorkerIx ix : keys.workers.by_age) {
+    const PoolWorker& worker = keys.workers[ix];
+    expect(worker.fitness.due_ms, worker.fitness.stamp, TimerKind::fitness, ix);
+    expect(worker.settle_due_ms, worker.settle_stamp, TimerKind::settle, ix);
   }
   return expected.size() == count && std::equal(expected.begin(), expected.end(), frame.timers.begin(),
                                                 frame.timers.end(), [](const MachineTimer& a, const MachineTimer& b) {
@@ -221,8 +225,9 @@ bool dead_fit(const KeysState& keys) {
 }  // namespace
 
 bool keys_are_sound(const KeysState& keys, const FrameState& frame, const SessionTable& sessions) {
-  return lists_fit(keys, frame) && workers_fit(keys, sessions) && fitness_fits(keys, frame) && servers_fit(keys) &&
-         holders_fit(keys, frame) && timers_fit(keys, frame) && dead_fit(keys) && keys.types.is_sound();
+  return lists_fit(keys, frame) && workers_fit(keys, frame, sessions) && fitness_fits(keys, frame) &&
+         servers_fit(keys) && holders_fit(keys, frame) && timers_fit(keys, frame) && dead_fit(keys) &&
+         keys.types.is_sound();
 }
 
 }  // namespace tenure

@@ -7,6 +7,7 @@
 #include <deque>
 #include <vector>
 
+#include "assign/ranked.h"
 #include "assign/rendezvous.h"
 #include "base/bytes.h"
 #include "base/mutant.h"
@@ -45,6 +46,10 @@ struct PoolWorker {
   bool helps = false;         // it also gets tasks that wait for others
   std::vector<Bytes> serves;  // sorted
   Takes takes;                // never changes
+  std::uint32_t ordinal = kNoOrdinal;
+
+  std::uint64_t settle_stamp = 0;  // of the timer of its settling
+  std::int64_t settle_due_ms = 0;  // zero: it has none
 
   std::uint32_t starting = 0;  // residents granted but not started
   std::uint32_t tasks_held = 0;

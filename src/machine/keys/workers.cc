@@ -28,6 +28,11 @@ void Workers::on_taker(const v1::AddWorker& record) {
   ++context_.stats.records_unknown;
 }
 
+void Workers::on_ranked(const v1::AddWorker& record) {
+  if (context_.rule(Rule::ranks)) return on(record);
+  ++context_.stats.records_unknown;
+}
+
 void Workers::on(const v1::AddWorker& record) {
   if (context_.sessions().find(record.session()) == nullptr) return context_.refuse_record();
   if (const Errc why = judge(record); why != Errc{}) {
@@ -36,6 +41,9 @@ void Workers::on(const v1::AddWorker& record) {
   }
 
   WorkerIx replaced = record.replaces().empty() ? kNone : state_.workers.find(record.replaces());
+  if (Ring ring; record.has_ring() && context_.config().ring.partitions == 0 && load_ring(record.ring(), ring)) {
+    partitions_.set(ring);
+  }
   const WorkerIx ix = add(record);
   PoolWorker& worker = state_.workers[ix];
   const WorkerIx named = replaced;
@@ -45,6 +53,7 @@ void Workers::on(const v1::AddWorker& record) {
   context_.effects().worker_added(context_.at(), worker.session, worker.id);
   placement_.refresh_open();
   for (const Bytes& key : record.serves()) placement_.set_serves(ix, key, true);
+  ranks_.watch(ix);
   placement_.worker_opened(ix, replaced, inherits);
   if (named != replaced) placement_.worker_closed(named);
 }
@@ -60,7 +69,30 @@ Errc Workers::judge(const v1::AddWorker& record) const {
   if (context_.rule(Rule::takes) && !Takes().load(record.takes())) return Errc::invalid;
   if (state_.workers.find(record.worker()) != kNone) return Errc::key_exists;
   if (state_.workers.by_age.size() >= kWorkersMax) return Errc::pool_full;
-  return Errc{};
+  return record.has_ring() ? judge_rank(record) : Errc{};
+}
+
+// A worker that names other partitions than the pool has would process the wrong rows.
+Errc Workers::judge_rank(const v1::AddWorker& record) const {
+  const PoolConfig& config = context_.config();
+  const std::uint32_t ordinal = ordinal_of(record);
+  Ring ring;
+  if (!load_ring(record.ring(), ring) || ordinal >= ring.partitions || config.shard.count != 1) return Errc::invalid;
+  if (config.ring.partitions == 0) return partitions_.may_begin() ? Errc{} : Errc::key_exists;
+  if (ring != config.ring) return Errc::invalid;
+  const WorkerIx named = record.replaces().empty() ? kNone : state_.workers.find(record.replaces());
+  const bool taken = std::any_of(state_.workers.by_age.begin(), state_.workers.by_age.end(), [&](WorkerIx ix) {
+    const PoolWorker& worker = state_.workers[ix];
+    return ix != named && worker.ordinal == ordinal && !worker.draining && worker.successor == kNone;
+  });
+  return taken ? Errc::key_exists : Errc{};
+}
+
+std::uint32_t Workers::ordinal_of(const v1::AddWorker& record) const {
+  if (!record.has_ring()) return kNoOrdinal;
+  if (record.ordinal_plus_one() != 0) return record.ordinal_plus_one() - 1;
+  const WorkerIx named = record.replaces().empty() ? kNone : state_.workers.find(record.replaces());
+  return named == kNone ? kNoOrdinal : state_.workers[named].ordinal;
 }
 
 // The name determines the place, so a worker that comes back gets its keys back. A worker that replaces another gets
@@ -68,6 +100,7 @@ Errc Workers::judge(const v1::AddWorker& record) const {
 WorkerIx Workers::add(const v1::AddWorker& record) {
   const std::uint64_t seed =
       record.replaces().empty() ? hash_bytes(record.worker()) : state_.workers.seed_of(record.replaces());
+  const std::uint32_t ordinal = ordinal_of(record);
   const WorkerIx ix = state_.workers.add();
   if (state_.queues.size() <= ix) state_.queues.resize(ix + 1);
   PoolWorker& worker = state_.workers[ix];
@@ -79,6 +112,7 @@ WorkerIx Workers::add(const v1::AddWorker& record) {
   worker.window = record.window() == 0 ? kWindowDefault : record.window();
   worker.place.weight = record.weight() == 0 ? kWeightDefault : record.weight();
   worker.place.seed = seed;
+  worker.ordinal = ordinal;
   if (context_.rule(Rule::takes)) worker.takes.load(record.takes());
   return ix;
 }
@@ -118,6 +152,12 @@ void Workers::open_drained() {
   }
   placement_.refresh_open();
   for (const WorkerIx ix : drained) placement_.worker_opened(ix, kNone, false);
+}
+
+void Workers::settled(const MachineTimer& timer) {
+  state_.workers[timer.id].settle_due_ms = 0;
+  ranks_.watch(timer.id);  // the pool may want it to wait for longer by now
+  placement_.worker_settled(timer.id);
 }
 
 void Workers::on(const v1::Serve& record) {
@@ -163,6 +203,7 @@ void Workers::remove(WorkerIx ix, TenureEnd why, const Death* death) {
   placement_.worker_closed(ix);
   context_.effects().worker_removed(context_.at(), state_.workers[ix].session, state_.workers[ix].id);
   probation_.worker_gone(ix);
+  ranks_.forget(ix);
   state_.workers.remove(ix);
   placement_.refresh_open();
   open_drained();

@@ -142,6 +142,7 @@ void Client::look(const v1::Batch& batch) {
       case v1::Record::kStop: tickets_.meet(record.stop().ticket()); break;
       case v1::Record::kRetryDead: tickets_.meet(record.retry_dead().ticket()); break;
       case v1::Record::kDropDead: tickets_.meet(record.drop_dead().ticket()); break;
+      case v1::Record::kSetPartitions: tickets_.meet(record.set_partitions().ticket()); break;
       case v1::Record::kForgetSource: tickets_.meet(record.forget_source().ticket()); break;
       case v1::Record::kAnswer:
         hear(

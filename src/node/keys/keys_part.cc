@@ -27,7 +27,7 @@ Nanos KeysPart::stop_patience() const {
 void KeysPart::begin(std::uint64_t session, std::function<std::int64_t()> lease_until) {
   session_ = session;
   runtime_.begin(session, std::move(lease_until));
-  workers_.begin(session, replica_.machine().version());
+  workers_.begin(session, replica_.machine().version(), replica_.machine().config().ring);
 }
 
 void KeysPart::fence(std::function<void()> stopped) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "node/keys/partition_listing.h"
 #include "node/keys/why.h"
 #include "tenure/v1/record.pb.h"
 
@@ -73,6 +74,7 @@ void list_workers(const Machine& machine, const Observer& observer, v1::Told& to
     listed.set_lease_ms(session->lease_ms);
     listed.set_lease_left_ms(std::max<std::int64_t>(session->lease_ms - to_ms(observer.silence(session->id)), 0));
     listed.set_age_ms(since(machine, worker.joined_ms));
+    listed.set_ordinal_plus_one(worker.ordinal + 1);
     for (const Bytes& taken : worker.takes.texts()) listed.add_takes(taken);
   }
 }
@@ -168,6 +170,7 @@ v1::Told tell(const Machine& machine, const Observer& observer, const v1::Ask& a
   if (ask.has_workers()) list_workers(machine, observer, told);
   if (ask.has_history()) list_history(machine, ask.history(), most, bytes_most, told);
   if (ask.has_dead()) list_dead(machine, ask.dead(), most, bytes_most, told);
+  if (ask.has_partitions()) list_partitions(machine, told);
   if (ask.has_sources()) list_sources(machine, ask.sources(), most, bytes_most, told);
   return told;
 }

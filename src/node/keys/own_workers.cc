@@ -43,11 +43,12 @@ bool OwnWorkers::removing() const {
   return std::any_of(workers_.begin(), workers_.end(), [](const auto& entry) { return entry.second.removing; });
 }
 
-void OwnWorkers::begin(std::uint64_t session, std::uint32_t version) {
+void OwnWorkers::begin(std::uint64_t session, std::uint32_t version, const Ring& ring) {
   session_ = session;
   version_ = version;
   if (closing_) return;
   for (auto& [id, worker] : workers_) worker.refused = false;
+  follow(ring);
   offer_all();
 }
 
@@ -67,14 +68,20 @@ void OwnWorkers::offer_all() {
   }
 }
 
-// A pool of older members knows nothing of what workers take, and would give the worker any job: the worker is held
-// back until they have left. The record of such a worker has a number of its own, which older members skip. So it can
-// do no harm even in a pool whose switch to the newer version was lost with the end of the log.
+// A pool of older members knows nothing of what workers take, or of their ranks, and would give the worker any job: the
+// worker is held back until they have left. The record of such a worker has a number of its own, which older members
+// skip. So it can do no harm even in a pool whose switch to the newer version was lost with the end of the log.
 void OwnWorkers::offer(const NodeWorker& worker) {
-  const bool choosy = !worker.takes.everything();
-  if (choosy && version_ < version_of(Rule::takes)) return events_.worker_refused(worker.id, Errc::version);
+  if (version_ < worker.version()) return events_.worker_refused(worker.id, Errc::version);
+  const bool ranked = worker.ring.partitions != 0;
   v1::Record record;
-  v1::AddWorker& add = choosy ? *record.mutable_add_taker() : *record.mutable_add_worker();
+  v1::AddWorker& add = ranked                      ? *record.mutable_add_ranked()
+                       : worker.takes.everything() ? *record.mutable_add_worker()
+                                                   : *record.mutable_add_taker();
+  if (ranked) {
+    encode_ring(worker.ring, *add.mutable_ring());
+    add.set_ordinal_plus_one(worker.ordinal + 1);
+  }
   add.set_session(session_);
   add.set_worker(worker.id);
   add.set_weight(worker.weight);
@@ -117,7 +124,7 @@ bool OwnWorkers::holding(const Machine& machine) {
 void OwnWorkers::worker_added(const At& /*at*/, std::uint64_t session, BytesView worker) {
   const auto own = workers_.find(worker);
   if (!present(session) || own == workers_.end()) return;
-  own->second.added = true;
+  own->second.added = own->second.ever_added = true;
   events_.worker_added(worker);
   if (own->second.removing || closing_) drain(worker);
 }
@@ -149,11 +156,22 @@ void OwnWorkers::worker_removed(const At& /*at*/, std::uint64_t session, BytesVi
 
 // Workers that were held back can be offered now.
 void OwnWorkers::version_switched(const At& /*at*/, std::uint32_t version) {
-  const bool held_back = version_ < version_of(Rule::takes);
-  version_ = version;
-  if (session_ == 0 || closing_ || !held_back) return;
+  const std::uint32_t before = std::exchange(version_, version);
+  if (session_ == 0 || closing_) return;
   for (const auto& [id, worker] : workers_) {
-    if (!worker.added && !worker.refused && !worker.options.takes.everything()) offer(worker.options);
+    const bool held_back = before < worker.options.version();
+    if (!worker.added && !worker.refused && held_back) offer(worker.options);
+  }
+}
+
+void OwnWorkers::partitions_set(const At& /*at*/, const Ring& ring) { follow(ring); }
+
+// A worker that was in the pool has the partitions that the pool has by now, or has again after it lost something. One
+// that was never in it is refused if it names others.
+void OwnWorkers::follow(const Ring& ring) {
+  if (ring.partitions == 0) return;
+  for (auto& [id, worker] : workers_) {
+    if (worker.options.ring.partitions != 0 && worker.ever_added) worker.options.ring = ring;
   }
 }
 

@@ -22,6 +22,14 @@ struct NodeWorker {
   Takes takes{};
   bool isolates = false;  // its jobs run in processes of their own
   bool helps = false;     // it also gets tasks that wait for another worker whose window is full
+  Ring ring{};            // of a worker that holds partitions
+  std::uint32_t ordinal = kNoOrdinal;
+
+  // The oldest machine version whose pools can have it.
+  std::uint32_t version() const {
+    if (ring.partitions != 0) return version_of(Rule::ranks);
+    return takes.everything() ? 1 : version_of(Rule::takes);
+  }
 };
 
 // Belongs to the node's loop.
@@ -37,8 +45,8 @@ class OwnWorkers final : public KeyEffects, public PoolEffects {
   bool empty() const { return workers_.empty(); }
   bool removing() const;
 
-  // The node is a member under this session from now on. The pool has this machine version.
-  void begin(std::uint64_t session, std::uint32_t version);
+  // The node is a member under this session from now on. The pool has this machine version, and these partitions.
+  void begin(std::uint64_t session, std::uint32_t version, const Ring& ring);
   // The session is over, or is being fenced.
   void end();
   // Nothing of the last session runs any more. Workers that were being removed are gone.
@@ -59,12 +67,14 @@ class OwnWorkers final : public KeyEffects, public PoolEffects {
   void worker_fit(const At& /*at*/, std::uint64_t session, BytesView worker) override {
     if (present(session)) events_.worker_fit(worker);
   }
+  void partitions_set(const At& at, const Ring& ring) override;
   void version_switched(const At& at, std::uint32_t version) override;
 
  private:
   struct OwnWorker {
     NodeWorker options;
-    bool added = false;     // in the pool, under the current session
+    bool added = false;  // in the pool, under the current session
+    bool ever_added = false;
     bool refused = false;   // refused for good in the current session
     bool removing = false;  // this process wants to remove it
     bool removal_sent = false;
@@ -72,6 +82,7 @@ class OwnWorkers final : public KeyEffects, public PoolEffects {
 
   bool present(std::uint64_t session) const { return session_ != 0 && session == session_; }
   void offer_all();
+  void follow(const Ring& ring);
   void offer(const NodeWorker& worker);
   void drain(BytesView id);
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "machine/own_names.h"
+
 namespace tenure {
 namespace {
 
@@ -32,6 +34,19 @@ Bytes why_no_target(const Machine& machine, const JobInfo& job) {
   return "the assignment function has not chosen a worker";
 }
 
+// A partition that no worker is to hold.
+Bytes why_no_rank(const Machine& machine, std::uint32_t partition) {
+  const Ring& ring = machine.config().ring;
+  if (ring.anyone) return "no ranked worker is in the pool, or all of them are draining or unfit";
+  if (partition >= ring.partitions) return "the number of partitions is being changed";
+  Bytes text = "the worker with ordinal " + std::to_string(partition);
+  for (std::uint32_t i = 1; i <= ring.secondaries; ++i) {
+    text += (i == ring.secondaries ? " and " : ", ") + std::to_string((partition + i) % ring.partitions);
+  }
+  if (ring.secondaries == 0) return text + " is away, draining or unfit, and there are no secondaries";
+  return text.replace(4, 6, "workers").replace(text.find("ordinal "), 7, "ordinals") + " are away, draining or unfit";
+}
+
 Bytes why_queued(const Machine& machine, const JobInfo& job) {
   const WorkerIx ix = job.target.empty() ? kNone : machine.workers().find(job.target);
   if (ix == kNone) return why_no_target(machine, job);
@@ -49,6 +64,9 @@ Bytes why_queued(const Machine& machine, const JobInfo& job) {
 }  // namespace
 
 Bytes WhyWaiting::queued(const JobInfo& job) {
+  if (job.type == kPartitionType && job.target.empty()) {
+    return why_no_rank(machine_, partition_of_key(job.key).value_or(kNoOrdinal));
+  }
   const auto [known, added] = queued_.try_emplace({job.kind, job.target, job.type});
   if (added) known->second = why_queued(machine_, job);
   return known->second;

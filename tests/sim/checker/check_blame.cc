@@ -54,7 +54,7 @@ class BlameFold {
     tenures_[granted.epoch] = {granted.ticket, granted.session};
     held_[granted.session].insert(granted.epoch);
     const Record& record = records_[granted.ticket];
-    if (limit_ == 0 || record.named < limit_) return;
+    if (limit_ == 0 || record.named < limit_ || is_partition(granted.key)) return;
     verdict_.broken(
         'y', now_,
         granted.key + " is granted again after it has crashed its process " + std::to_string(record.named) + " times");

@@ -75,6 +75,7 @@ std::vector<Violation> check(const History& history, const Expectations& expecte
   check_takes(history, verdict);
   check_helped(history, verdict);
   check_sources(history, expected, verdict);
+  check_partitions(history, holds, expected, verdict);
   check_restored(history, holds, expected, verdict);
   auto found = verdict.take();
   std::sort(found.begin(), found.end(), [](const Violation& a, const Violation& b) {

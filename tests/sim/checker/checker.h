@@ -36,6 +36,8 @@
 //   E  a source's tasks are accepted exactly once and in order, none is missing below its position, and only the
 //   present
 //      tenure emits; where a log is put back, the position comes back with the tasks
+//   P  a partition is held by a worker of its rank, of several with the same rank by the one with the fewest; in the
+//      end by its primary; and never together with one of another number of partitions
 //   D  without faults, a delayed task is granted when its delay is over
 //   T  a start that takes too long counts as an attempt, so it is not tried for ever
 //   M  a message that its handler refused is never reported as handled, and each is settled when its job is over
@@ -65,15 +67,17 @@ struct Expectations {
   Shard shard{};                       // of whose epochs the remainder tells the shard
   std::uint64_t bytes_since_snapshot_max = UINT64_MAX;
   std::uint64_t log_entries_max = UINT64_MAX;
-  bool all_answered = true;     // the run was long enough for every answer
-  bool calm = false;            // nothing went wrong in the run
-  Time telling = INT64_MAX;     // from the end of a hold until it is in the log, in such a run
-  Time ending = 60 * kSecond;   // from a shutdown, or from Healed, until the log is removed
-  Time placing = 60 * kSecond;  // until every key is held where it belongs
-  Choice choice{};              // the users' function, if there is one
-  bool engine_steps = false;    // the engine's clock may jump: a delay may be over early
-  bool all_settled = true;      // the run was long enough for every task to end
-  bool begins_late = false;     // between the last look at the lease and a hold's beginning the process may stand still
+  bool all_answered = true;      // the run was long enough for every answer
+  bool calm = false;             // nothing went wrong in the run
+  Time telling = INT64_MAX;      // from the end of a hold until it is in the log, in such a run
+  Time ending = 60 * kSecond;    // from a shutdown, or from Healed, until the log is removed
+  Time placing = 60 * kSecond;   // until every key is held where it belongs
+  Choice choice{};               // the users' function, if there is one
+  Ring ring{};                   // the partitions of the pool in the end
+  Time ranking = 120 * kSecond;  // until every partition is held by its primary
+  bool engine_steps = false;     // the engine's clock may jump: a delay may be over early
+  bool all_settled = true;       // the run was long enough for every task to end
+  bool begins_late = false;  // between the last look at the lease and a hold's beginning the process may stand still
 };
 
 struct Violation {

@@ -8,12 +8,18 @@
 #include <variant>
 #include <vector>
 
+#include "assign/ranked.h"
 #include "base/result.h"
 #include "sim/world/dice.h"
 
 namespace tenure::sim {
 
 using ProcessNumber = std::uint32_t;
+
+// How the names of ranked workers end. Each node has one of them, beside its others.
+constexpr const char* kRankedWorker = ".p";
+// Keys that nobody asks for: the pool makes them.
+inline bool is_partition(const std::string& key) { return key.starts_with("partition/"); }
 constexpr ProcessNumber kOnlooker = UINT32_MAX;  // the observer at the log, where a process is to be named
 
 // Processes.
@@ -77,6 +83,7 @@ struct HoldBegan {
   std::uint64_t ticket;
   std::uint64_t given;  // the checkpoint or blob it was started with; zero if none
   std::string worker = {};
+  std::uint32_t of = 0;  // of a partition: how many there are
 };
 struct HoldEnded {
   ProcessNumber process;
@@ -97,6 +104,13 @@ struct Delivered {
   std::uint64_t epoch;
   std::uint64_t ticket;
   bool refused = false;  // it takes no messages, or failed
+};
+
+// A worker of the process holds partitions, with this ordinal.
+struct WorkerRanked {
+  ProcessNumber process;
+  std::string worker;
+  std::uint32_t ordinal;
 };
 
 // Clients.
@@ -280,6 +294,28 @@ struct Digest {
   std::uint64_t digest;
 };
 
+// The pool has these partitions from here on. Of their jobs the log's other events name ticket 0.
+struct LogRing {
+  std::uint64_t position;
+  Ring ring;
+};
+// A ranked worker is in the pool and gets keys, or does not.
+struct LogRanked {
+  std::uint64_t position;
+  std::string worker;
+  bool open;
+};
+// Its holder was asked to hand it over.
+struct LogPartitionMoves {
+  std::uint64_t position;
+  std::string key;
+};
+// It is quarantined.
+struct LogPartitionDead {
+  std::uint64_t position;
+  std::string key;
+};
+
 // The run.
 struct Healed {};  // no fault is active from here on
 struct Closed {    // the end, and what the log looks like then
@@ -288,12 +324,13 @@ struct Closed {    // the end, and what the log looks like then
   std::uint64_t snapshot_bytes;
 };
 
-using What = std::variant<ProcessCrashed, ProcessLeft, ProcessPaused, ProcessResumed, NodeBroke, Leased, HoldBegan,
-                          HoldEnded, Wrote, Delivered, Asked, Answered, TicketLost, LogSettled, LogGranted, LogUnfit,
-                          LogFit, LogEnded, LogTimedOut, LogFenced, LogLeftWaiting, LogBuried, LogBlob, LogShutdown,
-                          LogJoined, LogRestoring, LogRestored, LogRestoreEnded, NoticedLoss, LogLost, GhostSettled,
-                          GhostGranted, Digest, Healed, Closed, WorkerTakes, HandlerCrashed, LogCulprits, WorkerReady,
-                          Serves, LogDrained, LogRemoved, LogEmitted, LogSourceRestored>;
+using What =
+    std::variant<ProcessCrashed, ProcessLeft, ProcessPaused, ProcessResumed, NodeBroke, Leased, HoldBegan, HoldEnded,
+                 Wrote, Delivered, Asked, Answered, TicketLost, LogSettled, LogGranted, LogUnfit, LogFit, LogEnded,
+                 LogTimedOut, LogFenced, LogLeftWaiting, LogBuried, LogBlob, LogShutdown, LogJoined, LogRestoring,
+                 LogRestored, LogRestoreEnded, NoticedLoss, LogLost, GhostSettled, GhostGranted, Digest, Healed, Closed,
+                 WorkerTakes, HandlerCrashed, LogCulprits, WorkerReady, Serves, LogDrained, LogRemoved, LogEmitted,
+                 LogSourceRestored, WorkerRanked, LogRing, LogRanked, LogPartitionDead, LogPartitionMoves>;
 
 struct Event {
   Time at;

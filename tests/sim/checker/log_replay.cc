@@ -12,6 +12,19 @@ constexpr Time kDriftMax = 1000;        // the engine's clock runs ahead by less
 
 std::string name(const Asked& asked) { return asked.key + " (ticket " + std::to_string(asked.ticket) + ")"; }
 
+// Nobody asks for these.
+bool of_partition(const Event& event) {
+  return std::visit(
+      [](const auto& what) {
+        if constexpr (requires { what.key; }) {
+          return is_partition(what.key);
+        } else {
+          return false;
+        }
+      },
+      event.what);
+}
+
 bool is_job(const Asked& asked) { return asked.ask == Ask::resident || asked.ask == Ask::task; }
 
 }  // namespace
@@ -33,6 +46,7 @@ void LogReplay::apply(const Event& event) {
     dropped_ = 0;
   }
   now_ = event.at;
+  if (of_partition(event)) return;
   if (std::holds_alternative<LogRestoring>(event.what)) return remember(event);
   std::visit([this](const auto& what) { on(what); }, event.what);
 }

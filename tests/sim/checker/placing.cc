@@ -7,6 +7,7 @@ namespace tenure::sim {
 
 void Placing::apply(const Event& event) {
   if (const auto* ready = std::get_if<WorkerReady>(&event.what)) {
+    if (ready->worker.ends_with(kRankedWorker)) return;  // it takes nothing else
     workers_[ready->worker] = ready->process;
     changed_ = event.at;
   } else if (const auto* served = std::get_if<Serves>(&event.what)) {
@@ -33,6 +34,7 @@ void Placing::gone(ProcessNumber process, Time at) {
 }
 
 bool Placing::fits(const std::string& key, const std::string& worker) const {
+  if (is_partition(key)) return true;  // see check_partitions
   const auto found = servers_.find(key);
   if (found != servers_.end() && !found->second.empty()) {
     return std::any_of(found->second.begin(), found->second.end(),

@@ -72,6 +72,10 @@ void Actor::worker_added(BytesView worker) {
   run_.recorder.add(process(), WorkerReady{process().number(), Bytes(worker)});
 }
 
+void Actor::worker_refused(BytesView /*worker*/, Errc why) {
+  if (why == Errc::invalid && process().alive()) node_loop_.post([this] { on_misfit(); });
+}
+
 // As for the library's core, all is over then.
 void Actor::pool_gone() {
   node_loop_.post([this] { closed(); });

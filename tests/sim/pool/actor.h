@@ -41,6 +41,7 @@ class Actor final : public Caller, private NodeEvents {
   void not_restored(std::string_view why) override;
   void fenced(std::uint64_t session, FenceReason reason) override;
   void worker_added(BytesView worker) override;
+  void worker_refused(BytesView worker, Errc why) override;
   void pool_gone() override;
   bool finds_out_the_end() override;
   void closed() override;

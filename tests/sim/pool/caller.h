@@ -58,6 +58,7 @@ class Caller {
   std::function<void()> on_broken;
   // The pool has switched to a machine version that its program does not apply.
   std::function<void()> on_too_old;
+  std::function<void()> on_misfit;  // one of its workers is refused for good
 
  protected:
   void write_settled(Recorder& recorder, const Settlement& settlement) const;

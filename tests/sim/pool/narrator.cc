@@ -139,6 +139,20 @@ struct Teller {
   std::string operator()(const Digest& e) const {
     return who(e.process) + " digest " + to_hex(e.digest) + " after entry " + text(e.entry);
   }
+  std::string operator()(const WorkerRanked& e) const {
+    return who(e.process) + " worker " + e.worker + " has ordinal " + text(e.ordinal);
+  }
+  std::string operator()(const LogRing& e) const {
+    return "log " + text(e.position) + ": " + text(e.ring.partitions) + " partitions with " + text(e.ring.secondaries) +
+           " secondaries, settling " + std::to_string(e.ring.settle_ms) + " ms" + (e.ring.anyone ? ", or anyone" : "");
+  }
+  std::string operator()(const LogRanked& e) const {
+    return "log " + text(e.position) + ": ranked worker " + e.worker + (e.open ? " is open" : " is closed");
+  }
+  std::string operator()(const LogPartitionMoves& e) const { return "log " + text(e.position) + ": moves " + e.key; }
+  std::string operator()(const LogPartitionDead& e) const {
+    return "log " + text(e.position) + ": quarantined " + e.key;
+  }
   std::string operator()(const Healed&) const { return "ALL HEALED"; }
   std::string operator()(const Closed& e) const {
     return "the end: " + text(e.log_entries) + " entries, " + text(e.bytes_since_snapshot) +

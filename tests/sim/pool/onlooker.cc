@@ -121,6 +121,7 @@ void Onlooker::write_holders_words(const LogServer::Stored& stored) {
     };
     if (record.has_checkpoint()) write(record.checkpoint(), record.checkpoint().data());
     if (record.has_released() && record.released().has_blob()) write(record.released(), record.released().blob());
+    if (record.has_drain()) write_ranked(record.drain().worker(), false);
     if (record.has_end() && record.end().culprits_size() != 0) {
       const auto& culprits = record.end().culprits();
       recorder_.add(LogCulprits{stored.entry.position, record.end().session(), {culprits.begin(), culprits.end()}});
@@ -151,9 +152,10 @@ void Onlooker::applied(ProcessNumber process, Position position, std::uint64_t d
 }
 
 void Onlooker::granted(const At&, const Grant& grant) {
-  if (ghost_) recorder_.add(GhostGranted{Bytes(grant.tenure.key), grant.tenure.epoch, grant.ticket});
+  const std::uint64_t ticket = of_partitions_.contains(grant.ticket) ? 0 : grant.ticket;
+  if (ghost_) recorder_.add(GhostGranted{Bytes(grant.tenure.key), grant.tenure.epoch, ticket});
   if (silent_) return;
-  recorder_.add(LogGranted{machine_->position(), Bytes(grant.tenure.key), grant.tenure.epoch, grant.ticket, grant.first,
+  recorder_.add(LogGranted{machine_->position(), Bytes(grant.tenure.key), grant.tenure.epoch, ticket, grant.first,
                            grant.tenure.session, Bytes(grant.tenure.worker)});
 }
 
@@ -174,14 +176,26 @@ void Onlooker::ended(const At&, const TenureRef& tenure, TenureEnd why) {
   }
 }
 
-void Onlooker::buried(const At&, BytesView, std::uint64_t dead_id, bool quarantined) {
+void Onlooker::partitions_set(const At&, const Ring& ring) {
+  if (!silent_) recorder_.add(LogRing{machine_->position(), ring});
+}
+
+void Onlooker::partition_made(const At&, BytesView, std::uint64_t ticket) { of_partitions_.insert(ticket); }
+
+void Onlooker::buried(const At&, BytesView key, std::uint64_t dead_id, bool quarantined) {
   if (ghost_) return;
+  if (is_partition(Bytes(key))) {
+    graves_[dead_id] = 0;  // no client digs it up
+    if (!silent_) recorder_.add(LogPartitionDead{machine_->position(), Bytes(key)});
+    return;
+  }
   // The job's ticket was told of its failure just before.
   graves_[dead_id] = failed_last_;
   if (!silent_) recorder_.add(LogBuried{machine_->position(), failed_last_, quarantined});
 }
 
 void Onlooker::settled(const At&, const Settlement& settlement) {
+  if (of_partitions_.contains(settlement.ticket)) return;
   if (ghost_) return recorder_.add(GhostSettled{settlement.ticket, step_of(settlement.state)});
   if (settlement.state == TicketState::failed) failed_last_ = settlement.ticket;
   if (silent_) return;
@@ -216,6 +230,7 @@ void Onlooker::restored(const At&, const Restored&) {
 }
 
 void Onlooker::job_restored(const At&, BytesView key, std::uint64_t ticket, bool dead) {
+  if (is_partition(Bytes(key))) return;
   if (!silent_) recorder_.add(LogRestored{machine_->position(), Bytes(key), ticket, dead});
 }
 
@@ -231,21 +246,29 @@ void Onlooker::session_ended(const At&, std::uint64_t session, SessionEnd how) {
 
 void Onlooker::worker_added(const At&, std::uint64_t session, BytesView worker) {
   if (!silent_) recorder_.note([&] { return "worker " + Bytes(worker) + " added by " + to_hex(session); });
+  write_ranked(worker, true);
 }
 
 void Onlooker::worker_refused(const At&, std::uint64_t session, BytesView worker, Errc) {
   if (!silent_) recorder_.note([&] { return "worker " + Bytes(worker) + " refused to " + to_hex(session); });
 }
 
+void Onlooker::write_ranked(BytesView worker, bool open) {
+  if (!silent_ && worker.ends_with(kRankedWorker)) recorder_.add(LogRanked{machine_->position(), Bytes(worker), open});
+}
+
 void Onlooker::worker_unfit(const At&, std::uint64_t, BytesView worker, BytesView) {
+  write_ranked(worker, false);
   if (!silent_) recorder_.add(LogUnfit{machine_->position(), Bytes(worker)});
 }
 
 void Onlooker::worker_fit(const At&, std::uint64_t, BytesView worker) {
+  write_ranked(worker, true);
   if (!silent_) recorder_.add(LogFit{machine_->position(), Bytes(worker)});
 }
 
 void Onlooker::worker_removed(const At&, std::uint64_t session, BytesView worker) {
+  write_ranked(worker, false);
   if (!silent_) recorder_.add(LogFit{machine_->position(), Bytes(worker)});
   if (!silent_) recorder_.note([&] { return "worker " + Bytes(worker) + " of " + to_hex(session) + " removed"; });
 }
@@ -258,6 +281,9 @@ void Onlooker::stop_asked(const At&, const TenureRef& tenure, StopReason reason)
   if (silent_) return;
   if (reason == StopReason::start_timeout) {
     recorder_.add(LogTimedOut{machine_->position(), Bytes(tenure.key), tenure.epoch});
+  }
+  if (reason == StopReason::move && is_partition(Bytes(tenure.key))) {
+    recorder_.add(LogPartitionMoves{machine_->position(), Bytes(tenure.key)});
   }
   recorder_.note([&] { return "stop asked: " + Bytes(tenure.key) + " epoch " + std::to_string(tenure.epoch); });
 }

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 #include <vector>
@@ -29,6 +30,8 @@ class Onlooker final : private Effects {
   const Machine& machine() const { return *machine_; }
   // A process has applied the entry, read from the log at this position with these bytes, and has this digest.
   void applied(ProcessNumber process, Position position, std::uint64_t digest);
+  // A ticket that no client waits for.
+  void ignore(std::uint64_t ticket) { of_partitions_.insert(ticket); }
   // The newest machine version that any log of the run has switched to.
   std::uint32_t newest_version() const { return newest_version_; }
   // The ticket of a buried job, by its number in the machine; zero if it was buried in a log that is a ghost now.
@@ -44,6 +47,7 @@ class Onlooker final : private Effects {
   void look_for_left_waiting();
   void write_holders_words(const LogServer::Stored& stored);
   void rebuild(Position kept, bool removed);
+  void write_ranked(BytesView worker, bool open);
 
   void restoring(const At&, const Restored& it) override;
   void restored(const At&, const Restored& it) override;
@@ -63,6 +67,8 @@ class Onlooker final : private Effects {
   void worker_removed(const At&, std::uint64_t session, BytesView worker) override;
   void shutdown_began(const At&) override;
   void shutdown_drained(const At&) override;
+  void partitions_set(const At&, const Ring& ring) override;
+  void partition_made(const At&, BytesView key, std::uint64_t ticket) override;
   void stop_asked(const At&, const TenureRef& tenure, StopReason reason) override;
 
   LogServer& server_;
@@ -74,6 +80,7 @@ class Onlooker final : private Effects {
   std::uint64_t failed_last_ = 0;
   std::uint32_t newest_version_ = 0;
   std::map<std::uint64_t, std::uint64_t> graves_;
+  std::set<std::uint64_t> of_partitions_;  // tickets
   struct Appended {
     std::size_t losses;  // of the log so far
     bool ghost;

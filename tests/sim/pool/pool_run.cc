@@ -31,6 +31,7 @@ PoolRun::PoolRun(const Plan& plan)
       versions_(world_.fork("versions")),
       types_(world_.fork("types")),
       ends_(world_.fork("ends")),
+      ring_(world_.fork("ring")),
       placing_(plan.choice),
       run_{world_, wires_, onlooker_, recorder_, store_, work_},
       reports_(world_, wires_, onlooker_, plan_) {
@@ -97,6 +98,8 @@ std::shared_ptr<Caller> PoolRun::make_caller(Seat& seat) {
                                .helps = plan_.helpers && (seat.number + i) % 2 == 0});
     recorder_.add(WorkerTakes{seat.process->number(), options.workers.back().id, taste});
   }
+  const bool ranked = seat.kind == Seat::Kind::worker && plan_.ring.partitions != 0;
+  if (ranked && seat.speaks >= version_of(Rule::ranks)) options.workers.push_back(ranked_worker(seat));
   return std::make_shared<Actor>(run_, *seat.process, seat.link, std::move(options));
 }
 
@@ -126,6 +129,10 @@ void PoolRun::start(Seat& seat) {
     seat.speaks = plan_.older + 1;
     process.crash();
   };
+  // It names other partitions than the pool has. The operator starts it again with those.
+  seat.caller->on_misfit = [&process = *seat.process] {
+    if (process.alive()) process.crash();
+  };
   seat.caller->start();
 }
 
@@ -149,6 +156,7 @@ Outcome PoolRun::run() {
   for (std::size_t kind = 0; kind < kFaults; ++kind) plan_fault(static_cast<Fault>(kind));
   plan_upgrade();
   plan_serve();
+  plan_resize();
   plan_shutdown();
   const auto never = [] { return false; };
   run_until(plan_.busy, never);
@@ -244,7 +252,7 @@ bool PoolRun::settled() {
             (job.state == JobState::running || job.state == JobState::dead || job.state == JobState::quarantined);
     return quiet;
   });
-  return quiet && all_placed();
+  return quiet && all_placed() && all_with_primaries();
 }
 
 Expectations PoolRun::expectations() const {
@@ -287,6 +295,8 @@ Expectations PoolRun::expectations() const {
   expected.ending = expected.recovery + 35 * kSecond;
   expected.placing = plan_.choosy ? INT64_MAX / 4 : expected.recovery + 35 * kSecond;
   expected.choice = plan_.choice;
+  expected.ring = onlooker_.machine().config().ring;
+  expected.ranking = expected.recovery + 35 * kSecond + (expected.ring.settle_ms + kTriedAgainMs) * kMilli;
   expected.quarantine_after = plan_.quarantine_after;
   expected.delayed_bound = plan_.delayed_bound;
   expected.engine_steps = plan_.interval(Fault::lost_tail) != 0;  // another server, with a clock of its own

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "machine/rules.h"
+#include "node/keys/own_workers.h"
 #include "sim/checker/checker.h"
 #include "sim/checker/placing.h"
 #include "sim/pool/caller.h"
@@ -99,6 +100,13 @@ class PoolRun {
   void end_service();
   bool all_placed();
 
+  // pool_ring.cc
+  Ring present_ring() const;
+  NodeWorker ranked_worker(const Seat& seat);
+  void plan_resize();
+  void resize();
+  bool all_with_primaries() const;
+
   // pool_work.cc
   void plan_request(std::uint32_t client);
   void request(const Seat& seat);
@@ -117,6 +125,7 @@ class PoolRun {
   Dice versions_;
   Dice types_;
   Dice ends_;
+  Dice ring_;
   Placing placing_;
   std::size_t placed_ = 0;  // events of the history that placing_ has seen
   RunContext run_;

@@ -43,12 +43,14 @@ void SimHost::begin(Run& run) {
   if (run.stopping || is_past_lease()) return give_back(run);
   run.begun = true;
   const HeldJob& job = run.job;
-  parts_.recorder.add(parts_.process,
-                      HoldBegan{parts_.process.number(), job.session, job.hold.key, job.hold.epoch,
-                                parts_.recorder.ticket_of(job.payload),
-                                job.has_checkpoint ? Recorder::number_in(job.checkpoint) : 0, job.worker});
+  parts_.recorder.add(
+      parts_.process,
+      HoldBegan{parts_.process.number(), job.session, job.hold.key, job.hold.epoch,
+                parts_.recorder.ticket_of(job.payload), job.has_checkpoint ? Recorder::number_in(job.checkpoint) : 0,
+                job.worker, is_partition(job.hold.key) ? static_cast<std::uint32_t>(std::stoul(job.payload)) : 0});
   // By the job, and not by the moment: a poisonous job is so wherever it runs.
-  const bool poisonous = Dice(parts_.recorder.ticket_of(job.payload)).chance(parts_.work.poison);
+  const bool poisonous =
+      !is_partition(job.hold.key) && Dice(parts_.recorder.ticket_of(job.payload)).chance(parts_.work.poison);
   if (poisonous && dice_.chance(0.7)) {
     parts_.recorder.add(parts_.process, HandlerCrashed{parts_.process.number(), job.hold.key, job.hold.epoch});
     parts_.process.culprit = job.hold.epoch;
@@ -117,7 +119,8 @@ void SimHost::live(Run& run) {
   if (dice_.chance(parts_.work.checkpoints * seconds)) {
     parts_.reports->checkpoint(hold, Recorder::bytes_with(dice_.id(), 16));
   }
-  if (parts_.work.emits != 0 && emit_dice_.chance(parts_.work.emits * seconds)) emits_.step(hold, *run.thread);
+  if (!is_partition(hold.key) && parts_.work.emits != 0 && emit_dice_.chance(parts_.work.emits * seconds))
+    emits_.step(hold, *run.thread);
   if (!run.stopping && dice_.chance(parts_.work.finishes * seconds)) {
     end_hold(run);
     parts_.reports->finished(hold, "finished");

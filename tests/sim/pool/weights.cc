@@ -114,6 +114,22 @@ void choose_emits(Plan& plan) {
   if (dice.chance(0.5)) plan.work.emits = static_cast<double>(dice.between(1, 8)) / 10;
 }
 
+// Each node has one primary, and there may be a partition more, which has only secondaries.
+void choose_ring(Plan& plan) {
+  Dice dice(plan.seed, "ring");
+  // A partition is started again and again: where starts time out, it does not come to rest.
+  const bool patient = plan.start_patience == Plan().start_patience;
+  if (!patient || !dice.chance(0.4)) return;
+  plan.shard = {};
+  const auto more = static_cast<std::uint32_t>(dice.below(2));
+  plan.ring.partitions = plan.nodes + more;
+  plan.ring.secondaries = static_cast<std::uint32_t>(dice.between(1, 2));
+  plan.ring.anyone = dice.chance(0.3);
+  if (dice.chance(0.4)) plan.ring.settle_ms = dice.between(1, 5'000);
+  if (more == 0 && dice.chance(0.3)) plan.ring.secondaries = 0;
+  if (dice.chance(0.4)) plan.resize_every = dice.magnitude(2 * kSecond, 20 * kSecond);
+}
+
 // A new pool or log has the default bounds until its first worker joins.
 void use_default_bounds(Plan& plan) {
   plan.queue_bound = 1000;
@@ -164,8 +180,8 @@ bool Plan::calm() const {
   const bool wires_calm = wires.request_lost + wires.answer_lost + wires.held + wires.duplicated + wires.split_reads +
                               wires.snapshot_commit_fails + wires.snapshot_load_fails ==
                           0;
-  return wires_calm && work.poison == 0 && upgrade_every == 0 && kills_caller == 0 && !ends_alone &&
-         std::all_of(every.begin(), every.end(), [](Time span) { return span == 0; });
+  return wires_calm && work.poison == 0 && upgrade_every == 0 && resize_every == 0 && kills_caller == 0 &&
+         !ends_alone && std::all_of(every.begin(), every.end(), [](Time span) { return span == 0; });
 }
 
 Plan plan_for(std::uint64_t seed, bool wipes) {
@@ -192,11 +208,13 @@ Plan plan_for(std::uint64_t seed, bool wipes) {
   const bool patient = plan.start_patience == Plan().start_patience;
   plan.own_types = plan.choosy && patient && Dice(plan.seed, "own types").chance(0.5);
 
+  choose_ring(plan);
   Dice programs(seed, "programs");
   if (programs.chance(0.25)) plan.work.bad_programs = static_cast<double>(programs.between(1, 9)) / 10;
 
   const std::uint64_t style = dice.below(20);
   if (style == 0) {  // no fault at all
+    plan.resize_every = 0;
     // Only such a run can tell whether delays last too long, and only with a long lease might they.
     if (Dice(seed, "delays").chance(0.5)) {
       plan.lease = 60 * kSecond;

@@ -92,6 +92,8 @@ struct Plan {
   bool choosy = false;            // some workers take only some jobs
   bool own_types = false;         // some residents have a type of the library itself
   std::uint32_t types = 0;        // of the jobs, beside the empty one
+  Ring ring{};                    // each node has a worker that holds partitions, too
+  Time resize_every = 0;          // their number changes
   std::size_t restore_part_bytes = 1U << 17;
   ServerOptions server;
   WireOptions wires;
