@@ -68,6 +68,8 @@ public final class ShareGroup {
     properties.put("group.id", group);
     properties.put("share.acknowledgement.mode", "explicit");
     properties.put("max.poll.records", batched ? "1000" : "1");
+    // Otherwise a poll returns whatever one batch of the producer has, however small the limit is.
+    if (!batched) properties.put("share.acquire.mode", "record_limit");
     return new KafkaShareConsumer<>(properties, new ByteArrayDeserializer(), new ByteArrayDeserializer());
   }
 

@@ -109,6 +109,7 @@ struct DeadJob {
   std::string error{};
   std::string payload{};
   std::chrono::milliseconds age{0};
+  std::uint32_t attempts = 0;  // how often it was tried
 };
 
 }  // namespace tenure

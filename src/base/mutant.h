@@ -44,6 +44,7 @@ namespace tenure {
   X(unfit_gets_keys)           /* a worker whose starts keep failing gets keys like others */                   \
   X(unfit_for_ever)            /* a worker that was unfit never gets keys again */                              \
   X(placement_ignores_takes)   /* a job is granted to a worker that does not take it */                         \
+  X(helpers_idle)              /* a task waits for a full worker while a helper has room */                     \
   X(joins_unseat_residents)    /* a newcomer unseats residents that it does not take */                         \
   X(restored_twice)            /* a second member puts the pool back again after it was restored */             \
   X(restored_epochs_low)       /* a restored pool gives epochs that were given before */                        \

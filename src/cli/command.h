@@ -48,6 +48,8 @@ std::vector<Command> stream_commands();
 // The part about sources.
 std::vector<Command> partition_commands();
 std::vector<Command> source_commands();
+// The part about orders.
+std::vector<Command> orders_commands();
 const std::vector<Flag>& common_flags();
 std::string_view exit_codes_text();
 

@@ -277,8 +277,9 @@ std::vector<Command> own_commands() {
 const std::vector<Command>& commands() {
   static const std::vector<Command> all = [] {
     std::vector<Command> made;
-    for (const auto group : {work_commands, job_commands, listing_commands, pool_commands, partition_commands,
-                             source_commands, stream_commands, bench_commands, checkout_commands, own_commands}) {
+    for (const auto group :
+         {work_commands, job_commands, listing_commands, pool_commands, partition_commands, source_commands,
+          orders_commands, stream_commands, bench_commands, checkout_commands, own_commands}) {
       for (Command& command : group()) made.push_back(std::move(command));
     }
     return made;

@@ -89,7 +89,11 @@ int run_partition(const Call& call) {
   Result<WorkPlan> plan = work_plan(call);
   if (!plan) return report_usage(call, plan.error());
   if (const Status ranked = make_ranked(call, *plan); !ranked) return report_usage(call, ranked.error());
-  return run_plan(call, *std::move(plan));
+  const Result<std::string> url = engine_url(call);
+  if (!url) return report(call, url.error());
+  plan->core.url = *url;
+  WorkEvents events(call.json());
+  return run_work_plan(call, *plan, events);
 }
 
 int run_partition_status(const Call& call) {

@@ -18,6 +18,12 @@ int run_dead_retry(const Call& call);
 int run_dead_drop(const Call& call);
 int run_source_list(const Call& call);
 int run_source_remove(const Call& call);
+int run_orders_send(const Call& call);
+int run_orders_work(const Call& call);
+int run_orders_list(const Call& call);
+int run_orders_explain(const Call& call);
+// What pool_worker does: the settings come from the environment alone.
+int run_pool_worker(const Call& call);
 int run_partition(const Call& call);
 int run_partition_status(const Call& call);
 int run_partition_resize(const Call& call);

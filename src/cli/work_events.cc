@@ -1,6 +1,8 @@
 #include "cli/work_events.h"
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 
 #include "base/utf8.h"
 #include "machine/limits.h"
@@ -41,6 +43,10 @@ void WorkEvents::write(const Event& event) {
   } else {
     line.line(text_of(event));
   }
+  write_line(line);
+}
+
+void WorkEvents::write_line(const Gathered& line) {
   std::lock_guard lock(mutex_);
   gathered_.add(line);
   if (gathering_ == 0) gathered_.write();
@@ -54,6 +60,31 @@ void WorkEvents::together(const std::function<void()>& what) {
   what();
   std::lock_guard lock(mutex_);
   if (--gathering_ == 0) gathered_.write();
+}
+
+void ToldHost::start(HeldJob job) {
+  reports_->granted(job);
+  {
+    const std::lock_guard lock(mutex_);
+    if (jobs_max_ != 0 && begun_ == jobs_max_) {
+      held_.push_back(std::move(job));
+      return;
+    }
+    ++begun_;
+  }
+  host_.start(std::move(job));
+}
+
+bool ToldHost::release_held(const std::function<bool(const HeldJob&)>& which) {
+  std::vector<HeldJob> released;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto end = std::stable_partition(held_.begin(), held_.end(), [&](const HeldJob& job) { return !which(job); });
+    released.assign(std::make_move_iterator(end), std::make_move_iterator(held_.end()));
+    held_.erase(end, held_.end());
+  }
+  for (const HeldJob& job : released) reports_->released(job.hold);
+  return !released.empty();
 }
 
 void ToldReports::granted(const HeldJob& job) {

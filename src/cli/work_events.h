@@ -2,9 +2,12 @@
 
 // The event lines of `tenure work` about its workers and keys, for people or as JSON.
 
+#include <functional>
+#include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/output.h"
 #include "node/keys/host.h"
@@ -16,6 +19,7 @@ namespace tenure::cli {
 class WorkEvents {
  public:
   explicit WorkEvents(bool json) : json_(json) {}
+  virtual ~WorkEvents() = default;
 
   struct Event {
     std::string_view name;  // ready, granted, started, stopped, released, fenced, failed, unfit, fit, restored, left
@@ -24,12 +28,17 @@ class WorkEvents {
     std::string_view worker = {};
     std::string_view reason = {};
   };
-  void write(const Event& event);
+  virtual void write(const Event& event);
   // Events that any thread writes during the call are printed together after it.
   void together(const std::function<void()>& what);
 
- private:
+ protected:
+  // Any line.
+  void write_line(const Gathered& line);
+
   const bool json_;
+
+ private:
   std::mutex mutex_;  // of the output
   // Guarded by mutex_.
   int gathering_ = 0;
@@ -67,27 +76,48 @@ class ToldReports final : public HoldReports {
   std::map<std::uint64_t, Bytes> workers_;  // by epoch; guarded by mutex_
 };
 
-// Passes everything on to the host. Prints `granted` before it starts a job.
+// Passes everything on to the host. Prints `granted` before it starts a job. With `jobs_max`, further jobs wait here
+// until they have to be given back.
 class ToldHost final : public Host {
  public:
-  explicit ToldHost(Host& host) : host_(host) {}
+  explicit ToldHost(Host& host, std::uint64_t jobs_max = 0) : host_(host), jobs_max_(jobs_max) {}
   void attach(ToldReports& reports) { reports_ = &reports; }
 
-  void start(HeldJob job) override {
-    reports_->granted(job);
-    host_.start(std::move(job));
+  void start(HeldJob job) override;
+  void stop(const Hold& hold, StopReason reason, Instant deadline) override {
+    if (!release_held([&](const HeldJob& job) { return job.hold.epoch == hold.epoch; })) {
+      host_.stop(hold, reason, deadline);
+    }
   }
-  void stop(const Hold& hold, StopReason reason, Instant deadline) override { host_.stop(hold, reason, deadline); }
   void message(const Hold& hold, std::uint64_t number, BytesView text) override { host_.message(hold, number, text); }
-  void give_back_waiting(std::uint64_t session) override { host_.give_back_waiting(session); }
+  void give_back_waiting(std::uint64_t session) override {
+    release_of(session);
+    host_.give_back_waiting(session);
+  }
   void lease_until(std::uint64_t session, Instant until) override { host_.lease_until(session, until); }
   void lease_over(std::uint64_t session) override { host_.lease_over(session); }
-  void fence(std::uint64_t session) override { host_.fence(session); }
-  void kill(std::uint64_t session) override { host_.kill(session); }
+  void fence(std::uint64_t session) override {
+    release_of(session);
+    host_.fence(session);
+  }
+  void kill(std::uint64_t session) override {
+    release_of(session);
+    host_.kill(session);
+  }
 
  private:
+  void release_of(std::uint64_t session) {
+    release_held([&](const HeldJob& job) { return job.session == session; });
+  }
+  bool release_held(const std::function<bool(const HeldJob&)>& which);
+
   Host& host_;
+  const std::uint64_t jobs_max_;
   ToldReports* reports_ = nullptr;
+  std::mutex mutex_;
+  // Guarded by mutex_.
+  std::uint64_t begun_ = 0;
+  std::vector<HeldJob> held_;
 };
 
 }  // namespace tenure::cli

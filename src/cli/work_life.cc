@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <map>
 #include <thread>
 #include <utility>
 
@@ -19,25 +20,60 @@ constexpr std::chrono::seconds kListPatience{2};
 constexpr std::chrono::seconds kTellStuckAfter{2};
 constexpr std::chrono::seconds kLookStuckEvery{10};
 constexpr int kLookMs = 20;
+constexpr std::chrono::milliseconds kLookRivalsEvery{100};
 
-// Says who has the id. Every worker is in the first shard.
-void tell_taken(Shards& pool, const std::string& id, const std::vector<NodeWorker>& own) {
+// Who has the id, or the ordinal, of one of ours. Every worker is in the first shard.
+std::optional<v1::ListedWorker> holder_of(Shards& pool, const NodeWorker& own) {
   v1::Ask ask;
   ask.mutable_workers();
   const v1::Told told = pool.inquire(0, ask, after(kListPatience)).value_or(v1::Told());
-  std::string holder;
-  const auto wanted = std::find_if(own.begin(), own.end(), [&](const NodeWorker& one) { return one.id == id; });
-  const bool ranked = wanted != own.end() && wanted->ring.partitions != 0;
-  std::string what = "the id '" + id + "'";
   for (const v1::ListedWorker& worker : told.workers()) {
-    const bool of_ordinal = ranked && !worker.draining() && worker.ordinal_plus_one() == wanted->ordinal + 1;
-    if (worker.id() != id && !of_ordinal) continue;
-    if (worker.id() != id) what = "the ordinal " + std::to_string(wanted->ordinal);
-    holder = " by node " + worker.node() + " (host " + worker.host() + ", process " + std::to_string(worker.pid()) +
-             "), whose lease has up to " + render::show_ms(static_cast<std::int64_t>(worker.lease_left_ms())) + " left";
+    if (worker.id() == own.id) return worker;
+    const bool ranked = own.ring.partitions != 0 && !worker.draining();
+    if (ranked && worker.ordinal_plus_one() == own.ordinal + 1) return worker;
   }
-  print_note("tenure: " + what + " is taken" + holder + "; waiting for it, a signal ends the wait");
+  return std::nullopt;
 }
+
+std::string taken_text(const NodeWorker& own, const std::optional<v1::ListedWorker>& holder) {
+  const bool of_ordinal = holder && holder->id() != own.id;
+  std::string text = of_ordinal ? "the ordinal " + std::to_string(own.ordinal) : "the id '" + own.id + "'";
+  text += " is taken";
+  if (!holder) return text;
+  return text + " by node " + holder->node() + " (host " + holder->host() + ", process " +
+         std::to_string(holder->pid()) + "), whose lease has up to " +
+         render::show_ms(static_cast<std::int64_t>(holder->lease_left_ms())) + " left";
+}
+
+// Watches the workers that have ids of ours.
+class Rivals {
+ public:
+  explicit Rivals(const std::vector<NodeWorker>& own) : own_(own) {}
+
+  void note(Shards& pool, const std::string& id) {
+    const auto holder = holder_of(pool, own(id));
+    print_note("tenure: " + taken_text(own(id), holder) + "; waiting for it, a signal ends the wait");
+    if (holder) seen_[id] = *holder;
+  }
+  // Which of them has sent a beat since, or is another one: its lease has more left than it had.
+  std::optional<std::string> alive(Shards& pool) {
+    for (auto& [id, before] : seen_) {
+      const auto now = holder_of(pool, own(id));
+      if (!now) continue;
+      if (now->lease_left_ms() > before.lease_left_ms() || now->pid() != before.pid()) return taken_text(own(id), now);
+      before = *now;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  const NodeWorker& own(const std::string& id) const {
+    return *std::find_if(own_.begin(), own_.end(), [&](const NodeWorker& one) { return one.id == id; });
+  }
+
+  const std::vector<NodeWorker>& own_;
+  std::map<std::string, v1::ListedWorker> seen_;
+};
 
 // Says why leaving takes long, if it is because no other worker can take the keys. Every worker is in the first shard.
 // True if that was said.
@@ -75,8 +111,12 @@ std::vector<std::string> TakenIds::take() {
   return std::exchange(fresh_, {});
 }
 
-Joining join(Shards& pool, const std::vector<NodeWorker>& workers, TakenIds& taken, const Signals& signals) {
+Joining join(Shards& pool, const std::vector<NodeWorker>& workers, TakenIds& taken, const Signals& signals,
+             bool refuse_taken) {
   Joining joining;
+  Rivals rivals(workers);
+  std::optional<std::string> refused;
+  auto look_at = after(kLookRivalsEvery);
   std::atomic<bool> done = false;
   std::thread adding([&] {
     for (const NodeWorker& worker : workers) {
@@ -85,18 +125,22 @@ Joining join(Shards& pool, const std::vector<NodeWorker>& workers, TakenIds& tak
     }
     done = true;
   });
-  while (!done && !joining.interrupted) {
+  while (!done && !joining.interrupted && !refused) {
     joining.interrupted = signals.wait(kLookMs);
-    for (const std::string& id : taken.take()) tell_taken(pool, id, workers);
+    for (const std::string& id : taken.take()) rivals.note(pool, id);
+    if (!refuse_taken || std::chrono::steady_clock::now() < look_at) continue;
+    refused = rivals.alive(pool);
+    look_at = after(kLookRivalsEvery);
   }
-  if (joining.interrupted) leave(pool, workers, signals);
+  if (joining.interrupted || refused) leave(pool, workers, signals);
   adding.join();
+  if (refused) joining.added = fail(Errc::key_exists, "join", *refused);
   return joining;
 }
 
-void wait_for_end(const Shards& pool, const Signals& signals) {
+void wait_for_end(const Shards& pool, const Signals& signals, const std::function<bool()>& enough) {
   constexpr int kLookAtPoolMs = 200;
-  while (!pool.over() && !signals.wait(kLookAtPoolMs)) {
+  while (!pool.over() && !(enough && enough()) && !signals.wait(enough ? kLookMs : kLookAtPoolMs)) {
   }
 }
 

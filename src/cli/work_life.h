@@ -3,6 +3,7 @@
 // The life of `tenure work`: its workers join the pool, run until a signal or the end of the pool, and leave. Joining
 // may have to wait until somebody else gives up one of their ids. That is said at once, and the wait ends on a signal.
 
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -34,10 +35,12 @@ struct Joining {
   Status added;
   bool interrupted = false;
 };
-Joining join(Shards& pool, const std::vector<NodeWorker>& workers, TakenIds& taken, const Signals& signals);
+// `refuse_taken`: Errc::key_exists as soon as the worker that has an id shows that it is alive.
+Joining join(Shards& pool, const std::vector<NodeWorker>& workers, TakenIds& taken, const Signals& signals,
+             bool refuse_taken = false);
 
-// Returns on a signal, or when the pool is over.
-void wait_for_end(const Shards& pool, const Signals& signals);
+// Returns on a signal, when the pool is over, or when it is enough, if there is such a condition.
+void wait_for_end(const Shards& pool, const Signals& signals, const std::function<bool()>& enough = {});
 
 // Hands the keys over. A second signal ends the process at once. If no other worker can take them, says so and waits.
 void leave(Shards& pool, const std::vector<NodeWorker>& own, const Signals& signals);

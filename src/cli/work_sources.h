@@ -12,7 +12,8 @@
 
 #include "base/result.h"
 #include "cli/call.h"
-#include "pool/pool_core.h"
+#include "cli/signals.h"
+#include "cli/work_run.h"
 
 namespace tenure::cli {
 
@@ -21,13 +22,16 @@ Status check_sources(const std::vector<std::string>& urls);
 
 class WorkSources {
  public:
-  // `core`: the options of the workers' own member. Nothing is opened without URLs.
-  static Result<std::unique_ptr<WorkSources>> open(const std::vector<std::string>& urls, const CoreOptions& core);
+  // `core`: the options of the workers' own member. `beside`: what else that member does, or nothing. Nothing is opened
+  // if there is nothing to do. The workers hold jobs already, so an engine that cannot be reached is tried again for a
+  // while; Errc::closed if a signal came meanwhile.
+  static Result<std::unique_ptr<WorkSources>> open(const WorkPlan& plan, const Signals& signals);
 
   // Hands the partitions over.
   void close();
 
  private:
+  static Result<std::unique_ptr<WorkSources>> try_open(const WorkPlan& plan);
   explicit WorkSources(Pool pool) : pool_(std::move(pool)) {}
 
   Pool pool_;

@@ -71,7 +71,7 @@ Bytes Dialogue::opening() {
   const Bytes payload = std::exchange(payload_, {});
   const std::optional<Bytes> checkpoint = std::exchange(checkpoint_, std::nullopt);
   if (protocol_ == Protocol::json) return json_start(hold_.key, hold_.epoch, payload, checkpoint);
-  return kind_ == JobKind::task ? payload : Bytes();
+  return {};
 }
 
 Bytes Dialogue::notify(BytesView message) const {

@@ -55,7 +55,8 @@ class Dialogue {
 
   // Standard input: each returns the bytes to write, which may be empty. Call opening() once.
   Bytes opening();
-  bool input_ends_after_opening() const { return protocol_ == Protocol::plain && kind_ == JobKind::task; }
+  // The program's input is the payload and nothing else.
+  bool input_is_payload() const { return protocol_ == Protocol::plain && kind_ == JobKind::task; }
   Bytes notify(BytesView message) const;
   Bytes stop(Nanos left) const;
   Bytes emitted(BytesView source, const Result<std::uint64_t>& outcome) const;

@@ -16,9 +16,14 @@ constexpr std::size_t kReadBytes = 64U << 10;
 
 }  // namespace
 
-Result<std::vector<Descriptor>> Pipes::open() {
+Result<std::vector<Descriptor>> Pipes::open(const std::string& input_file) {
   std::vector<Descriptor> theirs;
   for (const Stream stream : {input, output, errors}) {
+    if (stream == input && !input_file.empty()) {
+      theirs.emplace_back(::open(input_file.c_str(), O_RDONLY | O_CLOEXEC));
+      if (!theirs.back()) return fail(Errc::busy, "open the program's input", std::strerror(errno));
+      continue;
+    }
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) return fail(Errc::busy, "make the program's pipes", std::strerror(errno));
     const bool reads = stream != input;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "base/bytes.h"
@@ -18,8 +19,9 @@ class Pipes {
  public:
   enum Stream : std::uint8_t { input = 0, output = 1, errors = 2 };
 
-  // Creates the pipes and returns the program's ends, in order. The caller passes them on and closes them.
-  Result<std::vector<Descriptor>> open();
+  // Creates the pipes and returns the program's ends, in order. The caller passes them on and closes them. With a file,
+  // the program reads that instead of a pipe, and nothing can be sent to it.
+  Result<std::vector<Descriptor>> open(const std::string& input_file = {});
   int descriptor(Stream stream) const { return own_.at(stream).get(); }
   bool is_open(Stream stream) const { return static_cast<bool>(own_.at(stream)); }
 

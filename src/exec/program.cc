@@ -18,8 +18,9 @@ Program::Program(std::uint64_t own_number, const HeldJob& held, Protocol protoco
       dialogue(protocol, held),
       folder(std::move(own_folder)) {
   pipes.send(dialogue.opening());
-  if (dialogue.input_ends_after_opening()) pipes.end_input();
 }
+
+std::string Program::input_file() const { return dialogue.input_is_payload() ? folder.path() + "/payload" : ""; }
 
 void Program::notify(std::uint64_t message, BytesView text) {
   pipes.send(dialogue.notify(text));

@@ -25,6 +25,9 @@ class Program {
   Program(std::uint64_t number, const HeldJob& job, Protocol protocol, JobFolder folder, int slot);
 
   // The machine bounds these bytes: it sends no more than kMessagesBytesMax of unhandled messages.
+  // The file that it reads as its standard input; none if it reads a pipe. A task reads its payload from a file: if its
+  // worker died in the middle of writing it into a pipe, the task would take a part of it for the whole.
+  std::string input_file() const;
   void notify(std::uint64_t message, BytesView text);
   void ask_stop(Nanos left);
   // False if the program has left too many answers unread.

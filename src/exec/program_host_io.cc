@@ -71,7 +71,7 @@ Result<std::unique_ptr<Program>> ProgramHost::prepare(const HeldJob& job, int sl
   auto folder = JobFolder::create(work_.path(), number, job);
   if (!folder) return Failure(folder.error());
   auto program = std::make_unique<Program>(number, job, options_.protocol, std::move(*folder), slot);
-  auto pipes = program->pipes.open();
+  auto pipes = program->pipes.open(program->input_file());
   if (!pipes) {
     remover_.remove(program->folder.path());
     return Failure(pipes.error());

@@ -19,7 +19,7 @@ void Batch::add(source::Run run) {
   for (std::size_t i = 0; i < run.events.size(); ++i) {
     source::Event& event = run.events[i];
     if (i % kMarkEvery == 0 || i + 1 == run.events.size()) marks_.push_back(source::mark_of(event));
-    tasks_.push_back(to_task(std::move(event), spec_, prefix_));
+    tasks_.push_back(to_task(std::move(event), spec_, names_, prefix_));
     bytes_ += bytes_of(tasks_.back());
   }
   position_ = std::max(position_, run.position);

@@ -16,8 +16,9 @@ namespace tenure::feeder {
 
 class Batch {
  public:
-  // `prefix`: see to_task().
-  Batch(const Spec& spec, Bytes prefix) : spec_(spec), prefix_(std::move(prefix)) {}
+  // `names` and `prefix`: see to_task().
+  Batch(const Spec& spec, const source::Source& names, Bytes prefix)
+      : spec_(spec), names_(names), prefix_(std::move(prefix)) {}
 
   // A run with a loss needs an empty batch, because the loss is counted with the next emit.
   void add(source::Run run);
@@ -45,6 +46,7 @@ class Batch {
 
  private:
   const Spec& spec_;
+  const source::Source& names_;
   const Bytes prefix_;
   std::vector<EmitTask> tasks_;
   std::size_t bytes_ = 0;

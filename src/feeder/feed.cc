@@ -22,7 +22,7 @@ Feed::Feed(FeedParts parts, Bytes partition, Hold hold, const std::optional<Byte
       hold_(std::move(hold)),
       emitter_(parts_.outside.emitter(hold_)),
       state_(hold_.key, checkpoint),
-      batch_(parts_.spec, name_of(parts_.spec, partition_) + "/"),
+      batch_(parts_.spec, parts_.source, name_of(parts_.spec, partition_) + "/"),
       voice_(parts_.outside, name_of(parts_.spec, partition_)),
       reserved_(parts_.outside.room().shards()) {}
 

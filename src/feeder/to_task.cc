@@ -1,6 +1,5 @@
 #include "feeder/to_task.h"
 
-#include <charconv>
 #include <utility>
 
 #include "machine/limits.h"
@@ -16,7 +15,7 @@ std::string too_large(const char* what, std::size_t bytes, std::size_t limit) {
 
 }  // namespace
 
-EmitTask to_task(source::Event event, const Spec& spec, BytesView prefix) {
+EmitTask to_task(source::Event event, const Spec& spec, const source::Source& names, BytesView prefix) {
   EmitTask task;
   task.position = event.position;
   task.type = spec.type;
@@ -25,11 +24,9 @@ EmitTask to_task(source::Event event, const Spec& spec, BytesView prefix) {
   if (keyed && event.key->size() <= kKeyBytesMax) {
     task.key = *std::move(event.key);
   } else {
-    constexpr std::size_t kDigitsMax = 20;
-    char digits[kDigitsMax];
-    const char* const end = std::to_chars(digits, digits + kDigitsMax, event.position).ptr;
-    task.key.reserve(prefix.size() + kDigitsMax);
-    task.key.append(prefix).append(digits, static_cast<std::size_t>(end - digits));
+    const Bytes name = names.event_name(event.position);
+    task.key.reserve(prefix.size() + name.size());
+    task.key.append(prefix).append(name);
     if (keyed) task.error = too_large("key", event.key->size(), kKeyBytesMax);
   }
   if (event.payload.size() > kPayloadBytesMax) {

@@ -84,6 +84,7 @@ constexpr Engine kKafka = {
     .measure_bare_hops = kafka::measure_hops,
     .bare_hop = "producer to consumer",
 #endif
+    .own_name = "topics=own",
 };
 
 constexpr std::array<Engine, 4> kEngines = {kMemory, kSqlite, kRedis, kKafka};
@@ -157,6 +158,18 @@ std::string file_url(const Engine& engine, std::string_view path) {
 std::chrono::milliseconds default_lease(std::string_view url) {
   const Engine* const engine = engine_of(url);
   return engine == nullptr ? std::chrono::milliseconds(kWorkerTtlMsDefault) : engine->lease;
+}
+
+std::string own_name_url(std::string_view url) {
+  std::string named(url);
+  const Engine* const engine = engine_of(url);
+  if (engine == nullptr || engine->own_name.empty()) return named;
+  const std::string_view option = engine->own_name.substr(0, engine->own_name.find('=') + 1);
+  const std::size_t question = named.find('?');
+  if (question == std::string::npos) return named.append("?").append(engine->own_name);
+  const std::string query = "&" + named.substr(question + 1);
+  if (query.find("&" + std::string(option)) != std::string::npos) return named;
+  return named.append(named.back() == '?' ? "" : "&").append(engine->own_name);
 }
 
 Reach reach_of(std::string_view url) {

@@ -50,6 +50,8 @@ struct Engine {
   // other, or none if the server cannot be reached in this plain way.
   Result<std::vector<Nanos>> (*measure_bare_hops)(std::string_view url, int count) = nullptr;
   std::string_view bare_hop{};  // what is measured, for people
+  // The option of a URL by which a log has exactly the pool's name, where that is not so anyway: NAME=VALUE.
+  std::string_view own_name{};
 
   bool built() const { return open != nullptr; }
 };
@@ -68,6 +70,10 @@ std::string file_url(const Engine& engine, std::string_view path);
 
 // The lease of workers for whom nobody chose one. An unknown URL gets the ordinary one.
 std::chrono::milliseconds default_lease(std::string_view url);
+
+// The URL with which a log on the engine has the pool's own name, so that other programs find it. A URL that says
+// otherwise stays as it is.
+std::string own_name_url(std::string_view url);
 
 // Who can share the log of a URL. An unknown URL counts as a server's: opening it fails with an explanation.
 Reach reach_of(std::string_view url);

@@ -45,6 +45,7 @@ constexpr std::size_t kPlacesKeptMax = 1024;  // of workers that are gone; beyon
 constexpr std::size_t kServedPerWorkerMax = 1U << 20;
 constexpr std::uint32_t kWindowDefault = 1024;  // how many tasks a worker may hold at a time
 constexpr std::uint32_t kWindowMax = 1U << 20;
+constexpr std::size_t kHelpLookMax = 256;  // tasks in a worker's queue that are looked at to find one for a helper
 
 // A worker that inherits many keys gets them in portions. This many may be starting at a time, and this many may be
 // moving from it to others.

@@ -89,6 +89,12 @@ class Machine final : public StateMachine, public TicketSource {
   BytesView dead_type(const DeadLetter& letter) const {
     return state_.keys.types.name(state_.keys.table.jobs[letter.job].type);
   }
+  // How often it was tried. The last attempt of a job that is buried before the limit is not counted in the state.
+  std::uint32_t dead_attempts(const DeadLetter& letter) const {
+    const KeptJob& job = state_.keys.table.jobs[letter.job];
+    const std::uint32_t limit = job.max_attempts != 0 ? job.max_attempts : context_.config().max_attempts;
+    return letter.epoch == 0 || job.attempts >= limit ? job.attempts : job.attempts + 1U;
+  }
   const std::deque<PastTenure>& past_tenures() const { return state_.keys.past; }  // the last ones, oldest first
   std::uint32_t queued() const { return state_.keys.queued; }
   std::uint64_t choice_round() const { return state_.keys.choice_round; }

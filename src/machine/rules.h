@@ -20,6 +20,7 @@ constexpr std::uint32_t kRehearsedVersion = kMachineVersion + 1;
 enum class Rule : std::uint8_t {
   takes,             // jobs have types, and workers name the kinds and types that they take
   sources,           // residents emit tasks, and the state keeps how far each source was taken in
+  helpers,           // workers that help get tasks that wait for other workers
   ranks,             // workers have ordinals, and pools have partitions
   rehearsed_jitter,  // another jitter of retries; for rehearsals only
 };
@@ -29,6 +30,7 @@ constexpr std::uint32_t version_of(Rule rule) {
     // No released program speaks version 2 without one of these.
     case Rule::takes:
     case Rule::sources:
+    case Rule::helpers:
     case Rule::ranks: return 2;
     case Rule::rehearsed_jitter: return kRehearsedVersion;
   }

@@ -117,6 +117,7 @@ void Replica::read(const Cursor& after) {
 void Replica::Run::fill(Result<std::vector<Entry>>&& read) {
   entries.clear();
   batches.clear();
+  cursors.clear();
   error.reset();
   if (!read) {
     error = read.error();
@@ -125,6 +126,7 @@ void Replica::Run::fill(Result<std::vector<Entry>>&& read) {
   entries = *std::move(read);
   for (const Entry& entry : entries) {
     batches.push_back(batches.empty() ? decoder.decode(entry.data) : decoder.decode_next(entry.data));
+    cursors.push_back(Cursor::at(entry));
   }
 }
 
@@ -152,9 +154,10 @@ void Replica::take(const Run& run) {
   if (run.error) return failed(*run.error);
   in_touch();
   const std::uint64_t generation = generation_;
-  read(Cursor::at(run.entries.back()));
+  read(run.cursors.back());
   for (std::size_t i = 0; i < run.entries.size(); ++i) {
-    if (!apply(run.entries[i], run.batches[i]) || generation != generation_) return;  // the state was given up
+    if (!apply(run.entries[i], run.cursors[i], run.batches[i]) || generation != generation_)
+      return;  // the state was given up
   }
   maybe_snapshot();
 }
@@ -173,9 +176,9 @@ void Replica::failed(const Error& error) {
   }
 }
 
-bool Replica::apply(const Entry& entry, const v1::Batch* batch) {
+bool Replica::apply(const Entry& entry, const Cursor& cursor, const v1::Batch* batch) {
   machine_->apply({entry.position, entry.time_ms, entry.data}, batch, effects_);
-  cursor_ = Cursor::at(entry);
+  cursor_ = cursor;
   applied_at_ = loop_.now();
   digests_.emplace_back(entry.position, machine_->digest());
   if (digests_.size() > kDigestsMax) digests_.pop_front();

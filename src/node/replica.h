@@ -95,6 +95,7 @@ class Replica {
   struct Run {
     std::vector<Entry> entries;
     std::vector<const v1::Batch*> batches;  // of the entries, in order
+    std::vector<Cursor> cursors;            // the same; the loop is spared the hashing
     std::optional<Error> error;             // why there are none
     Decoder decoder;
 
@@ -114,7 +115,7 @@ class Replica {
   void failed(const Error& error);
   void retry(const Error& error, void (Replica::*step)());
   void in_touch();
-  bool apply(const Entry& entry, const v1::Batch* batch);
+  bool apply(const Entry& entry, const Cursor& cursor, const v1::Batch* batch);
   void maybe_snapshot();
   SnapshotRule::Verdict judge_snapshot();
   void look_for_quiet();

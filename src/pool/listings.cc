@@ -127,7 +127,7 @@ Result<std::vector<DeadJob>> Pool::dead_jobs(std::uint64_t after_id, std::size_t
   std::vector<DeadJob> dead;
   for (const v1::ListedDead& one : *listed) {
     dead.push_back({one.id(), one.key(), static_cast<JobKind>(one.kind()), one.type(), one.quarantined(), one.epoch(),
-                    one.error(), one.payload(), milliseconds(one.age_ms())});
+                    one.error(), one.payload(), milliseconds(one.age_ms()), one.attempts()});
   }
   return dead;
 }

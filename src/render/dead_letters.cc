@@ -28,7 +28,7 @@ Json json_of_dead(const std::vector<v1::ListedDead>& dead, std::optional<std::ui
   for (const v1::ListedDead& row : dead) {
     json.object().field("id", row.id()).field("key", row.key()).field("kind", kind_of(row));
     json.field("type", row.type());
-    json.field("state", state_of(row)).field("epoch", row.epoch());
+    json.field("state", state_of(row)).field("epoch", row.epoch()).field("attempts", row.attempts());
     json.field("age_ms", row.age_ms()).field("error", row.error()).end();
   }
   json.end();

@@ -17,6 +17,8 @@ std::int64_t granted_ms(const v1::ListedTenure& tenure) {
   return ms;
 }
 
+}  // namespace
+
 std::string clock_time(std::int64_t ms) {
   const std::time_t seconds = static_cast<std::time_t>(ms / 1000);
   std::tm parts{};
@@ -26,8 +28,6 @@ std::string clock_time(std::int64_t ms) {
   std::string fraction = std::to_string(ms % 1000);
   return text + "." + std::string(3 - std::min<std::size_t>(fraction.size(), 3), '0') + fraction;
 }
-
-}  // namespace
 
 std::string_view reason_of(TenureEnd why) {
   switch (why) {

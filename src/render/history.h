@@ -21,6 +21,8 @@ namespace tenure::render {
 
 constexpr std::string_view kQuarantine = "quarantine";
 std::string_view reason_of(TenureEnd why);
+// Date and time of this host's zone, with milliseconds.
+std::string clock_time(std::int64_t ms);
 
 struct Tenure {
   std::uint64_t epoch = 0;

@@ -9,6 +9,20 @@ Mark mark_of(const Event& event) {
   return {event.position, hash_mix(hash, event.position) | 1};
 }
 
+std::size_t Event::bytes() const {
+  std::size_t all = (key ? key->size() : 0) + name.size() + topic.size() + payload.size();
+  for (const auto& [header, value] : headers) all += header.size() + value.size();
+  return all;
+}
+
+Result<std::vector<Bytes>> StreamWriter::add_named(const std::vector<Event>& events) {
+  const auto added = add(events);
+  if (!added) return Failure(added.error());
+  std::vector<Bytes> names;
+  for (const std::uint64_t position : *added) names.push_back("0/" + std::to_string(position));
+  return names;
+}
+
 Status check_added(const std::vector<Event>& events) {
   std::size_t bytes = 0;
   for (const Event& event : events) bytes += event.bytes();

@@ -26,6 +26,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.h"
@@ -41,7 +42,10 @@ struct Event {
   Bytes name{};                // of the event, and its topic within the stream; streams only
   Bytes topic{};
   Bytes payload{};
-  std::size_t bytes() const { return (key ? key->size() : 0) + name.size() + topic.size() + payload.size(); }
+  // Further facts, which are written for other programs: headers on Kafka, fields on Redis, the column `headers` on
+  // SQLite. They are not read again.
+  std::vector<std::pair<Bytes, Bytes>> headers{};
+  std::size_t bytes() const;
 };
 
 // The event at a position, by content. A feeder saves a few marks with its position. They prove to its successor that
@@ -108,6 +112,10 @@ class Source {
  public:
   virtual ~Source() = default;
 
+  // What other programs call the event at a position: Kafka's offset, the id of a Redis entry, SQLite's row. The same
+  // position always has the same name, of digits and dashes.
+  virtual Bytes event_name(std::uint64_t position) const { return std::to_string(position); }
+
   // The names of the partitions, "0" if there is but one. More may be there the next time, never fewer.
   virtual Result<std::vector<Bytes>> partitions() = 0;
   virtual Result<Ends> ends(BytesView partition) = 0;
@@ -155,6 +163,8 @@ class StreamWriter {
   // Appends the events in order and returns the position of each. `position` and `time_ms` of the events are ignored.
   // After Errc::unknown they may or may not be in the stream. After Errc::pool_full none of them is.
   virtual Result<std::vector<std::uint64_t>> add(const std::vector<Event>& events) = 0;
+  // The same, but returns PARTITION/NAME of each, as Source::event_name() has it.
+  virtual Result<std::vector<Bytes>> add_named(const std::vector<Event>& events);
   // Drops the events below this position. Returns how many, as far as the engine tells.
   virtual Result<std::uint64_t> trim(std::uint64_t before) = 0;
   virtual Result<StreamInfo> info() = 0;

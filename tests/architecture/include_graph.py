@@ -36,8 +36,9 @@ MAY_INCLUDE = {
     "pool": {"feeder", "source", "exec", "guard", "node", "machine", "assign", "log", "base", "proto", "public"},
     "http": {"render", "pool", "source", "net", "exec", "guard", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
     "render": {"machine", "base", "proto", "public"},
+    "orders": {"render", "pool", "source", "net", "exec", "guard", "node", "machine", "assign", "log", "base", "proto", "public"},
     "demo": {"render", "pool", "exec", "node", "machine", "assign", "log", "base", "public"},
-    "cli": {"demo", "http", "render", "pool", "stream", "source", "remote", "process", "net", "exec", "guard", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
+    "cli": {"demo", "orders", "http", "render", "pool", "stream", "source", "remote", "process", "net", "exec", "guard", "checkout", "node", "machine", "assign", "log", "base", "proto", "public"},
 }
 
 PURE_MODULES = {"machine", "assign"}

@@ -18,6 +18,8 @@ MAY_NAME = {
     "src/base/output.cc": {"STDOUT_FILENO", "STDERR_FILENO"},  # the one way out
     "src/base/assert.cc": {"fprintf", "stderr"},  # our own expressions and file names; memory may be damaged
     "src/cli/output.cc": {"STDOUT_FILENO", "STDERR_FILENO"},  # by write_exact, below
+    "src/orders/child.cc": {"STDOUT_FILENO", "STDERR_FILENO"},  # those of a program that it starts
+    "src/orders/run_order.cc": {"STDOUT_FILENO"},  # a pipe to the worker
     "src/cli/bench/takeover.cc": {"STDOUT_FILENO"},  # of a child, for dup2
     "src/demo/spawn.cc": {"STDOUT_FILENO", "STDERR_FILENO"},  # of a child, for dup2
     "src/demo/terminal.cc": {"STDOUT_FILENO"},  # rows, which demo/row.cc has made printable
@@ -33,8 +35,10 @@ PATHS = re.compile(r'"(/dev/(?:tty|stdout|stderr|fd)[^"]*)"')
 
 # A function that prints bytes as they are, and who may call it.
 EXACT = {
-    "write_exact": {"src/base/output.h", "src/base/output.cc", "src/cli/output.cc"},
-    "print_data": {"src/cli/output.h", "src/cli/output.cc", "src/cli/dispatch.cc", "src/cli/checkout.cc"},
+    "write_exact": {"src/base/output.h", "src/base/output.cc", "src/cli/output.cc",
+                    "src/orders/run_order.cc"},
+    "print_data": {"src/cli/output.h", "src/cli/output.cc", "src/cli/dispatch.cc", "src/cli/checkout.cc",
+                   "src/cli/orders.cc"},
 }
 
 MAY_STEER = {"src/demo/row.cc", "src/demo/terminal.cc"}

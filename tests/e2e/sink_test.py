@@ -94,8 +94,9 @@ class Sink(unittest.TestCase):
                 worker.kill()
         self.work(script, "--task", "--concurrency", "4")
         self.wait_for(lambda: len(set(self.lines())) == 150)
-        # A program that was killed behind its last line is run again: no more than those that ran at a kill.
-        self.assertLessEqual(len(self.lines()), 150 + 2 * 2 * 4)
+        # Tasks whose end was not in the log when their worker was killed are run again: those that ran, and those that
+        # had just ended.
+        self.assertLessEqual(len(self.lines()), 150 + 50)
 
     def test_an_event_that_always_fails_stops_nobody(self):
         self.add(20, key="k")

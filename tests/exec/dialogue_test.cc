@@ -22,11 +22,11 @@ HeldJob job(JobKind kind) {
 }
 
 TEST(Dialogue, Openings) {
-  EXPECT_EQ(Dialogue(Protocol::plain, job(JobKind::task)).opening(), "P");
-  EXPECT_TRUE(Dialogue(Protocol::plain, job(JobKind::task)).input_ends_after_opening());
+  EXPECT_EQ(Dialogue(Protocol::plain, job(JobKind::task)).opening(), "");
+  EXPECT_TRUE(Dialogue(Protocol::plain, job(JobKind::task)).input_is_payload());
   EXPECT_EQ(Dialogue(Protocol::plain, job(JobKind::resident)).opening(), "");
-  EXPECT_FALSE(Dialogue(Protocol::plain, job(JobKind::resident)).input_ends_after_opening());
-  EXPECT_FALSE(Dialogue(Protocol::json, job(JobKind::task)).input_ends_after_opening());
+  EXPECT_FALSE(Dialogue(Protocol::plain, job(JobKind::resident)).input_is_payload());
+  EXPECT_FALSE(Dialogue(Protocol::json, job(JobKind::task)).input_is_payload());
 }
 
 TEST(Dialogue, StopsAndMessages) {

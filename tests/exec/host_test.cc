@@ -25,6 +25,13 @@ TEST(Plain, TaskHasItsPayloadOnStandardInputAndItsOutputIsTheResult) {
   EXPECT_TRUE(end.started);
 }
 
+// Not from a pipe, of which a program reads the rest as nothing if its worker dies meanwhile.
+TEST(Plain, TaskHasItsWholePayloadFromTheStart) {
+  HostStage stage(HostStage::shell("test -f /dev/stdin && stat -L -c %s /dev/stdin"));
+  const Heard end = stage.end_of(stage.start(JobKind::task, Bytes(kPayloadBytesMax, 'p')));
+  EXPECT_EQ(end.text, std::to_string(kPayloadBytesMax) + "\n");
+}
+
 TEST(Plain, EnvironmentSaysWhatIsHeld) {
   HostStage stage(
       HostStage::shell("echo $TENURE_POOL,$TENURE_KEY,$TENURE_EPOCH,$TENURE_WORKER,$TENURE_ATTEMPT,$TENURE_KIND; cat "

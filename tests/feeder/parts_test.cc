@@ -4,6 +4,7 @@
 
 #include "feeder/batch.h"
 #include "feeder/queue_room.h"
+#include "feeder/scripted_source.h"
 #include "feeder/spec.h"
 #include "feeder/state.h"
 #include "feeder/to_task.h"
@@ -87,7 +88,8 @@ source::Run run_of(std::uint64_t first, std::size_t count, std::size_t bytes = 1
 
 TEST(FeederBatch, IsCutAtTheLimitsOfAnEmit) {
   const Spec spec{.name = "n", .kind = {}, .stream = {}};
-  Batch batch(spec, "n/0/");
+  test::ScriptedSource names(std::make_shared<test::ScriptedTopic>(1));
+  Batch batch(spec, names, "n/0/");
   batch.start(0, 0);
   EXPECT_TRUE(batch.empty());
   batch.add(run_of(1, 10, kEmitBytesMax / 4));
@@ -104,7 +106,8 @@ TEST(FeederBatch, IsCutAtTheLimitsOfAnEmit) {
 
 TEST(FeederBatch, TheLastEmissionSaysThePositionBehindIt) {
   const Spec spec{.name = "n", .kind = {}, .stream = {}};
-  Batch batch(spec, "n/0/");
+  test::ScriptedSource names(std::make_shared<test::ScriptedTopic>(1));
+  Batch batch(spec, names, "n/0/");
   batch.start(4, 4);
   source::Run run = run_of(6, 2);
   run.position = 9;

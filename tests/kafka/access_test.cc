@@ -186,8 +186,9 @@ class KafkaTls : public testing::Test {
     return url;
   }
 
- private:
   const Certificates certificates_;
+
+ private:
   const std::uint16_t port_ = free_port();
   const std::uint16_t brokers_port_ = free_port();
   const std::uint16_t controller_port_ = free_port();
@@ -208,6 +209,13 @@ TEST_F(KafkaTls, BothSidesProveWhoTheyAre) {
     EXPECT_EQ(refused.error().code, Errc::unavailable) << refused.error().message();
     EXPECT_NE(refused.error().message().find("SSL"), std::string::npos) << refused.error().message();
   }
+  certificates_.expire("client");
+  const auto expired = try_open(url("ca.pem", "client"));
+  ASSERT_FALSE(expired);
+  EXPECT_EQ(expired.error().code, Errc::unavailable) << expired.error().message();
+  EXPECT_NE(expired.error().message().find("check ca_file, cert_file and key_file, and their dates"), std::string::npos)
+      << expired.error().message();
+  EXPECT_TRUE(append(*log, "the connection that is there goes on"));
   const auto missing = try_open(url("nothing.pem", "client"));
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, Errc::invalid) << missing.error().message();

@@ -1,5 +1,7 @@
 // Brokers that die, freeze, lose data, or come back with less of it. Each test has its own.
 
+#include <sys/resource.h>
+
 #include <filesystem>
 
 #include "kafka/server.h"
@@ -129,6 +131,67 @@ TEST(KafkaFaults, ALogThatLostItsEndAndRegrewIsNoticedByContent) {
   ASSERT_TRUE(run) << run.error().message();
   EXPECT_EQ(run->at(0).data, "kept");
   EXPECT_EQ(run->at(20).data, "regrown 19");
+}
+
+// A file that may not grow stands for a disk that is full. Kafka gives its folder up then, and with its only folder
+// itself. Everything that was acknowledged is there when there is room again.
+TEST(KafkaFaults, ABrokerWhoseDiskIsFullLosesNothing) {
+  constexpr rlim_t kFileBytes = 12U << 20;  // its index files have 10 MiB
+  KafkaServer server(kSoonBack);
+  const auto log = open_at(server.url() + "?timeout=1000");
+  const rlimit full{kFileBytes, RLIM_INFINITY};
+  ASSERT_EQ(::prlimit(server.pid(), RLIMIT_FSIZE, &full, nullptr), 0);
+  std::vector<Bytes> acknowledged;
+  Result<Position> last = fail(Errc::unknown, "append");
+  for (int i = 0; i < 100; ++i) {
+    const Bytes data = std::to_string(i) + Bytes(500'000, 'x');
+    last = append(*log, data);
+    if (!last) break;
+    acknowledged.push_back(data);
+  }
+  ASSERT_FALSE(last);
+  EXPECT_TRUE(code_of(last) == Errc::unavailable || code_of(last) == Errc::unknown) << last.error().message();
+  EXPECT_GE(acknowledged.size(), 10U);
+  server.kill();
+  server.restart();
+  ASSERT_TRUE(insist_append(*log, "after"));
+  Cursor cursor;
+  std::size_t found = 0;
+  for (bool end = false; !end;) {
+    const auto run = insist_read(*log, cursor);
+    ASSERT_TRUE(run) << run.error().message();
+    cursor = Cursor::at(run->back());
+    for (const Entry& entry : *run) {
+      if (found < acknowledged.size() && entry.data == acknowledged[found]) ++found;
+      end = end || entry.data == "after";
+    }
+  }
+  EXPECT_EQ(found, acknowledged.size());
+}
+
+// The broker holds back a client that is above its quota. Its appends take longer, and all of them get there.
+TEST(KafkaFaults, AQuotaSlowsDownAndLosesNothing) {
+  const KafkaServer server({"quota.window.size.seconds=1", "quota.window.num=2"});
+  const auto log = open_at(server.url());
+  ASSERT_TRUE(append(*log, "before"));
+  server.run_tool({"kafka.admin.ConfigCommand", "--bootstrap-server", server.brokers(), "--alter", "--add-config",
+                   "producer_byte_rate=200000", "--entity-type", "clients", "--entity-default"});
+  const std::string data(100'000, 'x');
+  const auto took = span_of([&] {
+    for (int i = 0; i < 10; ++i) {
+      const auto position = insist_append(*log, std::to_string(i) + data);
+      ASSERT_TRUE(position) << position.error().message();
+    }
+  });
+  EXPECT_GT(took, 1s);
+  ASSERT_TRUE(insist([&] { return append(*log, "beat", Lane::beat); }));
+  Cursor cursor;
+  for (int next = 0; next < 10;) {
+    const auto run = insist_read(*log, cursor);
+    ASSERT_TRUE(run) << run.error().message();
+    cursor = Cursor::at(run->back());
+    for (const Entry& entry : *run) next += entry.data == std::to_string(next) + data ? 1 : 0;
+  }
 }
 
 }  // namespace

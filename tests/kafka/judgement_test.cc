@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "log/engines.h"
 #include "log/kafka/errors.h"
 #include "log/kafka/inspection.h"
+#include "log/kafka/settings.h"
 #include "log/kafka/token.h"
 #include "log/kafka/topics.h"
 
@@ -114,6 +116,22 @@ TEST(KafkaTokens, SayWhenTheyExpireAndWhoseTheyAre) {
     EXPECT_EQ(expiry_ms_of(strange), 0) << strange;
     EXPECT_EQ(subject_of(strange), "") << strange;
   }
+}
+
+// The log of a pool on a topic that other programs are to find.
+TEST(KafkaTopicNames, MayBeThePoolsOwn) {
+  const std::string url = own_name_url("kafka://b:9092");
+  EXPECT_EQ(url, "kafka://b:9092?topics=own");
+  EXPECT_EQ(own_name_url(url), url);
+  EXPECT_EQ(own_name_url("kafka://b?timeout=500"), "kafka://b?timeout=500&topics=own");
+  EXPECT_EQ(own_name_url("redis://b"), "redis://b");
+  const auto settings = parse_settings(url);
+  ASSERT_TRUE(settings);
+  EXPECT_EQ(TopicNames(settings->prefix, "work_claims.eu", 0).log, "work_claims.eu");
+  EXPECT_EQ(TopicNames(settings->prefix, "work_claims", 0).snapshots, "work_claims.snapshots");
+  EXPECT_EQ(TopicNames(settings->prefix, "a/b", 2).log, "a_2fb.2");
+  EXPECT_EQ(TopicNames("tenure", "a_b", 0).log, "tenure.a_5fb.0");
+  EXPECT_FALSE(parse_settings("kafka://b?topics=mine"));
 }
 
 }  // namespace

@@ -118,6 +118,15 @@ void KafkaServer::restart() {
   ASSERT(wait_until_ready());
 }
 
+void KafkaServer::run_tool(const std::vector<std::string>& words) {
+  std::vector<std::string> command = {
+      "-Xmx128m", "-XX:TieredStopAtLevel=1",   "-XX:+UseSerialGC", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error",
+      "-cp",      TENURE_KAFKA_FILES "/jars/*"};
+  command.insert(command.end(), words.begin(), words.end());
+  Child tool("/usr/bin/java", command);
+  ASSERT(tool.wait() == 0);
+}
+
 void KafkaServer::forget() { format(); }
 
 void KafkaServer::save() { copy_folder(directory() + "/data", directory() + "/saved"); }

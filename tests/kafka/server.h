@@ -36,6 +36,10 @@ class KafkaServer {
   std::string url() const { return "kafka://" + brokers(); }
   const std::string& directory() const { return directory_.path(); }
 
+  pid_t pid() const { return server_->pid(); }
+  // Runs a class of Kafka's tools to its end.
+  static void run_tool(const std::vector<std::string>& words);
+
   void signal(int number) const { server_->signal(number); }
   // Stops it; returns when it is stopped.
   void freeze() const;

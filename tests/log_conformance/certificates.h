@@ -27,6 +27,13 @@ class Certificates {
          {"-CA", file("ca.pem"), "-CAkey", file("ca.key"), "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"});
     make("client", {"-CA", file("ca.pem"), "-CAkey", file("ca.key")});
   }
+  // `name` again, by the authority, but of yesterday.
+  void expire(const std::string& name) const {
+    make(name, {});
+    Child openssl("/usr/bin/openssl", {"x509", "-in", file(name + ".pem"), "-CA", file("ca.pem"), "-CAkey",
+                                       file("ca.key"), "-set_serial", "7", "-days", "-1", "-out", file(name + ".pem")});
+    ASSERT_EQ(openssl.wait(), 0);
+  }
   std::string file(const std::string& name) const { return directory_.path() + "/" + name; }
 
   void make(const std::string& name, const std::vector<std::string>& more) const {

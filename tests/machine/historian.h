@@ -99,6 +99,7 @@ class Historian {
     if (chance(20)) spec.serves = {key(), key()};
     if (chance(40)) spec.takes = takes();
     spec.isolates = chance(20);
+    spec.helps = chance(30);
     return rec::add_worker(session(machine), name(), spec);
   }
 

@@ -66,6 +66,7 @@ struct WorkerSpec {
   std::vector<Bytes> serves = {};
   Takes takes = {};
   bool isolates = false;
+  bool helps = false;
   Ring ring = {};  // of a ranked worker
   std::uint32_t ordinal = kNoOrdinal;
 };
@@ -92,6 +93,7 @@ inline Record add_worker(std::uint64_t session, BytesView worker, const WorkerSp
   add.set_session(session);
   add.set_worker(Bytes(worker));
   add.set_isolates(spec.isolates);
+  add.set_helps(spec.helps);
   add.set_weight(spec.weight);
   add.set_window(spec.window);
   add.set_replaces(spec.replaces);

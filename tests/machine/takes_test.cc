@@ -364,5 +364,46 @@ TEST(TakesByVersion, JobsFromBeforeThePoolWasCreatedKeepTheirTypesIfItsCreatorKn
   }
 }
 
+// A long task must not hold up others while a worker has nothing to do.
+TEST(Helpers, GetWhatWaitsForAFullWorker) {
+  TestPool pool;
+  pool.node("a", {.window = 1, .helps = true});
+  pool.task("t1");
+  pool.task("t2");
+  pool.task("t3");
+  EXPECT_EQ(pool.state("t3"), JobState::queued);
+  pool.node("b", {.window = 1, .helps = true});
+  EXPECT_EQ(pool.state("t2"), JobState::running) << "the one that has waited longest";
+  EXPECT_EQ(pool.state("t3"), JobState::queued);
+  pool.done("t2");
+  EXPECT_EQ(pool.holder("t3"), "b");
+  EXPECT_EQ(pool.holder("t1"), "a");
+}
+
+TEST(Helpers, GetOnlyWhatTheyTakeAndNothingThatIsServed) {
+  TestPool pool;
+  pool.node("full", {.window = 1, .serves = {"served"}});
+  pool.task("busy");
+  pool.task("served");
+  pool.task("other", {.type = "x"});
+  rec::WorkerSpec picky{.takes = rec::takes_of({"task:y"}), .helps = true};
+  pool.node("picky", picky);
+  EXPECT_EQ(pool.state("other"), JobState::queued);
+  pool.node("helper", {.window = 1000, .helps = true});
+  EXPECT_EQ(pool.state("served"), JobState::queued);
+  EXPECT_EQ(pool.holder("other"), "helper");
+}
+
+TEST(Helpers, WorkersThatDoNotHelpLeaveTasksWhereTheyWait) {
+  TestPool pool;
+  pool.node("a", {.window = 1});
+  for (int i = 0; i < 20; ++i) pool.task("t" + std::to_string(i));
+  pool.node("b", {.window = 1});
+  pool.node("c", {.window = 1});
+  std::size_t running = 0;
+  for (int i = 0; i < 20; ++i) running += pool.state("t" + std::to_string(i)) == JobState::running ? 1 : 0;
+  EXPECT_EQ(running, 3U) << "each its own";
+}
+
 }  // namespace
 }  // namespace tenure::test

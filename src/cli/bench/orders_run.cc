@@ -22,8 +22,8 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr int kIdleOrders = 300;
 constexpr int kIdleOrdersInGroup = 20;
-// The idle time before each order and before each bare hop.
-constexpr std::chrono::microseconds kIdleBefore{200};
+// The idle time before each order. The end of the last one must be in the log by then.
+constexpr std::chrono::microseconds kIdleBefore{1000};
 constexpr std::chrono::seconds kOrderPatience{120};
 constexpr std::chrono::microseconds kOrderLook{100};
 constexpr std::chrono::milliseconds kWarmUpPause{500};

@@ -153,6 +153,10 @@ Result<std::optional<TopicSettings>> Admin::describe(rd_kafka_ResourceType_t typ
           found.reset();
           return {};
         }
+        // The broker that was asked has not heard of the topic yet, or the topic is gone.
+        if (names_no_topic(code)) {
+          return fail(Errc::lost_history, "kafka open", settings_.shown + ": a broker does not know " + name);
+        }
         if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return Failure(error_of(code, "open", settings_.shown));
         std::size_t entries = 0;
         const auto* const configs = rd_kafka_ConfigResource_configs(resources[0], &entries);

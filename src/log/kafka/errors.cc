@@ -15,6 +15,8 @@ struct Meaning {
 
 constexpr std::string_view kRights = "the user lacks a right; docs/kafka.md lists the rights that a pool needs";
 
+constexpr std::string_view kTls = "check ca_file, cert_file and key_file, and their dates";
+
 // Everything else is worth another try: brokers come back, and partitions get leaders.
 constexpr std::array<Meaning, 17> kMeanings = {{
     {RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, Errc::refused, kRights},
@@ -38,7 +40,7 @@ constexpr std::array<Meaning, 17> kMeanings = {{
      "the broker lacks a request that a pool needs: use a newer Kafka"},
     {RD_KAFKA_RESP_ERR_KAFKA_STORAGE_ERROR, Errc::unavailable, "the broker's disk fails, or is full"},
     {RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS, Errc::unavailable, "fewer replicas are in sync than min.insync.replicas"},
-    {RD_KAFKA_RESP_ERR__SSL, Errc::unavailable, "check ca_file, cert_file and key_file, and their dates"},
+    {RD_KAFKA_RESP_ERR__SSL, Errc::unavailable, kTls},
 }};
 
 }  // namespace
@@ -49,7 +51,11 @@ Error error_of(rd_kafka_resp_err_t code, const std::string& operation, const std
       std::find_if(kMeanings.begin(), kMeanings.end(), [&](const Meaning& meaning) { return meaning.code == code; });
   constexpr std::size_t kDetailBytesMax = 500;
   std::string context = place + ": " + (detail.empty() ? rd_kafka_err2str(code) : detail.substr(0, kDetailBytesMax));
-  if (found == kMeanings.end()) return {Errc::unavailable, "kafka " + operation, std::move(context)};
+  if (found == kMeanings.end()) {
+    // With TLS 1.3 a broker says what is wrong with a certificate only after the connection is there.
+    if (context.find("SSL routines") != std::string::npos) context.append("; ").append(kTls);
+    return {Errc::unavailable, "kafka " + operation, std::move(context)};
+  }
   context.append("; ").append(found->advice);
   return {found->errc, "kafka " + operation, std::move(context)};
 }

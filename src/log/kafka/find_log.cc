@@ -13,17 +13,18 @@ namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// How often to look again because another process was faster to create or remove the log.
-constexpr int kTriesMax = 8;
+// How often to look again at least, because another process was faster to create or remove the log.
+constexpr int kTriesMin = 8;
 constexpr std::chrono::milliseconds kFindPause{20};
 
 }  // namespace
 
 Result<FoundLog> FindLog::run() {
-  for (int i = 0; i < kTriesMax; ++i) {
+  const auto deadline = SteadyClock::now() + std::chrono::milliseconds(settings_.timeout_ms);
+  for (int i = 0; i < kTriesMin || SteadyClock::now() < deadline; ++i) {
     auto found = look();
     if (found && *found) return **std::move(found);
-    // A topic may be deleted between two questions.
+    // A topic may be deleted between two questions, and brokers learn of a new one at different times.
     if (!found && found.error().code != Errc::lost_history) return Failure(found.error());
     if (!found) std::this_thread::sleep_for(kFindPause);
   }

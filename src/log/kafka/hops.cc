@@ -17,7 +17,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr int kPatienceMs = 10'000;
 // The idle time between an entry and the next. The consumer waits, and the broker has nothing else to do.
-constexpr std::chrono::microseconds kIdle{200};
+constexpr std::chrono::microseconds kIdle{1000};
 
 Failure no_entry() { return fail(Errc::unavailable, "kafka hop", "an entry did not arrive"); }
 

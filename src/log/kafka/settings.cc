@@ -92,13 +92,18 @@ Status take_option(std::string_view name, const std::string& value, KafkaSetting
     settings.prefix = value;
     return {};
   }
+  if (name == "topics") {
+    if (value != "own") return invalid("topics takes one value: own");
+    settings.prefix.clear();
+    return {};
+  }
   if (name == "password_file") return use_password_file(value, settings.login);
   const Result<bool> tls = take_tls_option(name, value, settings.tls, kOperation);
   if (!tls) return Failure(tls.error());
   if (*tls) return {};
   return invalid(
-      "unknown option; the options are sasl, password_file, login_patience, timeout, replication, prefix, ca_file, "
-      "cert_file, key_file and verify");
+      "unknown option; the options are sasl, password_file, login_patience, timeout, replication, prefix, topics, "
+      "ca_file, cert_file, key_file and verify");
 }
 
 // Fills in what the URL leaves open.

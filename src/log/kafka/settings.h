@@ -8,7 +8,7 @@
 // and after a `?`, joined by `&`:
 //
 //   sasl=plain|scram-sha-256|scram-sha-512|oauthbearer  password_file=PATH  timeout=MS  replication=N  prefix=NAME
-//   login_patience=SECONDS  ca_file=PATH  cert_file=PATH  key_file=PATH  verify=none
+//   topics=own login_patience=SECONDS  ca_file=PATH  cert_file=PATH  key_file=PATH  verify=none
 //
 // A user without `sasl` logs in with SCRAM-SHA-512 over kafka://, which does not send the password, and with PLAIN over
 // kafkas://. With OAUTHBEARER the password is the token; a token in a file is read again whenever it is needed.
@@ -35,9 +35,9 @@ struct KafkaSettings {
   std::string sasl;     // the mechanism, as Kafka writes it; empty: no login
   Login login;
   net::TlsOptions tls;
-  std::uint32_t replication = 0;                    // of new topics; zero: 3, or as many as there are brokers
-  std::string prefix = "tenure";                    // the first part of the topics' names
-  std::uint32_t timeout_ms = 3000;                  // for a broker to stay silent
+  std::uint32_t replication = 0;    // of new topics; zero: 3, or as many as there are brokers
+  std::string prefix = "tenure";    // the first part of the topics' names; empty: they have the pool's own
+  std::uint32_t timeout_ms = 3000;  // for a broker to stay silent
   Nanos login_patience = std::chrono::seconds(60);  // for the login of an open log to be refused
   std::string shown;                                // the URL for messages, without credentials and options
   // Shared by all copies, and so by all instances of a handle.

@@ -19,8 +19,8 @@ constexpr std::int64_t kMessageBytesMin = kPieceBytes + 1024;
 // Dropped records free their disk by segments.
 constexpr const char* kSegmentBytes = "67108864";
 
-std::string topic_part(std::string_view pool) {
-  std::string part = escaped_name(pool, "-", '_');
+std::string topic_part(std::string_view pool, std::string_view kept) {
+  std::string part = escaped_name(pool, kept, '_');
   if (part.size() > kPoolBytesMax) part = part.substr(0, kPoolBytesMax - 17) + "-" + to_hex(hash_bytes(pool));
   return part;
 }
@@ -39,10 +39,15 @@ TopicPlan plan_of(const std::string& name, int partitions) {
           .settings = {{"max.message.bytes", std::to_string(kMessageBytes)}, {"segment.bytes", kSegmentBytes}}};
 }
 
+std::string log_topic(const std::string& prefix, std::string_view pool, std::uint32_t shard) {
+  if (!prefix.empty()) return prefix + "." + topic_part(pool, "-") + "." + std::to_string(shard);
+  return topic_part(pool, "-._") + (shard == 0 ? "" : "." + std::to_string(shard));
+}
+
 }  // namespace
 
 TopicNames::TopicNames(const std::string& prefix, std::string_view pool, std::uint32_t shard)
-    : log(prefix + "." + topic_part(pool) + "." + std::to_string(shard)), snapshots(log + ".snapshots") {}
+    : log(log_topic(prefix, pool, shard)), snapshots(log + ".snapshots") {}
 
 std::vector<TopicFault> faults_of(const std::string& topic, bool log, int partitions, const TopicSettings& settings,
                                   const std::string& brokers) {

@@ -7,6 +7,9 @@
 //
 // The prefix is `tenure`, unless the URL says otherwise. Letters, digits and - of a pool's name stay, other bytes
 // become _XX (two hexadecimal digits). A name that gets too long is cut, and ends in a hash.
+//
+// With an empty prefix (`topics=own`) the topic has the pool's own name, POOL or for further shards POOL.SHARD. Then .
+// and _ stay, too.
 
 #include <cstdint>
 #include <string>

@@ -88,6 +88,7 @@ bool load_workers(const v1::KeysState& from, KeysState& into) {
     worker.moving = state.moving();
     worker.keys_held = state.keys_held();
     worker.isolates = state.isolates();
+    worker.helps = state.helps();
     worker.arriving = state.arriving();
     worker.successor = from_stored(state.successor());
     worker.ordinal = from_stored(state.ordinal());

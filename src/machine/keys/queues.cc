@@ -1,5 +1,7 @@
 #include "machine/keys/queues.h"
 
+#include <algorithm>
+
 #include "base/assert.h"
 #include "base/mutant.h"
 #include "machine/limits.h"
@@ -44,6 +46,56 @@ void Queues::settle() {
     if (state_.workers[ix].live) pump(ix);
   }
   dirty_.clear();
+  if (context_.rule(Rule::helpers) && helper_has_room() && !MUTANT(helpers_idle)) help();
+}
+
+bool Queues::helper_has_room() const {
+  const std::vector<WorkerIx>& helpers = state_.takers.helpers();
+  return std::any_of(helpers.begin(), helpers.end(),
+                     [&](WorkerIx ix) { return state_.workers[ix].tasks_held < state_.workers[ix].window; });
+}
+
+// A look at every worker for each task that is given away. Only pools with helpers pay it, and only while one of them
+// has room.
+void Queues::help() {
+  for (;;) {
+    Help longest;
+    for (const WorkerIx ix : state_.workers.by_age) {
+      const Help found = help_for(ix);
+      if (found.helper != kNone && (longest.helper == kNone || found.item.stamp < longest.item.stamp)) longest = found;
+    }
+    if (longest.helper == kNone) return;
+    // The place in its queue is void from now on.
+    grant(longest.item.slot, longest.helper);
+  }
+}
+
+Queues::Help Queues::help_for(WorkerIx owner) {
+  std::deque<QueueItem>& queue = state_.queues[owner].tasks;
+  while (!queue.empty() && !valid(queue.front(), JobState::queued)) queue.pop_front();
+  std::size_t looked_at = 0;
+  for (const QueueItem& item : queue) {
+    if (!valid(item, JobState::queued)) continue;
+    const WorkerIx helper = helper_for(item.slot, owner);
+    if (helper != kNone) return {item, helper};
+    if (++looked_at == kHelpLookMax) break;
+  }
+  return {};
+}
+
+// A key that somebody serves stays with that worker, and under chosen assignment the users' function decides.
+WorkerIx Queues::helper_for(SlotId slot, WorkerIx owner) const {
+  if (context_.config().assignment == Assignment::chosen) return kNone;
+  if (!state_.servers.empty() && state_.servers.contains(state_.table.slots[slot].key)) return kNone;
+  const BytesView type = state_.types.name(state_.table.head_type(slot));
+  WorkerIx best = kNone;
+  for (const WorkerIx ix : state_.takers.helpers()) {
+    const PoolWorker& worker = state_.workers[ix];
+    if (ix == owner || worker.tasks_held >= worker.window) continue;
+    if (!worker.takes.all(JobKind::task) && !worker.takes.has(JobKind::task, type)) continue;
+    if (best == kNone || worker.tasks_held < state_.workers[best].tasks_held) best = ix;
+  }
+  return best;
 }
 
 void Queues::stop_start(SlotId slot, StopReason reason) {

@@ -43,6 +43,18 @@ class Queues {
   template <class HasRoom>
   void grant_from(std::deque<QueueItem>& queue, WorkerIx ix, HasRoom has_room);
   void grant(SlotId slot, WorkerIx ix);
+  // Tasks that wait for a worker whose window is full go to a helper that has room, the one that has waited longest
+  // first.
+  void help();
+  bool helper_has_room() const;
+  // The first task in this worker's queue that a helper can have.
+  struct Help {
+    QueueItem item{};
+    WorkerIx helper = kNone;
+  };
+  Help help_for(WorkerIx owner);
+  // The helper with the fewest tasks that can have this one; none if there is none.
+  WorkerIx helper_for(SlotId slot, WorkerIx owner) const;
   void start_moves(WorkerIx ix);
   void wake_holders(WorkerIx ix);
   bool valid(const QueueItem& item, JobState state) const;

@@ -58,6 +58,7 @@ void save_workers(const KeysState& keys, v1::KeysState& into) {
     state.set_moving(worker.moving);
     state.set_keys_held(worker.keys_held);
     state.set_isolates(worker.isolates);
+    state.set_helps(worker.helps);
     state.set_arriving(worker.arriving);
     state.set_successor(to_stored(worker.successor));
     save_fitness(worker.fitness, queues, *state.mutable_fitness());

@@ -9,10 +9,12 @@ void Takers::refresh(const WorkerTable& workers) {
   crowds_.clear();
   uniform_ = {true, true};
   users_ = {};
+  helpers_.clear();
   for (const WorkerIx ix : workers.by_age) {
     const PoolWorker& worker = workers[ix];
     if (!worker.open()) continue;
     open_.workers.push_back(ix);
+    if (worker.helps) helpers_.push_back(ix);
     open_.places.push_back(worker.place);
     for (const JobKind kind : {JobKind::resident, JobKind::task}) {
       const auto k = static_cast<std::size_t>(kind);

@@ -32,6 +32,8 @@ class Takers {
   bool uniform(JobKind kind) const { return uniform_[static_cast<std::size_t>(kind)]; }
   // Whether some open worker takes jobs of users of this kind.
   bool any(JobKind kind) const { return !crowd_of_users(kind).workers.empty(); }
+  // The open workers that also get tasks that wait for others, eldest first.
+  const std::vector<WorkerIx>& helpers() const { return helpers_; }
   // Those that take such a job.
   const Crowd& of(JobKind kind, TypeId type, const TypeTable& types, const WorkerTable& workers) {
     return uniform(kind) && !types.is_own(type) ? crowd_of_users(kind) : find(kind, type, types, workers);
@@ -48,6 +50,7 @@ class Takers {
   }
 
   Crowd open_;
+  std::vector<WorkerIx> helpers_;
   std::array<Crowd, 2> users_;               // by kind: those of the open ones that take jobs of users
   std::array<bool, 2> uniform_{true, true};  // by kind
   std::map<std::uint32_t, Crowd> crowds_;    // by kind and type, where they differ; filled when they are asked for

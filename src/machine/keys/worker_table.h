@@ -43,6 +43,7 @@ struct PoolWorker {
   bool draining = false;
   bool leaving = false;       // draining for good: its node removes it
   bool isolates = false;      // its jobs run in processes of their own
+  bool helps = false;         // it also gets tasks that wait for others
   std::vector<Bytes> serves;  // sorted
   Takes takes;                // never changes
   std::uint32_t ordinal = kNoOrdinal;

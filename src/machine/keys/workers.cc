@@ -108,6 +108,7 @@ WorkerIx Workers::add(const v1::AddWorker& record) {
   worker.session = record.session();
   worker.joined_ms = context_.log_time_ms();
   worker.isolates = record.isolates();
+  worker.helps = record.helps();
   worker.window = record.window() == 0 ? kWindowDefault : record.window();
   worker.place.weight = record.weight() == 0 ? kWeightDefault : record.weight();
   worker.place.seed = seed;

@@ -98,6 +98,7 @@ void list_dead(const Machine& machine, const v1::ListDead& query, std::size_t mo
     if (query.payloads()) listed.set_payload(Bytes(machine.dead_payload(letter)));
     listed.set_age_ms(since(machine, letter.since_ms));
     listed.set_type(Bytes(machine.dead_type(letter)));
+    listed.set_attempts(machine.dead_attempts(letter));
     bytes += listed.ByteSizeLong();
   }
 }

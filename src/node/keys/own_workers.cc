@@ -88,6 +88,7 @@ void OwnWorkers::offer(const NodeWorker& worker) {
   add.set_window(worker.window);
   add.set_replaces(worker.replaces);
   add.set_isolates(worker.isolates);
+  add.set_helps(worker.helps);
   for (const Bytes& key : worker.serves) add.add_serves(key);
   worker.takes.save(*add.mutable_takes());
   appender_.offer(record);
@@ -95,8 +96,12 @@ void OwnWorkers::offer(const NodeWorker& worker) {
 
 void OwnWorkers::drain(BytesView id) { appender_.offer(drain_record(id, true)); }
 
+// A worker that has not been added may have the id of another process's. If its record is on its way, worker_added()
+// drains it.
 void OwnWorkers::drain_all() {
-  for (const auto& [id, worker] : workers_) drain(id);
+  for (const auto& [id, worker] : workers_) {
+    if (worker.added) drain(id);
+  }
 }
 
 bool OwnWorkers::holding(const Machine& machine) {

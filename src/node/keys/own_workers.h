@@ -21,6 +21,7 @@ struct NodeWorker {
   std::vector<Bytes> serves{};
   Takes takes{};
   bool isolates = false;  // its jobs run in processes of their own
+  bool helps = false;     // it also gets tasks that wait for another worker whose window is full
   Ring ring{};            // of a worker that holds partitions
   std::uint32_t ordinal = kNoOrdinal;
 

@@ -36,6 +36,7 @@ class KafkaSource final : public Source {
   KafkaSource(const KafkaSource&) = delete;
   KafkaSource& operator=(const KafkaSource&) = delete;
 
+  Bytes event_name(std::uint64_t position) const override { return std::to_string(offset_of_position(position)); }
   Result<std::vector<Bytes>> partitions() override;
   Result<Ends> ends(BytesView partition) override;
   Result<std::uint64_t> find(BytesView partition, const StartAt& at) override;

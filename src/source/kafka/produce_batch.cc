@@ -27,16 +27,19 @@ bool may_pass(rd_kafka_resp_err_t code) {
 // The answers are written by the thread that polls, under the mutex.
 struct BatchProducer::Batch {
   std::vector<std::uint64_t> positions;
+  std::vector<std::int32_t> partitions;
   std::size_t left = 0;
   bool written = false;  // some of it is in the topic, or may be
   rd_kafka_resp_err_t code = RD_KAFKA_RESP_ERR_NO_ERROR;
 };
 
-Result<std::vector<std::uint64_t>> BatchProducer::send(const std::vector<Event>& events) {
+Result<std::vector<std::uint64_t>> BatchProducer::send(const std::vector<Event>& events,
+                                                       std::vector<std::int32_t>* partitions) {
   const auto deadline = SteadyClock::now() + std::chrono::milliseconds(settings_.timeout_ms);
   for (;;) {
     Batch batch;
     batch.positions.resize(events.size());
+    batch.partitions.resize(events.size());
     std::vector<Slot> slots(events.size());
     for (std::size_t i = 0; i < events.size() && batch.code == RD_KAFKA_RESP_ERR_NO_ERROR; ++i) {
       slots[i] = {&batch, i};
@@ -51,7 +54,10 @@ Result<std::vector<std::uint64_t>> BatchProducer::send(const std::vector<Event>&
       batch.code = code;
     }
     wait_for(batch);
-    if (batch.code == RD_KAFKA_RESP_ERR_NO_ERROR) return std::move(batch.positions);
+    if (batch.code == RD_KAFKA_RESP_ERR_NO_ERROR) {
+      if (partitions != nullptr) *partitions = std::move(batch.partitions);
+      return std::move(batch.positions);
+    }
     if (batch.written || !may_pass(batch.code) || SteadyClock::now() > deadline) {
       return Failure(error_of(batch.code, batch.written));
     }
@@ -65,18 +71,19 @@ rd_kafka_resp_err_t BatchProducer::produce(const Event& event, Slot& slot) {
   const std::size_t key_size = event.key ? event.key->size() : 0;
   void* const payload = const_cast<char*>(event.payload.data());
   rd_kafka_topic_t* const topic = client_.topic(topic_);
-  if (event.name.empty() && event.topic.empty()) {
+  if (event.name.empty() && event.topic.empty() && event.headers.empty()) {
     const int failed = rd_kafka_produce(topic, RD_KAFKA_PARTITION_UA, RD_KAFKA_MSG_F_COPY, payload,
                                         event.payload.size(), key, key_size, &slot);
     return failed == 0 ? RD_KAFKA_RESP_ERR_NO_ERROR : rd_kafka_last_error();
   }
-  rd_kafka_headers_t* const headers = rd_kafka_headers_new(2);
+  rd_kafka_headers_t* const headers = rd_kafka_headers_new(event.headers.size() + 2);
   const auto add = [&](const char* name, const Bytes& value) {
     if (value.empty()) return;
     rd_kafka_header_add(headers, name, -1, value.data(), static_cast<ssize_t>(value.size()));
   };
   add(kNameHeader, event.name);
   add(kTopicHeader, event.topic);
+  for (const auto& [name, value] : event.headers) add(name.c_str(), value);
   std::array<rd_kafka_vu_t, 6> parts{};
   parts[0].vtype = RD_KAFKA_VTYPE_RKT;
   parts[0].u.rkt = topic;
@@ -125,6 +132,7 @@ void BatchProducer::take(rd_kafka_event_t& event) {
     batch.written = batch.written || good || rd_kafka_message_status(message) != RD_KAFKA_MSG_STATUS_NOT_PERSISTED;
     if (good) {
       batch.positions[slot.index] = position_of_offset(message->offset);
+      batch.partitions[slot.index] = message->partition;
     } else if (batch.code == RD_KAFKA_RESP_ERR_NO_ERROR || may_pass(batch.code)) {
       batch.code = message->err;
     }

@@ -22,7 +22,8 @@ class BatchProducer {
       : settings_(settings), topic_(std::move(topic)), client_(client) {}
 
   // The positions of the events. Errc::unavailable if none was written, Errc::unknown if some may have been.
-  Result<std::vector<std::uint64_t>> send(const std::vector<Event>& events);
+  Result<std::vector<std::uint64_t>> send(const std::vector<Event>& events,
+                                          std::vector<std::int32_t>* partitions = nullptr);
 
  private:
   struct Batch;

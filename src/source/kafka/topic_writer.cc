@@ -38,6 +38,18 @@ class TopicWriter final : public StreamWriter {
     if (Status good = check_added(events); !good) return Failure(good.error());
     return batches_.send(events);
   }
+  Result<std::vector<Bytes>> add_named(const std::vector<Event>& events) override {
+    if (events.empty()) return std::vector<Bytes>();
+    if (Status good = check_added(events); !good) return Failure(good.error());
+    std::vector<std::int32_t> partitions;
+    const auto added = batches_.send(events, &partitions);
+    if (!added) return Failure(added.error());
+    std::vector<Bytes> names;
+    for (std::size_t i = 0; i < added->size(); ++i) {
+      names.push_back(std::to_string(partitions[i]) + "/" + std::to_string(offset_of_position((*added)[i])));
+    }
+    return names;
+  }
   Result<std::uint64_t> trim(std::uint64_t before) override;
   Result<StreamInfo> info() override;
   Status set_limits(const StreamLimits& limits) override;

@@ -131,6 +131,7 @@ class RedisSource final : public Source {
     fetcher_.reset();
   }
 
+  Bytes event_name(std::uint64_t position) const override { return id_at(position); }
   Result<std::vector<Bytes>> partitions() override {
     if (const Result<StreamLook> there = look(); !there) return Failure(there.error());
     return std::vector<Bytes>{"0"};

@@ -53,6 +53,14 @@ class RedisWriter final : public StreamWriter {
     return positions;
   }
 
+  Result<std::vector<Bytes>> add_named(const std::vector<Event>& events) override {
+    const auto added = add(events);
+    if (!added) return Failure(added.error());
+    std::vector<Bytes> names;
+    for (const std::uint64_t at : *added) names.push_back("0/" + id_at(at));
+    return names;
+  }
+
   Result<std::uint64_t> trim(std::uint64_t before) override {
     const Result<StreamInfo> there = info();
     if (!there) return Failure(there.error());
@@ -100,19 +108,18 @@ class RedisWriter final : public StreamWriter {
     std::vector<std::string_view> words;
     const std::string count = std::to_string(events.size());
     words.push_back(count);
-    for (const Event& event : events) {
+    std::vector<std::string> counts(events.size());
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      const Event& event = events[i];
       const std::size_t at = words.size();
       words.emplace_back();
       words.insert(words.end(), {"payload", event.payload});
       if (event.key) words.insert(words.end(), {"key", *event.key});
       if (!event.name.empty()) words.insert(words.end(), {"name", event.name});
       if (!event.topic.empty()) words.insert(words.end(), {"topic", event.topic});
-      switch (words.size() - at - 1) {
-        case 2: words[at] = "2"; break;
-        case 4: words[at] = "4"; break;
-        case 6: words[at] = "6"; break;
-        default: words[at] = "8"; break;
-      }
+      for (const auto& [name, value] : event.headers) words.insert(words.end(), {name, value});
+      counts[i] = std::to_string(words.size() - at - 1);
+      words[at] = counts[i];
     }
     return server_->run("add to stream", StreamScripts::get().add, words);
   }

@@ -3,6 +3,7 @@
 #include <mutex>
 #include <optional>
 
+#include "base/json_text.h"
 #include "log/sqlite/write_turn.h"
 #include "source/sqlite/file_watch.h"
 #include "source/sqlite/sqlite_source.h"
@@ -68,6 +69,8 @@ class SqliteWriter final : public StreamWriter {
       for (const Event& event : events) {
         if (Status inserted = add_row(*insert, event); !inserted) return inserted;
         positions.push_back(static_cast<std::uint64_t>(sqlite3_last_insert_rowid(file_->connection.raw())));
+        if (event.headers.empty()) continue;
+        if (Status kept = add_headers(event, positions.back()); !kept) return kept;
       }
       return {};
     });
@@ -201,6 +204,27 @@ class SqliteWriter final : public StreamWriter {
     insert.bind(5, event.key ? BytesView(*event.key) : BytesView());
     insert.bind(6, event.payload);
     return insert.run();
+  }
+
+  // As a JSON object. Only streams that have such an event have the column.
+  Status add_headers(const Event& event, std::uint64_t position) {
+    Connection& connection = file_->connection;
+    const auto column =
+        connection.query_integer("SELECT count(*) FROM pragma_table_info('events') WHERE name = 'headers'");
+    if (!column) return Failure(column.error());
+    if (*column == 0) {
+      if (Status made = connection.exec("ALTER TABLE events ADD COLUMN headers TEXT"); !made) return made;
+    }
+    std::string json;
+    for (const auto& [name, value] : event.headers) {
+      json += (json.empty() ? "{" : ",") + json_string(name) + ":" + json_string(value);
+    }
+    json += "}";
+    auto update = connection.prepare("UPDATE events SET headers = ?1 WHERE id = ?2");
+    if (!update) return Failure(update.error());
+    update->bind_text(1, json);
+    update->bind(2, as_id(position));
+    return update->run();
   }
 
   Status drop_below(std::uint64_t position, std::uint64_t& dropped) {

@@ -1,4 +1,4 @@
-// Promise t: a worker is given only jobs that it takes.
+// Promises t and y: a worker is given only jobs that it takes; no task waits while a worker that helps has room for it.
 
 #include <algorithm>
 #include <map>
@@ -25,6 +25,14 @@ std::string to_text(const Taken& taken) {
 }
 
 }  // namespace
+
+void check_helped(const History& history, Verdict& verdict) {
+  for (const Event& event : history) {
+    const auto* waits = std::get_if<LogLeftWaiting>(&event.what);
+    if (waits == nullptr) continue;
+    verdict.broken('y', event.at, "the task of " + waits->key + " waits while " + waits->helper + " has room for it");
+  }
+}
 
 void check_takes(const History& history, Verdict& verdict) {
   std::map<std::pair<ProcessNumber, std::string>, Taken> taken;

@@ -73,6 +73,7 @@ std::vector<Violation> check(const History& history, const Expectations& expecte
   check_messages(history, holds, expected, verdict);
   check_handovers(history, holds, verdict);
   check_takes(history, verdict);
+  check_helped(history, verdict);
   check_sources(history, expected, verdict);
   check_partitions(history, holds, expected, verdict);
   check_restored(history, holds, expected, verdict);

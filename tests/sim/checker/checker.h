@@ -26,6 +26,7 @@
 //   s  a log that lost everything is put back by a member that lived within its lease, with all that it knew, once, and
 //      not after the pool was removed
 //   x  a job is quarantined only if it crashed its processes, or was alone in them whenever they died
+//   y  no task waits while a worker that helps, and takes it, has room
 //   y  a job that the log names as having crashed its process too often is not granted again
 //   u  a resident that has run ends by a stop, by itself or as a dead letter, and never because a start failed
 //   v  a worker whose starts keep failing gets no keys but for a try now and then

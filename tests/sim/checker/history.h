@@ -190,6 +190,12 @@ struct LogCulprits {
   std::uint64_t session;
   std::vector<std::uint64_t> epochs;
 };
+// A task waits for a worker whose window is full, while this one, which helps and takes it, has room.
+struct LogLeftWaiting {
+  std::uint64_t position;
+  std::string key;
+  std::string helper;
+};
 // A session was declared dead, or gave itself up.
 struct LogFenced {
   std::uint64_t position;
@@ -321,9 +327,9 @@ struct Closed {    // the end, and what the log looks like then
 using What =
     std::variant<ProcessCrashed, ProcessLeft, ProcessPaused, ProcessResumed, NodeBroke, Leased, HoldBegan, HoldEnded,
                  Wrote, Delivered, Asked, Answered, TicketLost, LogSettled, LogGranted, LogUnfit, LogFit, LogEnded,
-                 LogTimedOut, LogFenced, LogBuried, LogBlob, LogShutdown, LogJoined, LogRestoring, LogRestored,
-                 LogRestoreEnded, NoticedLoss, LogLost, GhostSettled, GhostGranted, Digest, Healed, Closed, WorkerTakes,
-                 HandlerCrashed, LogCulprits, WorkerReady, Serves, LogDrained, LogRemoved, LogEmitted,
+                 LogTimedOut, LogFenced, LogLeftWaiting, LogBuried, LogBlob, LogShutdown, LogJoined, LogRestoring,
+                 LogRestored, LogRestoreEnded, NoticedLoss, LogLost, GhostSettled, GhostGranted, Digest, Healed, Closed,
+                 WorkerTakes, HandlerCrashed, LogCulprits, WorkerReady, Serves, LogDrained, LogRemoved, LogEmitted,
                  LogSourceRestored, WorkerRanked, LogRing, LogRanked, LogPartitionDead, LogPartitionMoves>;
 
 struct Event {

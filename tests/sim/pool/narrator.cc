@@ -87,6 +87,9 @@ struct Teller {
   std::string operator()(const LogTimedOut& e) const {
     return "log " + text(e.position) + ": the start takes too long: " + e.key + " epoch " + text(e.epoch);
   }
+  std::string operator()(const LogLeftWaiting& e) const {
+    return "log " + text(e.position) + ": " + e.key + " waits, and " + e.helper + " has room";
+  }
   std::string operator()(const LogFenced& e) const {
     return "log " + text(e.position) + ": session " + to_hex(e.session) + " is over before its time";
   }

@@ -74,9 +74,40 @@ void Onlooker::take(const LogServer::Stored& stored) {
   machine_->apply({stored.entry.position, stored.entry.time_ms, stored.entry.data}, *this);
   newest_version_ = std::max(newest_version_, machine_->version());
   if (silent_) return;
+  look_for_left_waiting();
   appended_[{machine_->origin(), stored.entry.position, machine_->engine_ms()}] = {losses_, false};
   known_[stored.entry.position].push_back({stored.order, machine_->digest()});
   if (stored.order % kSampleEvery == 0) recorder_.add(Digest{kOnlooker, stored.order, machine_->digest()});
+}
+
+// Between entries, as the state says it.
+void Onlooker::look_for_left_waiting() {
+  const Machine& machine = *machine_;
+  const auto& by_age = machine.workers().by_age;
+  const auto has_room = [&](WorkerIx ix) {
+    const PoolWorker& worker = machine.workers()[ix];
+    return worker.helps && worker.open() && worker.tasks_held < worker.window;
+  };
+  const bool decides =
+      machine.config().assignment != Assignment::chosen && machine.version() >= version_of(Rule::helpers);
+  if (!decides || machine.queued() == 0 || std::none_of(by_age.begin(), by_age.end(), has_room)) return;
+  const auto served = [&](BytesView key) {
+    return std::any_of(by_age.begin(), by_age.end(), [&](WorkerIx ix) {
+      const std::vector<Bytes>& serves = machine.workers()[ix].serves;
+      return std::binary_search(serves.begin(), serves.end(), key);
+    });
+  };
+  machine.each_job(0, [&](const JobInfo& job) {
+    if (job.kind != JobKind::task || job.state != JobState::queued || served(job.key)) return true;
+    for (const WorkerIx ix : by_age) {
+      const Takes& takes = machine.workers()[ix].takes;
+      const bool taken = takes.all(JobKind::task) || takes.has(JobKind::task, job.type);
+      if (!has_room(ix) || !taken) continue;
+      recorder_.add(LogLeftWaiting{machine.position(), Bytes(job.key), machine.workers()[ix].id});
+      return false;
+    }
+    return true;
+  });
 }
 
 // By the records alone: whether they count is for the checker to say.

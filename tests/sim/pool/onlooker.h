@@ -44,6 +44,7 @@ class Onlooker final : private Effects {
   void take(const LogServer::Stored& stored);
   void take_ghost(const LogServer::Stored& stored, LogServer::LogNumber log);
   void replaced(bool wiped);
+  void look_for_left_waiting();
   void write_holders_words(const LogServer::Stored& stored);
   void rebuild(Position kept, bool removed);
   void write_ranked(BytesView worker, bool open);

@@ -90,10 +90,12 @@ std::shared_ptr<Caller> PoolRun::make_caller(Seat& seat) {
     const bool knows = seat.speaks >= kTakesVersion;
     const std::vector<std::string> taste = knows ? taste_of(plan_, seat.number, i) : std::vector<std::string>();
     options.workers.push_back({.id = seat.name + "." + std::to_string(i),
+                               .window = plan_.window == 0 ? kWindowDefault : plan_.window,
                                .replaces = {},
                                .serves = {},
                                .takes = to_takes(taste),
-                               .isolates = plan_.isolates});
+                               .isolates = plan_.isolates,
+                               .helps = plan_.helpers && (seat.number + i) % 2 == 0});
     recorder_.add(WorkerTakes{seat.process->number(), options.workers.back().id, taste});
   }
   const bool ranked = seat.kind == Seat::Kind::worker && plan_.ring.partitions != 0;

@@ -39,6 +39,14 @@ void choose_blame(Plan& plan, Dice& dice) {
   if (!plan.isolates && dice.chance(0.3)) plan.work.poison = 0.05;
 }
 
+// Narrow windows, so that tasks wait for workers, and workers that help.
+void choose_helpers(Plan& plan) {
+  Dice dice(plan.seed, "helpers");
+  if (!dice.chance(0.25)) return;
+  plan.window = static_cast<std::uint32_t>(dice.between(1, 3));
+  plan.helpers = dice.chance(0.8);
+}
+
 void choose_pool(Plan& plan, Dice& dice) {
   plan.nodes = static_cast<std::uint32_t>(dice.between(3, 7));
   plan.workers_per_node = static_cast<std::uint32_t>(dice.between(1, 2));
@@ -186,6 +194,7 @@ Plan plan_for(std::uint64_t seed, bool wipes) {
   choose_bounds(plan);
   choose_ends(plan);
   choose_emits(plan);
+  choose_helpers(plan);
   Dice versions(seed, "versions");
   if (versions.chance(0.2)) plan.upgrade_every = versions.magnitude(kSecond, 10 * kSecond);
   // To the version that is the newest, or to the one that will be.

@@ -84,6 +84,8 @@ struct Plan {
   double guards = 0;                   // of the deaths: a guard reports them at once
   double evidence = 0;                 // of these, with what the process left behind
   double false_evidence = 0;           // of the reports: they also name tenures that other processes have
+  std::uint32_t window = 0;            // of tasks; zero: the default
+  bool helpers = false;                // every other worker gets tasks that wait for others
   bool isolates = false;               // handlers are programs, which cannot crash their worker
   std::uint64_t snapshot_bytes_min = 4096;
   std::uint32_t look_every = 64;  // as NodeOptions has it
