@@ -1,4 +1,4 @@
-// Promises t and y: a worker is given only jobs that it takes; no task waits while a worker that helps has room for it.
+// Promises t and H: a worker is given only jobs that it takes; no task waits while a worker that helps has room for it.
 
 #include <algorithm>
 #include <map>
@@ -30,7 +30,7 @@ void check_helped(const History& history, Verdict& verdict) {
   for (const Event& event : history) {
     const auto* waits = std::get_if<LogLeftWaiting>(&event.what);
     if (waits == nullptr) continue;
-    verdict.broken('y', event.at, "the task of " + waits->key + " waits while " + waits->helper + " has room for it");
+    verdict.broken('H', event.at, "the task of " + waits->key + " waits while " + waits->helper + " has room for it");
   }
 }
 

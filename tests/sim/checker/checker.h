@@ -26,7 +26,7 @@
 //   s  a log that lost everything is put back by a member that lived within its lease, with all that it knew, once, and
 //      not after the pool was removed
 //   x  a job is quarantined only if it crashed its processes, or was alone in them whenever they died
-//   y  no task waits while a worker that helps, and takes it, has room
+//   H  no task waits while a worker that helps, and takes it, has room
 //   y  a job that the log names as having crashed its process too often is not granted again
 //   u  a resident that has run ends by a stop, by itself or as a dead letter, and never because a start failed
 //   v  a worker whose starts keep failing gets no keys but for a try now and then
@@ -34,8 +34,7 @@
 //   z  a pool that is shut down starts no resident any more, does all its tasks, and is gone soon, its log with it: at
 //      the latest when its last member leaves
 //   E  a source's tasks are accepted exactly once and in order, none is missing below its position, and only the
-//   present
-//      tenure emits; where a log is put back, the position comes back with the tasks
+//      present tenure emits; where a log is put back, the position comes back with the tasks
 //   P  a partition is held by a worker of its rank, of several with the same rank by the one with the fewest; in the
 //      end by its primary; and never together with one of another number of partitions
 //   D  without faults, a delayed task is granted when its delay is over

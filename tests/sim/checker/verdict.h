@@ -60,7 +60,7 @@ void check_placing(const History& history, const PastHolds& holds, const Expecta
 void check_end(const History& history, const Expectations& expected, Verdict& verdict);     // z
 void check_delays(const History& history, const Expectations& expected, Verdict& verdict);  // D
 void check_handovers(const History& history, const PastHolds& holds, Verdict& verdict);     // n
-void check_helped(const History& history, Verdict& verdict);                                // y
+void check_helped(const History& history, Verdict& verdict);                                // H
 void check_takes(const History& history, Verdict& verdict);                                 // t
 void check_partitions(const History& history, const PastHolds& holds, const Expectations& expected,
                       Verdict& verdict);                                                     // P
