@@ -270,12 +270,17 @@ class Pool:
 
     def left_behind(self):
         """Processes of this pool, by a word of its own in their environment or on their command line."""
-        found = []
-        for path in glob.glob("/proc/[0-9]*"):
-            try:
-                words = pathlib.Path(path, "environ").read_bytes() + pathlib.Path(path, "cmdline").read_bytes()
-            except OSError:
-                continue
-            if self.name.encode() in words and int(path[6:]) not in (os.getpid(), *self.witness.processes()):
-                found.append(path[6:])
-        return found
+        return processes_with(self.name, (os.getpid(), *self.witness.processes()))
+
+
+def processes_with(word, besides):
+    """Those that have the word in their environment or on their command line."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*"):
+        try:
+            words = pathlib.Path(path, "environ").read_bytes() + pathlib.Path(path, "cmdline").read_bytes()
+        except OSError:
+            continue
+        if word.encode() in words and int(path[6:]) not in besides:
+            found.append(path[6:])
+    return found

@@ -6,7 +6,7 @@ import pathlib
 import signal
 import time
 
-from pool import LEASE_S, PATIENCE_S, WORKERS
+from pool import LEASE_S, PATIENCE_S
 
 
 def victim(pool, dice):
@@ -52,9 +52,10 @@ def kill_guard(pool, dice):
 
 def kill_pool(pool, dice):
     del dice
+    count = len(pool.workers)
     pool.kill_all()
     pool.workers.clear()
-    for _ in range(WORKERS):
+    for _ in range(count):
         pool.start_worker()
 
 
