@@ -79,9 +79,9 @@ bool ToldHost::release_held(const std::function<bool(const HeldJob&)>& which) {
   std::vector<HeldJob> released;
   {
     const std::lock_guard lock(mutex_);
-    const auto end = std::stable_partition(held_.begin(), held_.end(), [&](const HeldJob& job) { return !which(job); });
-    released.assign(std::make_move_iterator(end), std::make_move_iterator(held_.end()));
-    held_.erase(end, held_.end());
+    std::vector<HeldJob> kept;
+    for (HeldJob& job : held_) (which(job) ? released : kept).push_back(std::move(job));
+    held_ = std::move(kept);
   }
   for (const HeldJob& job : released) reports_->released(job.hold);
   return !released.empty();

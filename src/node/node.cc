@@ -33,6 +33,7 @@ Node::Node(const NodeWorld& world, NodeOptions options, NodeEvents& events)
       steward_(world.loop, appender_, membership_.observer(), options_.choose, events_),
       farewell_(world.loop, appender_),
       removal_(world.loop),
+      mark_again_(world.loop),
       healer_(world.loop, appender_,
               {.on = options_.restores && keys_ != nullptr,
                .remembers = keys_ != nullptr,

@@ -104,6 +104,8 @@ class Node final : private ReplicaEvents,
 
   void load();
   void seek_end();
+  void mark_end();
+  void forget_end();
   void reach_end();
   void start_over();
   void join_or_finish();
@@ -170,11 +172,14 @@ class Node final : private ReplicaEvents,
   Steward steward_;
   Farewell farewell_;
   Timer removal_;
+  Timer mark_again_;
   Healer healer_;
 
   Phase phase_ = Phase::loading;
-  std::optional<Position> end_position_;  // the log's end when it was last looked up
-  std::optional<Error> failure_;          // why the node stops for good
+  // While loading: the position of the mark at the log's end, once it is known.
+  std::optional<Position> end_position_;
+  std::uint64_t seek_ = 0;        // counts the looks for the end; answers to older ones are ignored
+  std::optional<Error> failure_;  // why the node stops for good
   int divergences_ = 0;
   bool options_said_ = false;
   bool options_compared_ = false;

@@ -1,5 +1,6 @@
 // How a node reads a log to its end, loses it, and stops.
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -13,6 +14,7 @@ namespace {
 
 constexpr int kRemovalTriesMax = 50;
 constexpr Nanos kRemovalPause = std::chrono::milliseconds(200);
+constexpr Nanos kMarkAgain = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -40,16 +42,31 @@ void Node::load() {
 
 // Writes a record that marks the log's end. Once it is applied, everything before it has been applied, too.
 void Node::seek_end() {
-  end_position_.reset();
-  const auto appended = [this, histories = histories_](Position end) {
-    if (histories != histories_) return;
-    end_position_ = end;
-    if (phase_ == Phase::loading && replica_.position() >= end) reach_end();
+  forget_end();
+  mark_end();
+}
+
+// The log may be replaced before this node has read anything of it. The node cannot notice that, and the mark's
+// position means nothing in the new log, whose positions may begin at one. So a mark that is not reached is followed by
+// others, and the lowest one counts.
+void Node::mark_end() {
+  const auto appended = [this, seek = seek_](Position end) {
+    if (seek != seek_) return;
+    end_position_ = std::min(end, end_position_.value_or(end));
+    if (replica_.position() >= *end_position_) return reach_end();
+    mark_again_.arm(world_.loop.now() + kMarkAgain, [this] { mark_end(); });
   };
   appender_.offer(tick_record(), {.sent = nullptr, .appended = appended});
 }
 
+void Node::forget_end() {
+  ++seek_;
+  end_position_.reset();
+  mark_again_.cancel();
+}
+
 void Node::reach_end() {
+  forget_end();
   if (machine().gone()) {
     if (sees_end_) return farewell_.begin();
     if (!options_.removes_log) events_.caught_up();
@@ -100,7 +117,7 @@ void Node::start_over() {
 }
 
 void Node::remove_and_load() {
-  end_position_.reset();  // entries that come meanwhile are still of the old log
+  forget_end();  // entries that come meanwhile are still of the old log
   remove_log(token_.guard([this, histories = histories_] {
     if (histories != histories_) return;  // the reader has noticed, and started over
     ++histories_;
@@ -145,7 +162,7 @@ void Node::not_taken() {
 
 void Node::history_lost() {
   ++histories_;
-  end_position_.reset();
+  forget_end();
   const bool lease_valid = membership_.member() && world_.loop.now().since_boot.count() < lease_until();
   healer_.history_lost(lease_valid, replica_.applied_at());
   if (replica_.fell_behind()) healer_.distrust();
@@ -187,6 +204,7 @@ void Node::stopped(std::uint64_t session, FenceReason reason) {
 void Node::finish() {
   if (phase_ == Phase::over) return;
   phase_ = Phase::over;
+  forget_end();
   farewell_.stop();
   membership_.stop();
   world_.loop.post(token_.guard([this] {
