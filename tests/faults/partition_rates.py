@@ -20,7 +20,7 @@ from partition_replicas import SECONDARIES, engine_in
 ITEM_S = 0.002
 ITEMS = 500
 REST_S = 0.02
-# Counts the items of a turn in a file that is one byte long for each.
+# Writes a byte to a file for each item.
 TURN = f"""
 import os, sys, time
 done = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
