@@ -5,6 +5,7 @@
 #include <iostream>
 #include <iterator>
 #include <map>
+#include <tuple>
 #include <vector>
 
 #include "base/lines.h"
@@ -248,8 +249,9 @@ int run_orders_list(const Call& call) {
   if (const Status looked = (*pool)->look_at(0U, look, *deadline); !looked) return report(call, looked.error());
   std::vector<OrderRow> sorted;
   for (auto& [order, row] : rows) sorted.push_back(std::move(row));
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const OrderRow& a, const OrderRow& b) { return a.since_ms < b.since_ms; });
+  std::sort(sorted.begin(), sorted.end(), [](const OrderRow& a, const OrderRow& b) {
+    return std::tie(a.since_ms, a.order) < std::tie(b.since_ms, b.order);
+  });
   if (sorted.size() > *limit) {
     print_note("these are the last " + std::to_string(*limit) + " of " + std::to_string(sorted.size()) +
                "; see --limit");

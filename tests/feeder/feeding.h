@@ -128,10 +128,15 @@ class Feeding : public testing::Test {
   }
   // Looks again and again until the partition is as wanted.
   bool wait_partition(const std::string& name, const std::function<bool(const SourceInfo&)>& wanted) {
+    return wait_any({name}, wanted);
+  }
+  bool wait_any(const std::vector<std::string>& names, const std::function<bool(const SourceInfo&)>& wanted) {
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
     while (std::chrono::steady_clock::now() < deadline) {
-      const auto info = partition(name);
-      if (info && wanted(*info)) return true;
+      for (const std::string& name : names) {
+        const auto info = partition(name);
+        if (info && wanted(*info)) return true;
+      }
     }
     return false;
   }
