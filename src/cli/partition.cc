@@ -72,7 +72,10 @@ Status make_ranked(const Call& call, WorkPlan& plan) {
   worker.ordinal = *ordinal;
   // The guard is this program, too.
   std::vector<std::string> command{"/proc/self/exe", "turns", "--rest", std::to_string(rest->count()) + "ms"};
-  if (call.has("turn")) command.insert(command.end(), {"--turn", std::to_string(turn->count()) + "ms"});
+  if (call.has("turn")) {
+    const std::string grace = std::to_string(plan.core.node.config.worker_shutdown_ttl_ms) + "ms";
+    command.insert(command.end(), {"--turn", std::to_string(turn->count()) + "ms", "--grace", grace});
+  }
   command.emplace_back("--exec");
   command.insert(command.end(), plan.programs.command.begin(), plan.programs.command.end());
   plan.programs.command = std::move(command);

@@ -96,6 +96,12 @@ bool tell_stuck(Shards& pool, const std::vector<NodeWorker>& own) {
   return true;
 }
 
+// The guard ends the programs and writes the session's end.
+[[noreturn]] void leave_at_once() {
+  print_note("tenure: leaving at once");
+  std::_Exit(kOther);
+}
+
 }  // namespace
 
 void TakenIds::worker_refused(BytesView worker, Errc why) {
@@ -142,6 +148,18 @@ void wait_for_end(const Shards& pool, const Signals& signals, const std::functio
   }
 }
 
+void close_unless_urged(const std::function<void()>& close, const Signals& signals) {
+  std::atomic<bool> closed = false;
+  std::thread closing([&] {
+    close();
+    closed = true;
+  });
+  while (!closed) {
+    if (signals.wait(kLookMs)) leave_at_once();
+  }
+  closing.join();
+}
+
 void leave(Shards& pool, const std::vector<NodeWorker>& own, const Signals& signals) {
   std::atomic<bool> left = false;
   auto look_at = after(kTellStuckAfter);
@@ -160,8 +178,7 @@ void leave(Shards& pool, const std::vector<NodeWorker>& own, const Signals& sign
       }
       continue;
     }
-    print_note("tenure: leaving at once");
-    std::_Exit(kOther);  // the guard ends the programs and writes the session's end
+    leave_at_once();
   }
   closing.join();
 }

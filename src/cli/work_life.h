@@ -42,6 +42,9 @@ Joining join(Shards& pool, const std::vector<NodeWorker>& workers, TakenIds& tak
 // Returns on a signal, when the pool is over, or when it is enough, if there is such a condition.
 void wait_for_end(const Shards& pool, const Signals& signals, const std::function<bool()>& enough = {});
 
+// Runs `close`. A signal meanwhile ends the process at once.
+void close_unless_urged(const std::function<void()>& close, const Signals& signals);
+
 // Hands the keys over. A second signal ends the process at once. If no other worker can take them, says so and waits.
 void leave(Shards& pool, const std::vector<NodeWorker>& own, const Signals& signals);
 

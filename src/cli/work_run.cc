@@ -184,7 +184,7 @@ int run_work_plan(const Call& call, WorkPlan& plan, WorkEvents& events) {
   for (const NodeWorker& worker : plan.workers) all += (all.empty() ? "" : " ") + worker.id;
   events.write({"ready", {}, 0, all, {}});
   wait_for_end(*pool, signals, plan.enough);
-  if (*sources) (*sources)->close();
+  if (*sources) close_unless_urged([&] { (*sources)->close(); }, signals);
   leave(*pool, plan.workers, signals);
   for (const NodeWorker& worker : plan.workers) events.write({"left", {}, 0, worker.id, {}});
   pool.reset();

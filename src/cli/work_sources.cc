@@ -36,6 +36,9 @@ Result<std::unique_ptr<WorkSources>> WorkSources::open(const WorkPlan& plan, con
 Result<std::unique_ptr<WorkSources>> WorkSources::try_open(const WorkPlan& plan) {
   PoolOptions options;
   options.worker_ttl = std::chrono::duration_cast<std::chrono::milliseconds>(plan.core.node.lease);
+  // All handlers here are the library's, and none of them does harm when it is late: the log refuses their emits, and a
+  // dead order that comes to its topic twice has the same name.
+  options.on_lease_lost = OnLeaseLost::keep_running;
   options.concurrency = 2;  // a feeder has a thread of its own; handlers only begin and end it
   // Of the rest the workers' member has said what there is to say.
   options.logger = [](LogLevel level, std::string_view text) {

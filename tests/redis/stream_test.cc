@@ -137,7 +137,9 @@ TEST_F(RedisStreams, AReaderOutlivesItsServer) {
   Reading reading = read();
   reading.until(3);
   server_.kill();
-  EXPECT_EQ(code_of(stream->add({event_of("x")})), Errc::unavailable);
+  const Errc refused = code_of(stream->add({event_of("x")}));
+  EXPECT_TRUE(refused == Errc::unavailable || refused == Errc::unknown)
+      << "it may have been sent before the death was known";
   server_.restart();
   // The server kept nothing.
   const auto again = source::open_stream_writer(url(), true).value();
