@@ -406,6 +406,19 @@ class Dead(Orders):
             self.engine + ("?topics=own" if ENGINE == "kafka" else "")))["dead"])
         self.assertEqual(self.history(order)[-1]["event"], "dead")
 
+    def test_the_worker_that_moves_them_survives_a_freeze(self):
+        self.env.update(LEASE="2s", HANDLER="true", DEAD_TOPIC=self.dead)
+        frozen = self.ready(1)
+        self.ready(2)
+        frozen.send_signal(signal.SIGSTOP)
+        listed = ("workers", "--json", "--pool", self.claims, "--engine",
+                  self.engine + ("?topics=own" if ENGINE == "kafka" else ""))
+        nodes = lambda: {row["pid"] for row in json.loads(self.tenure(*listed))["workers"]}
+        self.wait_for(lambda: frozen.pid not in nodes())
+        frozen.send_signal(signal.SIGCONT)
+        self.wait_for(lambda: frozen.pid in nodes())
+        self.assertIsNone(frozen.poll())
+
     def test_they_stay_while_their_topic_takes_none(self):
         if ENGINE == "kafka":
             self.skipTest("Kafka has no bound that refuses")

@@ -171,6 +171,22 @@ class Partition(unittest.TestCase):
         self.until("the second one's turn", self.held_by("worker-0", "second", "worker-2"))
         self.no_overlaps()
 
+    def turns_of(self, script, *arguments):
+        """Three turns of a program are begun."""
+        begun = self.folder / "begun"
+        self.program.write_text(f"#!/bin/sh\n{script}\n".replace("BEGIN", f"echo >> {begun}"))
+        self.start(0, *arguments, partitions=1)
+        deadline = time.monotonic() + PATIENCE
+        while not begun.exists() or len(begun.read_text()) < 3:
+            self.assertLess(time.monotonic(), deadline)
+        return self.status()[0]
+
+    def test_a_turn_that_does_not_end_is_killed_with_all_that_it_started(self):
+        self.turns_of("trap '' TERM; BEGIN; sleep 600; sleep 600", "--turn", "200ms", "--stop-timeout", "300ms")
+
+    def test_no_exit_code_ends_a_partition_for_good(self):
+        self.assertNotEqual(self.turns_of("BEGIN; exit 65")["state"], "dead")
+
     def test_bad_input(self):
         self.all_up()
         run = [TENURE, "partition", "--engine", self.engine]
