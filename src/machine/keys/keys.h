@@ -63,7 +63,7 @@ class Keys {
   // Call it after each record and each timer. `held_back`: the log may still be put back, with partitions that are not
   // to be made anew.
   void settle(bool held_back) {
-    if (!held_back) partitions_.settle();
+    partitions_.settle(held_back);
     if (!state_.strays.empty()) placement_.settle_strays();
     queues_.settle();
   }

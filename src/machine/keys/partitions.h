@@ -35,8 +35,10 @@ class Partitions {
   // The pool has another ring than before, wherever it came from.
   void ring_changed(const Ring& before);
   // Between records: ends what should not be there, and makes what is missing.
-  void settle() {
-    if (state_.partitions_due && !context_.shutting_down()) bring_about();
+  void settle(bool held_back) {
+    if (!state_.partitions_due || context_.shutting_down()) return;
+    if (!held_back) return bring_about();
+    end_others();  // before any of them is granted
   }
 
  private:
