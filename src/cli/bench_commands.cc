@@ -26,7 +26,7 @@ std::vector<Command> bench_commands() {
        .text =
            "A producer writes orders into a stream on the engine, or into the one that --source names, and the pool "
            "is fed from it. Afterwards the same number of records goes through the bare engine, where that can be "
-           "measured. What was made is removed at the end.",
+           "measured. Removes the stream and the pool at the end.",
        .flags = {{"orders", "N", "how many orders (200000)"},
                  {"payload-bytes", "B", "payload of each order (64)"},
                  {"keys", "K", "how many keys (1000)"},

@@ -20,7 +20,7 @@ struct Advice {
 std::span<const Advice> pool_advice();
 // The commands about checkout pools have no engine, jobs or keys.
 std::span<const Advice> checkout_advice();
-// The commands about streams. What is not in this table failed in a pool ('stream trim --taken').
+// The commands about streams. Errors that are not in this table come from a pool ('stream trim --taken').
 std::span<const Advice> stream_advice();
 
 // A sentence. Empty if the error says it all.

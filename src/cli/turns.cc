@@ -70,7 +70,7 @@ struct TurnLimit {
 };
 
 // A signal is passed on to the program alone, not to what it has started: otherwise a script could not end the item at
-// hand. What is left when the program has ended is ended by the guard.
+// hand. The guard ends the processes that the program leaves behind.
 TurnEnd wait_for(pid_t child, const Signals& signals, const std::optional<TurnLimit>& limit) {
   TurnEnd end;
   const Descriptor handle(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));

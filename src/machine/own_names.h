@@ -22,7 +22,7 @@ constexpr bool is_own_key(BytesView key) { return key.starts_with(kOwnKeys); }
 constexpr BytesView kPartitionKeys = "partition/";
 constexpr BytesView kPartitionType = ".partition";
 
-// The partition that the key stands for; nothing if it is no number as the pool writes it.
+// Returns the partition of a key such as "partition/7". Returns nothing for any other key.
 constexpr std::optional<std::uint32_t> partition_of_key(BytesView key) {
   if (!key.starts_with(kPartitionKeys)) return std::nullopt;
   const BytesView digits = key.substr(kPartitionKeys.size());

@@ -20,7 +20,7 @@ using feeder::Feed;
 
 constexpr const char* kKey = ".source/t/0";
 
-// What a holder has sent, on its way to the log in order. What is not applied when the holder dies may be later.
+// Records that a holder has sent, in order. Those that are not yet applied when the holder dies may be applied later.
 struct Sent {
   std::uint64_t epoch = 0;
   v1::Emit emit{};
