@@ -194,6 +194,31 @@ TEST_F(KafkaReplaced, AShorterTopicIsNoticedToo) {
   EXPECT_EQ(reading.payloads(), (Payloads{"new 1", "new 2", "new 3"}));
 }
 
+// The reader has read on in the new topic before it looked at the old one's records even once.
+TEST_F(KafkaReplaced, ATopicThatOutgrewItsReaderIsNoticedByTheOldestMark) {
+  make_topic();
+  fill(1, 3, "old ");
+  const auto from = source_at(url());
+  ASSERT_TRUE(from->open("0", 0, {}));
+  TopicReading old;
+  ASSERT_TRUE(read_events(*from, "0", old, 3));
+  replace();
+  fill(1, 6, "new ");
+  const auto other = source_at(url());
+  ASSERT_TRUE(other->open("0", 0, {}));
+  TopicReading now;
+  ASSERT_TRUE(read_events(*other, "0", now, 6));
+  std::vector<source::Mark> marks = old.marks();
+  const std::vector<source::Mark> later = now.marks();
+  marks.insert(marks.end(), later.begin() + 3, later.end());
+  const auto again = source_at(url());
+  ASSERT_TRUE(again->open("0", 6, marks));
+  TopicReading reading{.position = 6};
+  ASSERT_TRUE(read_events(*again, "0", reading, 6));
+  EXPECT_EQ(reading.changes, std::vector<Change>{Change::anew});
+  EXPECT_EQ(reading.events.front().payload, "new 1");
+}
+
 // As after an unclean election: the first records are the same, and then others follow.
 TEST_F(KafkaReplaced, ATailThatWasLostAndRegrownIsReadFromTheLastMarkThatHolds) {
   make_topic();

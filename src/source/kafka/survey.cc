@@ -80,14 +80,15 @@ Result<SurveyAnswer> Survey::judge(std::int32_t partition, const SurveyQuestion&
     }
     marks.pop_back();
   }
-  if (newest == Now::same && question.anchor != 0 && question.anchor < marks.back().position) {
-    const auto anchor =
-        std::find_if(marks.begin(), marks.end(), [&](const Mark& mark) { return mark.position == question.anchor; });
-    const auto now = anchor == marks.end() ? Result<Now>(Now::unknown) : look_at(partition, *anchor, range);
+  if (newest == Now::same) {
+    // All marks up to the anchor were proven together. Where nothing was proven yet, the oldest one is asked.
+    const auto behind =
+        std::find_if(marks.begin() + 1, marks.end(), [&](const Mark& mark) { return mark.position > question.anchor; });
+    const auto now = behind == marks.end() ? Result<Now>(Now::same) : look_at(partition, *(behind - 1), range);
     if (!now) return Failure(now.error());
     if (*now == Now::other) {
       newest = Now::other;
-      marks.erase(anchor + 1, marks.end());
+      marks.erase(behind, marks.end());
     }
   }
   if (!newest) return beyond ? begin_anew(range) : go_on(question.after, range);

@@ -18,8 +18,8 @@ namespace tenure::source {
 struct SurveyQuestion {
   std::uint64_t after = 0;
   std::vector<Mark> marks{};  // in ascending order
-  // A mark that was proven before. A topic that was replaced in silence may have grown beyond the newest marks, which
-  // are then its own.
+  // The position of a mark that was proven before, or zero. A topic that was replaced in silence may have grown beyond
+  // the newest marks, which are then its own.
   std::uint64_t anchor = 0;
 };
 
