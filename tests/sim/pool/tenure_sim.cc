@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "base/mutant.h"
@@ -22,7 +23,7 @@ namespace {
 
 constexpr const char* kUsage =
     "usage: tenure-sim [--seeds N] [--first-seed S] [--seconds-per-seed X] [--jobs N] [--twice] [--verbose]\n"
-    "                  [--mutant NAME] [--until-caught] [--no-wipes]\n"
+    "                  [--mutant NAME] [--until-caught] [--no-wipes] [--often FAULT]\n"
     "  --seeds N             how many runs, each from a seed of its own (100)\n"
     "  --first-seed S        the first seed (1)\n"
     "  --seconds-per-seed X  the simulated span of work and faults, instead of one drawn from the seed\n"
@@ -30,6 +31,7 @@ constexpr const char* kUsage =
     "  --twice               run every seed twice; both must be the same event for event\n"
     "  --verbose             tell what happens\n"
     "  --no-wipes            in no run the log loses everything, so that no member puts the pool back\n"
+    "  --often FAULT         every run has this fault, by the name that the summary gives it\n"
     "  --mutant NAME         switch a deliberate bug on\n"
     "  --until-caught        succeed at the first violation, fail if there is none\n";
 
@@ -42,6 +44,7 @@ struct Options {
   bool verbose = false;
   bool until_caught = false;
   bool wipes = true;
+  std::optional<Fault> often;
   Mutant mutant = Mutant::none;
 };
 
@@ -100,6 +103,9 @@ Options parse(int argc, char** argv) {
       options.verbose = true;
     } else if (word == "--no-wipes") {
       options.wipes = false;
+    } else if (word == "--often") {
+      options.often = fault_named(value());
+      if (!options.often) usage();
     } else if (word == "--until-caught") {
       options.until_caught = true;
     } else if (word == "--mutant") {
@@ -117,6 +123,7 @@ Options parse(int argc, char** argv) {
 
 Plan plan_of(const Options& options, std::uint64_t seed) {
   Plan plan = plan_for(seed, options.wipes);
+  if (options.often) add_fault(plan, *options.often);
   if (options.seconds > 0) plan.busy = static_cast<Time>(options.seconds * 1e9);
   return plan;
 }
@@ -134,6 +141,7 @@ std::string replay_command(const Options& options, std::uint64_t seed) {
     command += " --mutant " + std::string(kMutantNames[static_cast<std::size_t>(options.mutant)]);
   }
   if (!options.wipes) command += " --no-wipes";
+  if (options.often) command += " --often " + std::string(to_string(*options.often));
   return command + " --verbose";
 }
 

@@ -176,6 +176,12 @@ void choose_wipes(Plan& plan) {
 
 std::string_view to_string(Fault fault) { return kNames[static_cast<std::size_t>(fault)]; }
 
+std::optional<Fault> fault_named(std::string_view name) {
+  const auto found = std::find(kNames.begin(), kNames.end(), name);
+  if (found == kNames.end()) return std::nullopt;
+  return static_cast<Fault>(found - kNames.begin());
+}
+
 bool Plan::calm() const {
   const bool wires_calm = wires.request_lost + wires.answer_lost + wires.held + wires.duplicated + wires.split_reads +
                               wires.snapshot_commit_fails + wires.snapshot_load_fails ==
@@ -245,6 +251,11 @@ Plan plan_for(std::uint64_t seed, bool wipes) {
   }
   if (plan.interval(Fault::replaced) != 0) use_default_bounds(plan);
   return plan;
+}
+
+void add_fault(Plan& plan, Fault fault) {
+  plan.every[static_cast<std::size_t>(fault)] = Dice(plan.seed, "often").magnitude(2 * kSecond, 20 * kSecond);
+  use_default_bounds(plan);
 }
 
 }  // namespace tenure::sim

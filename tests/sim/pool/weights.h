@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <tenure/kinds.hpp>
 
@@ -122,5 +123,8 @@ struct Plan {
 
 // `wipes`: some of the runs lose the whole log, or end the pool.
 Plan plan_for(std::uint64_t seed, bool wipes = false);
+// A fault that happens in this run whatever its seed says.
+void add_fault(Plan& plan, Fault fault);
+std::optional<Fault> fault_named(std::string_view name);
 
 }  // namespace tenure::sim
