@@ -42,7 +42,8 @@ class Node:
         self.folder = cluster.folder / self.name
         self.address = f"10.77.0.{number}"
         self.pods = f"10.244.{number}.0/24"
-        self.cgroup = f"tenure-{self.name}"
+        # Guards remove what they believe is left of others: groups whose names begin with tenure-.
+        self.cgroup = f"cluster-{self.name}"
         self.shell = None  # unshare, with the namespaces of another node below it
         self.inside = None  # the first process in these namespaces
         if number != 1:
@@ -199,7 +200,7 @@ def remove_groups():
     """Those that nodes have left. The processes in them may take a moment to end."""
     deadline = time.monotonic() + 10
     while time.monotonic() < deadline:
-        left = [group for place in hierarchies() for name in ("tenure-node*", "k8s.io") for group in place.glob(name)]
+        left = [group for place in hierarchies() for group in place.glob("cluster-node*")]
         if not left:
             return
         for group in left:
