@@ -48,4 +48,5 @@ users: [{{name: u, user: {{client-certificate: {self.path(f"{name}.crt")}, clien
 contexts: [{{name: x, context: {{cluster: c, user: u}}}}]
 current-context: x
 """, encoding="ascii")
+        path.chmod(0o600)
         return path

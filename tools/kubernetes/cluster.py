@@ -180,7 +180,7 @@ class Cluster:
     def helm(self, *words):
         done = subprocess.run(["helm", *words], capture_output=True, text=True, check=False)
         if done.returncode != 0:
-            raise RuntimeError(f"helm {' '.join(words)}: {done.stderr.strip()}")
+            raise RuntimeError(f"helm {' '.join(words)}: {done.stdout.strip()} {done.stderr.strip()}")
         return done.stdout
 
 
