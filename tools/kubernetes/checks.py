@@ -3,11 +3,13 @@ with its primary.
 """
 
 import json
+import os
+import pathlib
 import signal
 import time
 
 from cluster import until
-from job import CHART, GRACE_S, LEASE_S, PARTITIONS, POOL, S, is_ready, node_of, now, restarts
+from job import CHART, GRACE_S, LEASE_S, PARTITIONS, PASSWORD, POOL, STOP_S, is_ready, node_of, restarts
 
 TENURE = "/usr/bin/tenure"
 
@@ -30,19 +32,25 @@ def install(job):
 
 
 def manifests(job):
-    """deploy/manifests: the API server accepts each of them"""
-    folder = CHART.parent / "manifests"
-    answer = job.cluster.kubectl("apply", "--dry-run=server", "-f", str(folder))
-    return f"{len(answer.splitlines())} objects"
+    """deploy/manifests: the API server accepts them, also where it restricts what pods may do"""
+    job.cluster.kubectl("create", "namespace", "strict")
+    job.cluster.kubectl("label", "namespace", "strict", "pod-security.kubernetes.io/enforce=restricted")
+    done = job.cluster.try_kubectl("apply", "--dry-run=server", "-n", "strict", "-f", str(CHART.parent / "manifests"))
+    require(done.returncode == 0 and not done.stderr, done.stderr)
+    return f"{len(done.stdout.splitlines())} objects, no warning"
 
 
 def shown(job):
-    """partition status, in a pod: holder, role and epoch of each"""
-    seen = json.loads(job.cluster.kubectl("exec", f"{POOL}-0", "--", TENURE, "partition", "status", "--json", "--pool",
-                                          POOL))["partitions"]
-    require([(one["holder"], one["role"]) for one in seen] ==
-            [(f"{POOL}-{number}", "primary") for number in range(PARTITIONS)], str(seen))
-    return f"{len(seen)} partitions, all with their primaries"
+    """partition status, in a pod, and from a pod with nothing but our program: holder, role and epoch of each"""
+    words = ["partition", "status", "--json", "--pool", POOL]
+    inside = job.cluster.kubectl("exec", f"{POOL}-0", "--", TENURE, *words)
+    job.cluster.kubectl("run", "status", "--image=localhost/tenure:1", "--image-pull-policy=Never", "--restart=Never",
+                        "--env=TENURE_ENGINE=redis://redis", f"--env=TENURE_REDIS_PASSWORD={PASSWORD}", "--", *words)
+    job.cluster.kubectl("wait", "pod/status", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=60s")
+    for text in (inside, job.cluster.kubectl("logs", "status")):
+        seen = [(one["holder"], one["role"]) for one in json.loads(text)["partitions"]]
+        require(seen == [(f"{POOL}-{number}", "primary") for number in range(PARTITIONS)], str(seen))
+    return f"{PARTITIONS} partitions, all with their primaries"
 
 
 CONFINED = """
@@ -82,49 +90,67 @@ def delete_pod(job):
     last = [line.split() for line in job.lines() if line.split()[2:4] == ["1", str(epoch)]][-1]
     require(last[0] == "end", f"the last sign of the turn is '{last[0]}': it did not end by itself")
     job.wait_home()
-    return f"the turn ended by itself, gone after {gone:.1f} s of {GRACE_S}; {gap * 1000:.0f} ms between the two holders; " \
+    return f"the turn ended by itself, the pod within {gone:.1f} s of {GRACE_S}; {gap * 1000:.0f} ms between the two holders; " \
            f"home again after {time.monotonic() - began:.1f} s"
 
 
-def process_of(job, pod):
-    """The first process of its container, as a process of node 1."""
+def stubborn(job):
+    """a pod is deleted whose turn ignores SIGTERM: it is killed after the stop timeout, within the grace period"""
+    mark = job.history.parent / "stubborn"
+    epoch = job.epochs()[1]
+    mark.touch()
+    turns = len(job.turns()[1])
+    until("a turn that ignores SIGTERM", lambda: len(job.turns()[1]) > turns)
+    began = time.monotonic()
+    job.cluster.kubectl("delete", "pod", f"{POOL}-1")
+    gone = time.monotonic() - began
+    mark.unlink()
+    require(STOP_S - 1 < gone < GRACE_S, f"the pod took {gone:.1f} s")
+    _, last = job.wait_turn(1, epoch)
+    job.wait_home()
+    return f"gone after {gone:.1f} s (the stop timeout is {STOP_S} s, the grace period {GRACE_S} s); {last.process} killed"
+
+
+def first_process(job, pod):
+    """Of its container, as a process of node 1."""
     container = job.replicas()[pod]["status"]["containerStatuses"][0]["containerID"].removeprefix("containerd://")
     tasks = job.cluster.nodes[1].output("ctr", "-n", "k8s.io", "tasks", "ls")
     return next(int(line.split()[1]) for line in tasks.splitlines() if line.startswith(container))
 
 
-def kill(job):
-    """kill -9 of a container's first process: others stand in, it is restarted and gets its partition back"""
-    pod = next(name for name, one in sorted(job.replicas().items()) if node_of(one) == "node1")
-    number, before = int(pod[-1]), restarts(job.replicas()[pod])
-    epoch, process = job.epochs()[number], process_of(job, pod)
+def worker_of(job, pod):
+    """The only child of the first process."""
+    first = first_process(job, pod)
+    return int(pathlib.Path(f"/proc/{first}/task/{first}/children").read_text(encoding="ascii").split()[0])
+
+
+def signalled(job, process_of, number):
+    """Sends a signal to a process in the container of partition 1. What comes of it."""
+    pod = f"{POOL}-1"
+    before, epoch = restarts(job.replicas()[pod]), job.epochs()[1]
     began = time.monotonic()
-    signal_process(process, signal.SIGKILL)
+    os.kill(process_of(job, pod), number)
+    gap = job.gap_s(1, epoch)
     until("the container is restarted", lambda: restarts(job.replicas()[pod]) > before)
     restarted = time.monotonic() - began
-    gap = job.gap_s(number, epoch)
     job.wait_home()
-    return f"restarted after {restarted:.1f} s; {gap:.1f} s without a holder (the lease is {LEASE_S} s); home again after " \
+    return f"{gap:.2f} s without a holder (the lease is {LEASE_S} s); restarted after {restarted:.1f} s; home again after " \
            f"{time.monotonic() - began:.1f} s"
 
 
+def kill_worker(job):
+    """kill -9 of a worker: its guard tells the others, and the container is restarted"""
+    return signalled(job, worker_of, signal.SIGKILL)
+
+
+def kill_container(job):
+    """kill -9 of a container's first process, which is the end of everything in it: the others wait for the lease"""
+    return signalled(job, first_process, signal.SIGKILL)
+
+
 def freeze(job):
-    """SIGSTOP of a worker: the liveness probe restarts its container"""
-    pod = next(name for name, one in sorted(job.replicas().items()) if node_of(one) == "node1")
-    number, before = int(pod[-1]), restarts(job.replicas()[pod])
-    epoch, process = job.epochs()[number], process_of(job, pod)
-    began = time.monotonic()
-    signal_process(process, signal.SIGSTOP)
-    gap = job.gap_s(number, epoch)
-    until("the container is restarted", lambda: restarts(job.replicas()[pod]) > before)
-    restarted = time.monotonic() - began
-    job.wait_home()
-    return f"{gap:.1f} s without a holder; restarted after {restarted:.1f} s; home again after {time.monotonic() - began:.1f} s"
-
-
-def signal_process(process, number):
-    import os
-    os.kill(process, number)
+    """SIGSTOP of a worker: its guard stops the turn in time, and the liveness probe restarts the container"""
+    return signalled(job, worker_of, signal.SIGSTOP)
 
 
 def update(job):
@@ -158,6 +184,35 @@ def replace(job):
     job.cluster.helm("uninstall", "green", "--wait", "--timeout=100s")
     job.wait_home()
     return f"moved after {took:.1f} s, each once; at most {max(gaps) * 1000:.0f} ms between two holders"
+
+
+def bad_version(job):
+    """an update to a program that does not exist: it stops at the first pod, and a correction goes through"""
+    try:
+        job.install("upgrade", POOL, "command={/nowhere}", timeout="15s")
+        raise AssertionError("helm says that all is well")
+    except RuntimeError:
+        pass
+    ready = job.ready()
+    require(len(ready) == PARTITIONS - 1, f"ready: {ready}")
+    until("all partitions run", lambda: (held := job.holders()) and set(held) <= set(ready) and len(held) == PARTITIONS)
+    began = time.monotonic()
+    job.install("upgrade", POOL)
+    job.wait_home()
+    return f"the other {len(ready)} replicas held all partitions; corrected in {time.monotonic() - began:.1f} s"
+
+
+def resize(job):
+    """4 partitions become 6 and 4 again, while the replicas run"""
+    took = []
+    for count in (6, PARTITIONS):
+        began = time.monotonic()
+        job.ask("partition", "resize", str(count))
+        job.install("upgrade", POOL, f"partitions={count}", timeout="200s")
+        until(f"{count} partitions", lambda: job.holders() == [f"{POOL}-{number}" for number in range(count)])
+        took.append(time.monotonic() - began)
+    until("the surplus is gone", lambda: len(job.replicas()) == PARTITIONS)
+    return f"6 after {took[0]:.1f} s, 4 after {took[1]:.1f} s"
 
 
 def scale(job):
@@ -201,5 +256,5 @@ def single(job):
            "epochs only grow"
 
 
-ALONE = [install, manifests, shown, confined, delete_pod, kill, freeze, update, replace, scale, redis_lost]
-assert now and S
+ALONE = [install, manifests, shown, confined, delete_pod, stubborn, kill_worker, kill_container, freeze, update, bad_version,
+         replace, scale, resize, redis_lost]

@@ -5,7 +5,7 @@ import time
 
 from checks import require
 from cluster import until
-from job import LEASE_S, PARTITIONS, POOL, S, is_ready, node_of, now
+from job import LEASE_S, PARTITIONS, POOL, S, node_of, now
 
 
 def there(job, node="node2"):
@@ -105,4 +105,3 @@ def dies(job):
 
 
 WITH_NODES = [second_node, drain, cut_off, dies]
-assert is_ready

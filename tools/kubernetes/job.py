@@ -24,6 +24,7 @@ LEASE_S = 5
 STOP_S = 5
 GRACE_S = STOP_S + 10  # as the chart has it
 POOL = "transform"
+PASSWORD = "not a secret"  # in servers.yaml
 TABLES = """
 CREATE TABLE fences (partition int PRIMARY KEY, epoch bigint NOT NULL);
 CREATE TABLE items (id bigserial PRIMARY KEY, partition int, epoch bigint, worker text, version int)
@@ -88,12 +89,16 @@ class Job:
     def ready(self):
         return sorted(name for name, pod in self.replicas().items() if is_ready(pod))
 
+    def ask(self, *words):
+        """From node 1, as an operator would. Nothing if it fails."""
+        address = self.cluster.get("pod", "redis-0")["status"].get("podIP", "127.0.0.1")
+        done = subprocess.run([self.tenure, *words, "--json", "--pool", POOL, "--engine", f"redis://{address}",
+                               "--timeout", "10s"], capture_output=True, text=True, check=False,
+                              env={**os.environ, "TENURE_REDIS_PASSWORD": PASSWORD})
+        return json.loads(done.stdout) if done.returncode == 0 else {}
+
     def status(self):
-        """From node 1, as an operator would ask."""
-        done = subprocess.run([self.tenure, "partition", "status", "--json", "--pool", POOL, "--engine",
-                               f"redis://{self.address('redis-0')}", "--timeout", "10s"], capture_output=True, text=True,
-                              check=False, env={**os.environ, "TENURE_REDIS_PASSWORD": "not a secret"})
-        return json.loads(done.stdout)["partitions"] if done.returncode == 0 else []
+        return self.ask("partition", "status").get("partitions", [])
 
     def holders(self):
         """Of the partitions that run."""

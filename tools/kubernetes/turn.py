@@ -1,14 +1,15 @@
 """A turn of the job in the pods. It works on items for a while, and gives each of them two signs of life: a line in a file
-that all nodes share, which no network can delay, and a row in PostgreSQL, which refuses an epoch below the newest. It goes
-on if PostgreSQL cannot be reached, so that only the guard ends it when its node is cut off. SIGTERM ends it after the item
-at hand, or after $LINGER_S, if that is set.
+that all nodes share, which no network can delay, and a row in PostgreSQL, which refuses an epoch below the newest. It does not
+wait for PostgreSQL, so that nothing but the guard ends it when its node is cut off. SIGTERM ends it after the item at hand. While
+there is a file /history/stubborn, SIGTERM does nothing, and turns do not end.
 
 The lines are as partition_judge.py in tests/faults wants them.
 """
 
 import os
+import queue
 import signal
-import socket
+import threading
 import time
 
 from postgres import Postgres
@@ -25,25 +26,30 @@ RETURNING epoch
 
 
 class Rows:
-    """The rows of this turn, as long as the database can be reached."""
+    """The rows of this turn, as long as the database can be reached. A thread writes them."""
 
     def __init__(self, words):
-        self.words = words
-        self.database = None
-        try:
-            self.database = Postgres(os.environ["POSTGRES"], 1)
-        except OSError:
-            pass
+        self.query = WRITE.format(**words)
+        self.wanted = queue.SimpleQueue()
+        self.refused = False
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
 
-    def write(self):
-        """False if the database refuses it."""
-        if self.database is None:
-            return True
+    def run(self):
         try:
-            return bool(self.database.query(WRITE.format(**self.words)))
-        except (OSError, socket.timeout):
-            self.database = None
-            return True
+            database = Postgres(os.environ["POSTGRES"], 2)
+            while self.wanted.get():
+                self.refused = self.refused or not database.query(self.query)
+        except OSError:
+            pass  # the other turns show whether the database has missed anything
+
+    def add(self):
+        self.wanted.put(True)
+
+    def finish(self):
+        """Waits for a moment, no longer."""
+        self.wanted.put(False)
+        self.thread.join(0.3)
 
 
 def main():
@@ -55,19 +61,17 @@ def main():
         line = f"{what} {time.clock_gettime_ns(time.CLOCK_BOOTTIME)} {partition} {epoch} {worker} {os.getpid()}\n"
         os.write(history, line.encode())
 
-    signal.signal(signal.SIGTERM, lambda *_: stopped.append(time.monotonic()))
+    signal.signal(signal.SIGTERM, lambda *_: stopped.append(True))
     note("begin")
     rows = Rows({"partition": partition, "epoch": epoch, "worker": worker, "version": os.environ.get("VERSION", "0")})
-    linger = float(os.environ.get("LINGER_S", "0"))
-    for _ in range(ITEMS * (10 if linger else 1)):
+    items = 0
+    while not rows.refused and (os.path.exists("/history/stubborn") or (items < ITEMS and not stopped)):
         time.sleep(ITEM_S)
         note("item")
-        if not rows.write():
-            note("refused")
-            break
-        if stopped and time.monotonic() - stopped[0] >= linger:
-            break
-    note("end")
+        rows.add()
+        items += 1
+    rows.finish()
+    note("refused" if rows.refused else "end")
 
 
 if __name__ == "__main__":
