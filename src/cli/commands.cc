@@ -237,11 +237,13 @@ std::vector<Command> pool_commands() {
        .words_min = 1,
        .words_max = 1,
        .summary = "check a worker on this machine by its health file, as a probe of Kubernetes",
-       .text =
-           "Reads the file that `work` or `partition` writes with --health, and nothing else. The exit code is 0 if the "
-           "worker is in the pool, renews its lease and is fit; with --live, if its process runs. Otherwise it is not 0, "
-           "and the text says why.",
-       .flags = {{"live", "", "only check that the process runs: a lost lease or a missing engine is no reason to restart"}},
+       .text = "Reads the file that `work` or `partition` writes with --health, and nothing else. The exit code is 0 "
+               "if the "
+               "worker is in the pool, renews its lease and is fit; with --live, if its process runs. Otherwise it is "
+               "not 0, "
+               "and the text says why.",
+       .flags = {{"live", "",
+                  "only check that the process runs: a lost lease or a missing engine is no reason to restart"}},
        .examples = {{"tenure probe /run/tenure/health", "for a readiness probe"},
                     {"tenure probe /run/tenure/health --live", "for a liveness probe"}},
        .run = run_probe},

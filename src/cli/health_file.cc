@@ -116,8 +116,10 @@ HealthReport HealthFile::report() {
     report.lease_until = shard == first ? listener->until : std::min(report.lease_until, listener->until);
   }
   if (phase_ != Health::ready) return report;
-  if (report.lease_until <= report.written) report.health = Health::lease_lost;
-  else if (!unfit_.empty()) report.health = Health::unfit;
+  if (report.lease_until <= report.written)
+    report.health = Health::lease_lost;
+  else if (!unfit_.empty())
+    report.health = Health::unfit;
   return report;
 }
 

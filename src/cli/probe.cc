@@ -12,16 +12,11 @@ namespace {
 std::string says(const HealthReport& report, Nanos age) {
   if (age > kHealthOldest) return "the worker has not run for " + render::show_ms(to_ms(age));
   switch (report.health) {
-    case Health::joining:
-      return "the worker is still joining";
-    case Health::ready:
-      return "the worker is ready";
-    case Health::lease_lost:
-      return "the worker could not renew its lease; see its standard error, or tenure doctor";
-    case Health::unfit:
-      return "the worker's starts keep failing; see tenure workers";
-    case Health::leaving:
-      return "the worker is leaving";
+    case Health::joining: return "the worker is still joining";
+    case Health::ready: return "the worker is ready";
+    case Health::lease_lost: return "the worker could not renew its lease; see its standard error, or tenure doctor";
+    case Health::unfit: return "the worker's starts keep failing; see tenure workers";
+    case Health::leaving: return "the worker is leaving";
   }
   return {};
 }

@@ -95,8 +95,8 @@ def delete_pod(job):
     last = last_line(job, 1, epoch)
     require(last == "end", f"the last sign of the turn is '{last}': it did not end by itself")
     job.wait_home()
-    return f"the turn ended by itself, the pod within {gone:.1f} s of {GRACE_S}; {gap * 1000:.0f} ms between the two holders; " \
-           f"home again after {time.monotonic() - began:.1f} s"
+    return f"the turn ended by itself, the pod within {gone:.1f} s of {GRACE_S}; {gap * 1000:.0f} ms between the two " \
+           f"holders; home again after {time.monotonic() - began:.1f} s"
 
 
 def stubborn(job):
@@ -258,8 +258,8 @@ def single(job):
     rows = job.sql("SELECT count(*) FROM items")[0][0]
     tenures = len({turn.epoch for each in turns.values() for turn in each})
     refused = sum(line.startswith("refused") for line in job.lines())
-    return f"{sum(map(len, turns.values()))} turns in {tenures} tenures, {rows} rows, {refused} late writes refused; no overlap, " \
-           "epochs only grow"
+    return f"{sum(map(len, turns.values()))} turns in {tenures} tenures, {rows} rows, {refused} late writes refused; no " \
+           "overlap, epochs only grow"
 
 
 ALONE = [install, manifests, shown, confined, delete_pod, stubborn, kill_worker, kill_container, freeze, update, bad_version,

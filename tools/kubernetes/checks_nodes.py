@@ -79,8 +79,8 @@ def cut_off(job):
         pod["metadata"]["uid"] in [old["metadata"]["uid"] for name, old in held.items() if int(name[-1]) in gone]
         for pod in job.replicas().values()))
     job.wait_home()
-    return f"the last turns there ended {last:.1f} s after the cut, others began after {first:.1f} s (the lease is {LEASE_S} s); " \
-           f"not ready after {unready:.1f} s, with {workers} workers still running; home again " \
+    return f"the last turns there ended {last:.1f} s after the cut, others began after {first:.1f} s (the lease is " \
+           f"{LEASE_S} s); not ready after {unready:.1f} s, with {workers} workers still running; home again " \
            f"{time.monotonic() - mended:.1f} s after the cable was back"
 
 

@@ -134,7 +134,7 @@ class Cluster:
         os.environ["HOME"] = str(self.folder)
         authority.kubeconfig("controller-manager", "/CN=system:kube-controller-manager", config.SERVER)
         authority.kubeconfig("scheduler", "/CN=system:kube-scheduler", config.SERVER)
-        (self.folder / "Corefile").write_text(config.names(authority, self.folder), encoding="ascii")
+        (self.folder / "Corefile").write_text(config.names(authority), encoding="ascii")
         node.start("etcd", config.etcd(self.folder))
         node.start("apiserver", config.apiserver(authority))
         until("the API server", lambda: self.try_kubectl("get", "--raw", "/readyz").returncode == 0)

@@ -55,7 +55,7 @@ def kubelet(node, authority):
         "syncFrequency": "5s"})
 
 
-def names(authority, folder):
+def names(authority):
     """For CoreDNS."""
     return f""".:53 {{
   bind {DNS}

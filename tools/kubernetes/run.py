@@ -1,4 +1,7 @@
-"""Starts a cluster and runs the checks. On node 1, in namespaces of its own (node). Usage: run.py TENURE PROGRAMS IMAGES FOLDER"""
+"""Starts a cluster and runs the checks. On node 1, in namespaces of its own (node).
+
+Usage: run.py TENURE PROGRAMS IMAGES FOLDER [CHECK…]
+"""
 
 import sys
 import time

@@ -1,7 +1,7 @@
 """A turn of the job in the pods. It works on items for a while, and gives each of them two signs of life: a line in a file
-that all nodes share, which no network can delay, and a row in PostgreSQL, which refuses an epoch below the newest. It does not
-wait for PostgreSQL, so that nothing but the guard ends it when its node is cut off. SIGTERM ends it after the item at hand. While
-there is a file /history/stubborn, SIGTERM does nothing, and turns do not end.
+that all nodes share, which no network can delay, and a row in PostgreSQL, which refuses an epoch below the newest. It does
+not wait for PostgreSQL, so that nothing but the guard ends it when its node is cut off. SIGTERM ends it after the item at
+hand. While there is a file /history/stubborn, SIGTERM does nothing, and turns do not end.
 
 The lines are as partition_judge.py in tests/faults wants them.
 """
