@@ -9,7 +9,7 @@ import signal
 import time
 
 from cluster import until
-from job import CHART, GRACE_S, LEASE_S, PARTITIONS, PASSWORD, POOL, STOP_S, is_ready, node_of, restarts
+from job import CHART, GRACE_S, LEASE_S, PARTITIONS, POOL, STOP_S, is_ready, node_of, restarts
 
 TENURE = "/usr/bin/tenure"
 
@@ -32,12 +32,17 @@ def install(job):
 
 
 def manifests(job):
-    """deploy/manifests: the API server accepts them, also where it restricts what pods may do"""
+    """deploy/manifests, and the chart with more settings: the API server accepts them where pods are restricted"""
     job.cluster.kubectl("create", "namespace", "strict")
     job.cluster.kubectl("label", "namespace", "strict", "pod-security.kubernetes.io/enforce=restricted")
-    done = job.cluster.try_kubectl("apply", "--dry-run=server", "-n", "strict", "-f", str(CHART.parent / "manifests"))
-    require(done.returncode == 0 and not done.stderr, done.stderr)
-    return f"{len(done.stdout.splitlines())} objects, no warning"
+    rendered = job.cluster.helm("template", POOL, str(CHART), "--kube-version=1.32.2", "--set", "command={/job}", "--set",
+                                "autoscaling.enabled=true,anyone=true,turn=30s,engine.urlSecret.name=url,replaces=former")
+    objects = 0
+    for source, text in [(str(CHART.parent / "manifests"), None), ("-", rendered)]:
+        done = job.cluster.try_kubectl("apply", "--dry-run=server", "-n", "strict", "-f", source, text=text)
+        require(done.returncode == 0 and not done.stderr, done.stderr)
+        objects += len(done.stdout.splitlines())
+    return f"{objects} objects, no warning"
 
 
 def shown(job):
@@ -45,7 +50,7 @@ def shown(job):
     words = ["partition", "status", "--json", "--pool", POOL]
     inside = job.cluster.kubectl("exec", f"{POOL}-0", "--", TENURE, *words)
     job.cluster.kubectl("run", "status", "--image=localhost/tenure:1", "--image-pull-policy=Never", "--restart=Never",
-                        "--env=TENURE_ENGINE=redis://redis", f"--env=TENURE_REDIS_PASSWORD={PASSWORD}", "--", *words)
+                        "--env=TENURE_ENGINE=redis://redis", f"--env=TENURE_REDIS_PASSWORD={job.password}", "--", *words)
     job.cluster.kubectl("wait", "pod/status", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=60s")
     for text in (inside, job.cluster.kubectl("logs", "status")):
         seen = [(one["holder"], one["role"]) for one in json.loads(text)["partitions"]]
@@ -234,9 +239,40 @@ def scale(job):
     return f"two replicas hold all after {down:.1f} s; four again after {time.monotonic() - began:.1f} s"
 
 
+def lives(job):
+    """What changes when a pod is replaced or a container restarted."""
+    return {name: (pod["metadata"]["uid"], restarts(pod)) for name, pod in job.replicas().items()}
+
+
+def password(job):
+    """Redis gets another password, and the secret too: the workers log in with it, and none is restarted"""
+    before, epochs = lives(job), job.epochs()
+
+    def redis(*words):
+        return job.cluster.kubectl("exec", "redis-0", "--", "/usr/bin/redis-cli", "--no-auth-warning", "-a", job.password,
+                                   *words)
+
+    def seen(pod):
+        """By the pod."""
+        read = "print(open('/run/secrets/tenure/password').read())"
+        return job.cluster.kubectl("exec", pod, "--", "/usr/bin/python3", "-S", "-E", "-c", read).strip()
+
+    redis("config", "set", "requirepass", "another")
+    job.password = "another"
+    began = time.monotonic()
+    job.cluster.kubectl("patch", "secret", "redis", "-p", json.dumps({"stringData": {"password": job.password}}))
+    until("the pods have the new password", lambda: all(seen(pod) == job.password for pod in before))
+    there = time.monotonic() - began
+    redis("client", "kill", "type", "normal")
+    redis("client", "kill", "type", "pubsub")
+    job.wait_home()
+    require(lives(job) == before and job.epochs() == epochs, f"restarted or moved: {before} {lives(job)}")
+    return f"in all pods after {there:.1f} s; no partition has moved"
+
+
 def redis_lost(job):
     """the Redis pod is deleted with all its data: the members put the pool back, and no worker is restarted"""
-    before = {name: (pod["metadata"]["uid"], restarts(pod)) for name, pod in job.replicas().items()}
+    before = lives(job)
     epochs_before, old = job.epochs(), job.cluster.get("pod", "redis-0")["metadata"]["uid"]
     began = time.monotonic()
     job.cluster.kubectl("delete", "pod", "redis-0", "--wait=false")
@@ -244,8 +280,7 @@ def redis_lost(job):
           is_ready(pod))
     job.wait_home()
     took = time.monotonic() - began
-    after = {name: (pod["metadata"]["uid"], restarts(pod)) for name, pod in job.replicas().items()}
-    require(before == after, f"restarted: {before} {after}")
+    require(lives(job) == before, f"restarted: {before} {lives(job)}")
     require(all(new > old for new, old in zip(job.epochs(), epochs_before)), "epochs do not grow")
     return f"home again after {took:.1f} s, under higher epochs"
 
@@ -263,4 +298,4 @@ def single(job):
 
 
 ALONE = [install, manifests, shown, confined, delete_pod, stubborn, kill_worker, kill_container, freeze, update, bad_version,
-         replace, scale, resize, redis_lost]
+         replace, scale, resize, password, redis_lost]

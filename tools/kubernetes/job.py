@@ -24,7 +24,6 @@ LEASE_S = 5
 STOP_S = 5
 GRACE_S = STOP_S + 10  # as the chart has it
 POOL = "transform"
-PASSWORD = "not a secret"  # in servers.yaml
 TABLES = """
 CREATE TABLE fences (partition int PRIMARY KEY, epoch bigint NOT NULL);
 CREATE TABLE items (id bigserial PRIMARY KEY, partition int, epoch bigint, worker text, version int)
@@ -40,6 +39,7 @@ class Job:
     def __init__(self, cluster, tenure):
         self.cluster = cluster
         self.tenure = tenure
+        self.password = "not a secret"  # of Redis, as in servers.yaml
         folder = cluster.folder / "history"
         folder.mkdir()
         folder.chmod(0o777)
@@ -94,7 +94,7 @@ class Job:
         address = self.cluster.get("pod", "redis-0")["status"].get("podIP", "127.0.0.1")
         done = subprocess.run([self.tenure, *words, "--json", "--pool", POOL, "--engine", f"redis://{address}",
                                "--timeout", "10s"], capture_output=True, text=True, check=False,
-                              env={**os.environ, "TENURE_REDIS_PASSWORD": PASSWORD})
+                              env={**os.environ, "TENURE_REDIS_PASSWORD": self.password})
         return json.loads(done.stdout) if done.returncode == 0 else {}
 
     def status(self):
