@@ -117,6 +117,7 @@ class Deploy(unittest.TestCase):
             for line in listed.splitlines():
                 if "=>" in line and "ld-linux" not in line:
                     self.assertIn(f"=> {folder}/usr/lib/", line)
+            self.assertTrue(pathlib.Path(folder, "usr/lib/libgcc_s.so.1").exists())
             self.assertFalse(any(pathlib.Path(folder).rglob("*sh")))
 
     def test_the_container_file_copies_what_exists(self):

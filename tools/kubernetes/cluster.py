@@ -177,8 +177,11 @@ class Cluster:
         """By name."""
         return {pod["metadata"]["name"]: pod for pod in self.get("pods", *words)["items"]}
 
+    def try_helm(self, *words):
+        return subprocess.run(["helm", *words], capture_output=True, text=True, check=False)
+
     def helm(self, *words):
-        done = subprocess.run(["helm", *words], capture_output=True, text=True, check=False)
+        done = self.try_helm(*words)
         if done.returncode != 0:
             raise RuntimeError(f"helm {' '.join(words)}: {done.stdout.strip()} {done.stderr.strip()}")
         return done.stdout

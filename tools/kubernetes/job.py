@@ -137,6 +137,18 @@ class Job:
         return [len({turn.epoch for turn in self.turns().get(number, []) if turn.epoch > epoch})
                 for number, epoch in enumerate(before)]
 
+    def explain(self, before, moves):
+        """What the pool has noted of the partitions that have moved more than once since these epochs."""
+        return {number: [one for one in self.ask("explain", f"partition/{number}")["history"] if one["epoch"] >= before[number]]
+                for number, count in enumerate(moves) if count > 1}
+
+    def put_back(self):
+        """After a check that has failed: the release as the others want it."""
+        self.cluster.try_helm("uninstall", "green", "--wait", "--timeout=100s")
+        present = self.cluster.try_helm("status", POOL).returncode == 0
+        self.install("upgrade" if present else "install", POOL)
+        self.wait_home()
+
     def judge(self):
         """What is wrong in the history and in the database."""
         story = Story(line for line in self.lines() if not line.startswith("refused"))

@@ -13,6 +13,16 @@ from cluster import Cluster
 from job import Job
 
 
+def put_back(job, folder):
+    """So that the next check can pass."""
+    with open(f"{folder}/failures", "a", encoding="utf-8") as file:
+        traceback.print_exc(file=file)
+        try:
+            job.put_back()
+        except Exception:  # pylint: disable=broad-except
+            traceback.print_exc(file=file)
+
+
 def main():
     tenure, programs, images, folder = sys.argv[1:5]
     only = sys.argv[5:]
@@ -33,8 +43,7 @@ def main():
         except Exception as error:  # pylint: disable=broad-except
             failed += 1
             print(f"FAIL  {check.__doc__}: {error}", flush=True)
-            with open(f"{folder}/failures", "a", encoding="utf-8") as file:
-                traceback.print_exc(file=file)
+            put_back(job, folder)
     stall = job.stalls.end()
     print(f"{len(ran) - failed} of {len(ran)} checks passed in {time.monotonic() - began:.0f} s; the machine stood still for "
           f"{stall:.1f} s at most")

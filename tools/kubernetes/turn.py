@@ -72,6 +72,8 @@ def main():
         items += 1
     rows.finish()
     note("refused" if rows.refused else "end")
+    # Not by return: the interpreter would wait for the thread, or abort it.
+    os._exit(0)
 
 
 if __name__ == "__main__":
