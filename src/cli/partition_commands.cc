@@ -43,6 +43,7 @@ Command partition_command() {
             "if this creates the pool: how long programs may take to stop before they are killed (2m)"},
            {"no-heal", "", "do not put the pool back from memory if its log loses everything"},
            {"no-known-death", "", "make others wait for the lease, even if they could detect a crash"},
+           {"health", "FILE", "write to this file every second how the worker is, for `tenure probe`"},
            {"cgroup", "auto|off|PATH", "the control group for the programs, as for `work` (auto)"},
            {.name = "exec",
             .value = "CMD…",

@@ -10,6 +10,7 @@
 #include "base/output.h"
 #include "cli/command.h"
 #include "cli/failure.h"
+#include "cli/first_process.h"
 #include "cli/orders_settings.h"
 #include "cli/output.h"
 #include "cli/run.h"
@@ -66,6 +67,7 @@ int run_words(const std::vector<std::string>& words) {
 int main(int count, char** arguments) {
   // Writing to a pipe without a reader must be an error of that write, and must not end the workers.
   std::signal(SIGPIPE, SIG_IGN);
+  tenure::cli::split_first_process();
   try {
     const std::vector<std::string> words(arguments + 1, arguments + count);
     std::for_each(arguments + 1, arguments + count, tenure::mask_login_in_place);
