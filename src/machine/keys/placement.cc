@@ -124,7 +124,7 @@ void Placement::ask_for_choice(SlotId slot) {
 
 void Placement::retarget_head(SlotId slot) {
   slots_.touch(slot);
-  state_.table.placed[slot].target = choose(slot);
+  slots_.set_target(slot, choose(slot));
   if (state_.table.slots[slot].head != kNone) ask_for_choice(slot);
 }
 
@@ -311,8 +311,22 @@ WorkerIx Placement::other_for(SlotId slot, WorkerIx from, const std::vector<std:
   return kNone;
 }
 
+void Placement::lend(SlotId slot, WorkerIx to) {
+  slots_.touch(slot);
+  state_.table.slots[slot].diverted = false;
+  aim(slot, to);
+  state_.table.slots[slot].lent = true;
+}
+
+void Placement::take_back(SlotId slot) {
+  slots_.touch(slot);
+  state_.table.slots[slot].lent = false;
+  rechoose(slot);
+}
+
 void Placement::divert(SlotId slot, WorkerIx to) {
   slots_.touch(slot);
+  state_.table.slots[slot].lent = false;
   const WorkerIx before = state_.table.placed[slot].target;
   state_.table.slots[slot].diverted = to != choose(slot);
   if (state_.table.slots[slot].diverted && is_partition(slot)) ranks_.diverted(slot);

@@ -54,6 +54,9 @@ class Placement {
   WorkerIx other_for(SlotId slot, WorkerIx from, const std::vector<std::uint64_t>& failed_on, bool only_proven);
   // The key goes to that worker, whatever the assignment says.
   void divert(SlotId slot, WorkerIx to);
+  // A part of a partition goes to that worker until it is taken back, or the worker is gone.
+  void lend(SlotId slot, WorkerIx to);
+  void take_back(SlotId slot);
   // The key goes where the assignment says.
   void rechoose(SlotId slot) { retarget(slot, choose(slot)); }
   // Between records: finds workers for the strays.
