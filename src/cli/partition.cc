@@ -49,7 +49,11 @@ Result<Ring> ring_of(const Call& call, Ring ring) {
   if (!settle) return Failure(settle.error());
   const Result<std::uint64_t> surge = call.number("surge", ring.surge, kBacklogMax);
   if (!surge) return Failure(surge.error());
-  const Result<std::uint64_t> cuts = call.number("cuts", *surge == 0 ? 1 : ring.cuts == 1 ? kCuts : ring.cuts, kCutsMax);
+  const Result<std::uint64_t> cuts = call.number("cuts",
+                                                 *surge == 0      ? 1
+                                                 : ring.cuts == 1 ? kCuts
+                                                                  : ring.cuts,
+                                                 kCutsMax);
   if (!cuts) return Failure(cuts.error());
   ring.secondaries = static_cast<std::uint32_t>(*secondaries);
   ring.settle_ms = settle->count();

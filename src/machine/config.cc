@@ -37,11 +37,10 @@ Status check_ring(const Ring& ring, const char* operation) {
 }
 
 bool load_ring(const v1::Ring& from, Ring& into) {
-  const bool sound = from.partitions() != 0 && from.partitions() <= kPartitionsMax &&
-                     from.secondaries() < from.partitions() &&
-                     from.settle_ms() <= static_cast<std::uint64_t>(kSettleMsMax) &&
-                     from.cuts() <= kCutsMax && from.partitions() * std::max(1U, from.cuts()) <= kPartitionsMax &&
-                     (from.surge() == 0) == (from.cuts() <= 1);
+  const bool sound =
+      from.partitions() != 0 && from.partitions() <= kPartitionsMax && from.secondaries() < from.partitions() &&
+      from.settle_ms() <= static_cast<std::uint64_t>(kSettleMsMax) && from.cuts() <= kCutsMax &&
+      from.partitions() * std::max(1U, from.cuts()) <= kPartitionsMax && (from.surge() == 0) == (from.cuts() <= 1);
   if (!sound) return false;
   into = {.partitions = from.partitions(),
           .secondaries = from.secondaries(),

@@ -36,8 +36,9 @@ Table table_of_partitions(const std::vector<PartitionInfo>& partitions) {
   Table table({"PARTITION", "HOLDER", "ORDINAL", "ROLE", "STATE", "FOR", "EPOCH", "BACKLOG", "WHY"});
   for (const PartitionInfo& info : partitions) {
     table.add({std::to_string(info.partition), info.worker.empty() ? "-" : info.worker,
-               info.ordinal ? std::to_string(*info.ordinal) : "-", std::string(name_of(info.role)) + (info.lent ? ", lent" : ""),
-               std::string(to_string(info.state)), show_ms(info.in_state.count()), std::to_string(info.epoch),
+               info.ordinal ? std::to_string(*info.ordinal) : "-",
+               std::string(name_of(info.role)) + (info.lent ? ", lent" : ""), std::string(to_string(info.state)),
+               show_ms(info.in_state.count()), std::to_string(info.epoch),
                info.backlog ? std::to_string(*info.backlog) : "-", !info.why.empty() ? info.why : info.error});
   }
   return table;

@@ -7,8 +7,8 @@
 #include "base/mutant.h"
 #include "machine/keys/keys_snapshot.h"
 #include "machine/limits.h"
-#include "machine/own_names.h"
 #include "machine/load.h"
+#include "machine/own_names.h"
 
 namespace tenure {
 namespace {
@@ -237,8 +237,8 @@ bool loans_fit(const KeysState& keys) {
 
 bool keys_are_sound(const KeysState& keys, const FrameState& frame, const SessionTable& sessions) {
   return lists_fit(keys, frame) && workers_fit(keys, frame, sessions) && fitness_fits(keys, frame) &&
-         servers_fit(keys) && holders_fit(keys, frame) && timers_fit(keys, frame) && dead_fit(keys) && loans_fit(keys) &&
-         keys.types.is_sound();
+         servers_fit(keys) && holders_fit(keys, frame) && timers_fit(keys, frame) && dead_fit(keys) &&
+         loans_fit(keys) && keys.types.is_sound();
 }
 
 }  // namespace tenure
