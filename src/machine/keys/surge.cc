@@ -16,7 +16,9 @@ struct Surge::Backlogs {
 
 std::uint64_t Surge::backlog(SlotId slot) const {
   const Slot& entry = state_.table.slots[slot];
-  if (entry.head == kNone) return 0;
+  // What nobody may hold until a person looks at it says nothing of the others.
+  const bool set_aside = entry.state == JobState::dead || entry.state == JobState::quarantined;
+  if (entry.head == kNone || set_aside) return 0;
   const KeptJob& job = state_.table.jobs[entry.head];
   if (!job.extra || !job.extra->has_checkpoint) return 0;
   return std::min(read_backlog(job.extra->checkpoint).value_or(0), kBacklogMax);
