@@ -41,7 +41,10 @@ void Keys::on(const v1::Record& record) {
     case v1::Record::kRetryDead: return dead_.on(record.retry_dead());
     case v1::Record::kDropDead: return dead_.on(record.drop_dead());
     case v1::Record::kStarted: return tenures_.on(record.started());
-    case v1::Record::kReleased: return tenures_.on(record.released());
+    case v1::Record::kReleased:
+      tenures_.on(record.released());
+      if (record.released().has_blob()) surge_.review();
+      return;
     case v1::Record::kDone: return tenures_.on(record.done());
     case v1::Record::kFailed: return tenures_.on(record.failed());
     case v1::Record::kCheckpoint:

@@ -8,12 +8,6 @@
 
 namespace tenure {
 
-struct Surge::Backlogs {
-  std::vector<std::uint64_t> of_partition;
-  std::vector<std::uint64_t> with_worker;  // by WorkerIx: of all parts that it should hold
-  std::vector<std::uint64_t> own;          // the same, without those on loan
-};
-
 std::uint64_t Surge::backlog(SlotId slot) const {
   const Slot& entry = state_.table.slots[slot];
   // What nobody may hold until a person looks at it says nothing of the others.
@@ -41,7 +35,7 @@ Surge::Backlogs Surge::count() const {
 
 void Surge::reported(SlotId slot) {
   if (ring().surge == 0 || !ranks_.is_partition(slot)) return;
-  take_back(count());
+  review();
   lend(partition(slot), count());
 }
 

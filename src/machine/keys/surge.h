@@ -27,9 +27,17 @@ class Surge {
 
   // The holder of the key has reported its backlog.
   void reported(SlotId slot);
+  // A backlog may have changed in another way.
+  void review() {
+    if (ring().surge != 0) take_back(count());
+  }
 
  private:
-  struct Backlogs;
+  struct Backlogs {
+    std::vector<std::uint64_t> of_partition;
+    std::vector<std::uint64_t> with_worker;  // by WorkerIx: of all parts that it should hold
+    std::vector<std::uint64_t> own;          // the same, without those on loan
+  };
 
   const Ring& ring() const { return context_.config().ring; }
   std::uint32_t partition(SlotId slot) const { return partition_of_part(ring(), state_.table.slots[slot].partition); }

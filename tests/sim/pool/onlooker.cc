@@ -286,8 +286,7 @@ std::uint64_t Onlooker::backlog_with(BytesView part) const {
   const std::uint32_t first = partition_of_part(ring, partition_of_key(part).value_or(0));
   for (std::uint32_t other = first; other < ring.parts(); other += ring.partitions) {
     const auto job = machine_->find(partition_key(other));
-    const bool held = job && job->state != JobState::dead && job->state != JobState::quarantined;
-    if (held && job->has_checkpoint) sum += read_backlog(job->checkpoint).value_or(0);
+    if (job && job->has_checkpoint) sum += read_backlog(job->checkpoint).value_or(0);
   }
   return sum;
 }
