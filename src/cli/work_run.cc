@@ -183,7 +183,7 @@ int run_work_plan(const Call& call, WorkPlan& plan, WorkEvents& events) {
   std::string all;
   for (const NodeWorker& worker : plan.workers) all += (all.empty() ? "" : " ") + worker.id;
   events.write({"ready", {}, 0, all, {}});
-  wait_for_end(*pool, signals, plan.enough);
+  wait_for_end(*pool, plan.workers, taken, signals, plan.enough);
   if (*sources) close_unless_urged([&] { (*sources)->close(); }, signals);
   leave(*pool, plan.workers, signals);
   for (const NodeWorker& worker : plan.workers) events.write({"left", {}, 0, worker.id, {}});

@@ -92,6 +92,14 @@ class Partition(unittest.TestCase):
         overlaps = self.folder / "overlaps"
         self.assertEqual(overlaps.read_text() if overlaps.exists() else "", "")
 
+    def freeze(self, name):
+        """One that is frozen in the middle of a transaction would hold up all others."""
+        while True:
+            self.replicas[name].send_signal(signal.SIGSTOP)
+            if self.tenure("notify", "nobody", "x", "--timeout", "1s").returncode == 4:
+                return
+            self.replicas[name].send_signal(signal.SIGCONT)
+
     def all_up(self):
         for ordinal in range(3):
             self.start(ordinal)
@@ -121,12 +129,7 @@ class Partition(unittest.TestCase):
 
     def test_a_replica_that_is_frozen_past_its_lease_gets_its_partition_again(self):
         self.all_up()
-        # One that is frozen in the middle of a transaction would hold up all others.
-        while True:
-            self.replicas["worker-0"].send_signal(signal.SIGSTOP)
-            if self.tenure("notify", "nobody", "x", "--timeout", "1s").returncode == 4:
-                break
-            self.replicas["worker-0"].send_signal(signal.SIGCONT)
+        self.freeze("worker-0")
         self.until("taken over", lambda seen: seen[0]["holder"] == "worker-1" and seen[0]["state"] == "running")
         self.replicas["worker-0"].send_signal(signal.SIGCONT)
         self.until("back", self.held_by("worker-0", "worker-1", "worker-2"))
@@ -211,6 +214,37 @@ class Partition(unittest.TestCase):
 
     def test_no_exit_code_ends_a_partition_for_good(self):
         self.assertNotEqual(self.turns_of("BEGIN; exit 65")["state"], "dead")
+
+    def test_a_turn_that_cannot_work_now_keeps_the_partition(self):
+        self.turns_of("BEGIN; exit 75")
+        history = json.loads(self.tenure("explain", "partition/0").stdout)["history"]
+        self.assertEqual(len(history), 1, history)
+
+    def test_a_replica_that_thaws_and_has_lost_its_ordinal_says_so(self):
+        self.start(0, partitions=1)
+        self.until("up", self.held_by("worker-0"))
+        self.freeze("worker-0")
+        self.start(0, partitions=1, name="other")
+        self.until("taken over", self.held_by("other"))
+        self.replicas["worker-0"].send_signal(signal.SIGCONT)
+        for line in self.replicas["worker-0"].stderr:
+            if "the ordinal 0 is taken by node" in line:
+                break
+        else:
+            self.fail("it says nothing")
+
+    def test_a_temporary_folder_that_does_not_exist(self):
+        done = subprocess.run([TENURE, "partition", "--engine", self.engine, "--partitions", "1", "--ordinal", "0", "--exec",
+                               "true"], env={**os.environ, "TMPDIR": "/does/not/exist"}, capture_output=True, text=True,
+                              timeout=PATIENCE)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("TMPDIR", done.stderr)
+        self.assertNotIn("--engine", done.stderr)
+
+    def test_hints_name_the_command(self):
+        done = self.tenure("partition", "status")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("'tenure partition'", done.stdout + done.stderr)
 
     def test_bad_input(self):
         self.all_up()
