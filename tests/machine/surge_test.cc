@@ -141,6 +141,29 @@ TEST(Surge, AStandInLendsNothing) {
   EXPECT_EQ(pool.held_by(3), "w0");
 }
 
+TEST(Surge, APrimaryThatHasLentAPartGetsItBackWithoutSettling) {
+  SurgingPool pool({.partitions = 3, .secondaries = 2, .settle_ms = 60'000, .cuts = 2, .surge = 100});
+  pool.pass(60'000);
+  pool.settle();
+  ASSERT_EQ(pool.holders(), kAtHome);
+  pool.down(0);
+  pool.settle();
+  pool.down(1);
+  pool.settle();
+  pool.down(2);
+  pool.up(0);
+  pool.up(1);
+  pool.settle();
+  pool.backlog(3, 60);
+  pool.backlog(0, 80);
+  pool.settle();
+  ASSERT_TRUE(pool.lent(0));
+  pool.backlog(3, 0);
+  pool.backlog(0, 0);
+  pool.settle();
+  EXPECT_EQ(pool.held_by(0), "w0");
+}
+
 TEST(Surge, AnotherRingEndsTheLoans) {
   SurgingPool pool;
   pool.lend();

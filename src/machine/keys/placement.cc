@@ -318,6 +318,9 @@ void Placement::lend(SlotId slot, WorkerIx to) {
 void Placement::take_back(SlotId slot) {
   slots_.touch(slot);
   state_.table.slots[slot].lent = false;
+  // The primary has lent it, so it need not settle first.
+  const WorkerIx best = ranks_.best_of(slot, takers_of(slot).workers);
+  if (best != kNone && ranks_.rank(best, slot) == Rank::primary) return retarget(slot, best);
   rechoose(slot);
 }
 
