@@ -138,8 +138,7 @@ int run_partition_resize(const Call& call) {
   const Result<PartitionListing> listing = list_partitions(**pool, *deadline);
   if (!listing) return report(call, listing.error());
   if (listing->ring.partitions == 0) {
-    return report(call, {Errc::no_such_key, "resize partitions",
-                         "the pool has no partitions"});
+    return report(call, {Errc::no_such_key, "resize partitions", "the pool has no partitions"});
   }
   const std::uint32_t before = listing->ring.partitions;
   Ring ring = listing->ring;

@@ -20,7 +20,8 @@ Command partition_command() {
           "from "
           "TENURE_PARTITION, their number from TENURE_PARTITIONS, its epoch from TENURE_EPOCH, and the Unix time in "
           "milliseconds at which its turn ends from TENURE_DEADLINE_MS. If it exits with 0, or with 75 because it "
-          "cannot work now, its next turn comes after a rest. Failures are tried again after a pause. SIGTERM, to the program alone, asks it to end the item at "
+          "cannot work now, its next turn comes after a rest. Failures are tried again after a pause. SIGTERM, to the "
+          "program alone, asks it to end the item at "
           "hand. A number that it writes "
           "to $TENURE_DIR/checkpoint is its backlog, which `partition status` shows.\n"
           "All replicas name the same partitions, secondaries and settling time. The first one gives them to the pool.",

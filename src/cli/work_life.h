@@ -40,8 +40,8 @@ struct Joining {
 Joining join(Shards& pool, const std::vector<NodeWorker>& workers, TakenIds& taken, const Signals& signals,
              bool refuse_taken = false);
 
-// Returns on a signal, when the pool is over, or when it is enough, if there is such a condition. A worker that was fenced
-// has to join again, and may find its id or ordinal taken: that is said.
+// Returns on a signal, when the pool is over, or when it is enough, if there is such a condition. A worker that was
+// fenced has to join again, and may find its id or ordinal taken: that is said.
 void wait_for_end(Shards& pool, const std::vector<NodeWorker>& workers, TakenIds& taken, const Signals& signals,
                   const std::function<bool()>& enough = {});
 
