@@ -221,11 +221,10 @@ class Partition(unittest.TestCase):
         self.assertEqual(len(history), 1, history)
 
     def test_a_replica_that_thaws_and_has_lost_its_ordinal_says_so(self):
-        self.start(0, partitions=1)
-        self.until("up", self.held_by("worker-0"))
+        self.all_up()
         self.freeze("worker-0")
-        self.start(0, partitions=1, name="other")
-        self.until("taken over", self.held_by("other"))
+        self.start(0, name="other")
+        self.until("taken over", self.held_by("other", "worker-1", "worker-2"))
         self.replicas["worker-0"].send_signal(signal.SIGCONT)
         for line in self.replicas["worker-0"].stderr:
             if "the ordinal 0 is taken by node" in line:
