@@ -62,7 +62,7 @@ void Partitions::ring_changed(const Ring& before) {
   for (const WorkerIx ix : state_.workers.by_age) ranks_.watch(ix);
   if (ring.parts() != before.parts()) return;
   for (const SlotId slot : state_.partitions) {
-    if (slot != kNone) ranks_.is_lent(slot) ? placement_.take_back(slot) : placement_.rechoose(slot);
+    if (slot != kNone) ranks_.is_lent(slot) ? placement_.lend(slot, kNone) : placement_.rechoose(slot);
   }
 }
 

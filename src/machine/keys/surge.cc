@@ -44,7 +44,7 @@ void Surge::take_back(const Backlogs& backlogs) {
   for (const SlotId slot : state_.partitions) {
     if (slot == kNone || !ranks_.is_lent(slot)) continue;
     const bool gone = backlogs.of_partition[partition(slot)] < (ring().surge + 1) / 2;
-    if (gone || backlogs.own[state_.table.placed[slot].target] >= ring().surge) placement_.take_back(slot);
+    if (gone || backlogs.own[state_.table.placed[slot].target] >= ring().surge) placement_.lend(slot, kNone);
   }
 }
 
