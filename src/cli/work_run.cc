@@ -195,7 +195,7 @@ int run_work_plan(const Call& call, WorkPlan& plan, WorkEvents& events) {
   for (const NodeWorker& worker : plan.workers) all += (all.empty() ? "" : " ") + worker.id;
   events.write({"ready", {}, 0, all, {}});
   if (health) health->joined();
-  wait_for_end(*pool, signals, plan.enough);
+  wait_for_end(*pool, plan.workers, taken, signals, plan.enough);
   if (health) health->leaving();
   if (*sources) close_unless_urged([&] { (*sources)->close(); }, signals);
   leave(*pool, plan.workers, signals);
