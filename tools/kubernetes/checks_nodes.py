@@ -62,9 +62,9 @@ def cut_off(job):
     began, cut = time.monotonic(), now()
     node.cut()
     gaps = {number: job.wait_turn(number, before[number]) for number in gone}
-    last = max((old.last - cut) / S for _, old in gaps.values())
-    first = min((new.begin - cut) / S for new, _ in gaps.values())
-    require(all(old.last < new.begin for new, old in gaps.values()), "two holders")
+    turns = "; ".join(f"partition {number}: ended {(old.last - cut) / S:.1f} s after the cut, begun elsewhere after "
+                      f"{(new.begin - cut) / S:.1f} s" for number, (new, old) in sorted(gaps.items()))
+    require(all(old.last < new.begin for new, old in gaps.values()), f"two holders: {turns}")
     until("node 2 is not ready", lambda: not cluster.is_ready(2))
     unready = time.monotonic() - began
     until("its pods are to end", lambda: all("deletionTimestamp" in pod["metadata"] for name, pod in job.replicas().items()
@@ -79,9 +79,8 @@ def cut_off(job):
         pod["metadata"]["uid"] in [old["metadata"]["uid"] for name, old in held.items() if int(name[-1]) in gone]
         for pod in job.replicas().values()))
     job.wait_home()
-    return f"the last turns there ended {last:.1f} s after the cut, others began after {first:.1f} s (the lease is " \
-           f"{LEASE_S} s); not ready after {unready:.1f} s, with {workers} workers still running; home again " \
-           f"{time.monotonic() - mended:.1f} s after the cable was back"
+    return f"{turns} (the lease is {LEASE_S} s); not ready after {unready:.1f} s, with {workers} workers still running; home " \
+           f"again {time.monotonic() - mended:.1f} s after the cable was back"
 
 
 def dies(job):
