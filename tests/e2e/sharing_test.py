@@ -91,6 +91,22 @@ class Sharing(ProgramTest):
                     self.ask("shutdown", "--pool", pool)
                 self.wait_for("something is left", lambda: self.left_of_the_pool() == [])
 
+    def test_pools_that_start_at_the_same_time(self):
+        """Then it is open for a moment which of them has the file of the URL. Nothing is left of them."""
+        for _ in range(4):
+            started = {pool: [Worker(self, "--pool", pool, "--lease", LEASE, "--id", name, "--exec", *self.resident())
+                              for name in ("w1", "w2")] for pool in POOLS}
+            for pool in POOLS:
+                for worker in started[pool]:
+                    worker.wait("ready")
+                self.assertEqual(self.ask("dispatch", "k", "--pool", pool, "--wait", "started")["state"], "started")
+                self.kill_holder(pool, started[pool])
+            for pool in POOLS:
+                self.ask("shutdown", "--pool", pool)
+            for worker in started["orders"] + started["bills"]:
+                worker.process.wait(PATIENCE)
+            self.wait_for("something is left", lambda: self.left_of_the_pool() == [])
+
     def test_lost_files_of_one_leave_the_other(self):
         if "sqlite" not in self.engine:
             self.skipTest("files are SQLite's")

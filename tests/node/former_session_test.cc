@@ -40,7 +40,7 @@ class LosingLog final : public Log {
     waiting_ = std::move(done);
     hand_over();
   }
-  void load_snapshot(std::function<void(Result<Snapshot>)> done) override {
+  void load_snapshot(IfGone /*if_gone*/, LoadDone done) override {
     lost_ = false;
     done(Snapshot{});
   }
