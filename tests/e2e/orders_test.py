@@ -10,6 +10,7 @@ import http.server
 import json
 import os
 import pathlib
+import resource
 import signal
 import sqlite3
 import stat
@@ -23,6 +24,7 @@ import uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "redis"))
 import with_server  # noqa: E402
+from borrowed_broker import BorrowedBroker  # noqa: E402
 
 TENURE = os.path.abspath(sys.argv.pop(1))
 POOL_WORKER = os.path.abspath(sys.argv.pop(1))
@@ -61,23 +63,15 @@ class Orders(unittest.TestCase):
         self.engine = f"redis://127.0.0.1:{port}"
 
     def start_kafka(self, name):
-        self.broker = subprocess.Popen([BORROW, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.addCleanup(self.broker.stdout.close)
-        self.addCleanup(self.broker.wait, PATIENCE)
-        self.addCleanup(self.broker.stdin.close)
-        self.engine = "kafka://" + self.broker.stdout.readline().strip()
-        self.order_broker(f"make {self.orders} {self.partitions}")
-
-    def order_broker(self, line):
-        self.broker.stdin.write(line + "\n")
-        self.broker.stdin.flush()
-        self.assertEqual(self.broker.stdout.readline().strip(), "ok")
+        self.broker = BorrowedBroker(self, BORROW, name)
+        self.engine = self.broker.url
+        self.broker.ask(f"make {self.orders} {self.partitions}")
 
     def produce(self, texts):
         """By a program that knows nothing of Tenure."""
         if ENGINE == "kafka":
             for number, text in enumerate(texts):
-                self.order_broker(f"write {self.orders} {number % self.partitions} - {text}")
+                self.broker.ask(f"write {self.orders} {number % self.partitions} - {text}")
         elif ENGINE == "redis":
             commands = "".join("XADD %s * payload %s\n" % (self.orders, json.dumps(text)) for text in texts)
             subprocess.run(["redis-cli", "-p", str(self.port)], input=commands, text=True, check=True,
@@ -139,10 +133,8 @@ class Orders(unittest.TestCase):
                                   check=True, capture_output=True, timeout=PATIENCE).stdout
             fields = [dict(zip(entry[1][::2], entry[1][1::2])) for entry in json.loads(said)]
             return [(entry.pop("payload").encode(), entry) for entry in fields]
-        read = subprocess.run([TENURE, "stream", "read", self.dead, "--engine", self.engine, "--json"], env=self.env,
-                              capture_output=True, timeout=PATIENCE, check=False).stdout
-        events = [json.loads(line) for line in read.splitlines()]
-        return [(event["payload"].encode(), {"tenure-order": event["key"]}) for event in events]
+        return [(value, {name: text.decode() for name, text in headers.items()})
+                for _, value, headers in self.broker.records(self.dead)]
 
     def wait_for(self, holds):
         deadline = time.monotonic() + PATIENCE
@@ -337,7 +329,7 @@ class Forms(Orders):
         binary = self.send('{"command":["printf","\\\\377\\\\376"]}')
         self.wait_for(lambda: self.names(worker).count("dead") == 2 and self.names(worker).count("completed") == 2)
         rows = self.listed()
-        self.assertIn("longer than 1000 ms", rows[hangs]["error"])
+        self.assertIn("longer than 1.0 s", rows[hangs]["error"])
         self.assertIn("at most 2000", rows[large]["error"])
         self.assertEqual((len(rows[loud]["output"]), rows[loud]["output_bytes"]), (1000, 20000000))
         self.assertEqual(rows[binary]["output_base64"], "//4=")
@@ -396,10 +388,12 @@ class Dead(Orders):
         self.assertEqual(payload.decode(), text)
         order = next(event["order"] for event in self.events(worker) if event["event"] == "dead")
         self.assertEqual(headers["tenure-order"], order)
-        if ENGINE != "kafka":  # its headers are read by the test of the topic's writer
-            self.assertEqual(headers["tenure-attempts"], "3")
-            self.assertIn("exit code 7", headers["tenure-error"])
-            self.assertIn("why", headers["tenure-error"])
+        self.assertEqual(headers["tenure-attempts"], "3")
+        self.assertEqual(headers["tenure-pool"], self.claims)
+        self.assertIn("exit code 7", headers["tenure-error"])
+        self.assertIn("why", headers["tenure-error"])
+        self.assertAlmostEqual(int(headers["tenure-dead-ms"]), time.time() * 1000, delta=600_000)
+        self.assertGreater(int(headers["tenure-epoch"]), 0)
         self.assertEqual(self.names(worker).count("failed"), 3)
         self.wait_for(lambda: not json.loads(self.tenure(
             "dead", "list", "--json", "--pool", self.claims, "--engine",
@@ -447,7 +441,7 @@ class Settings(Orders):
             "KAFKA_URL": ("", "gopher://x", "memory:x"), "CONCURRENCY": ("0", "many"), "ONE_ORDER": ("maybe",),
             "ALLOW": ("commands",), "HANDLER": ("/no/such/program", "'unclosed"), "ORDER_TIMEOUT": ("soon", "0"),
             "DEAD_TOPIC": (self.orders, self.claims), "LOG_FORMAT": ("xml",), "START": ("tomorrow",),
-            "MAX_ATTEMPTS": ("0",), "OUTPUT_BYTES": ("9999999999",), "ALLOW_HOSTS": ("http://x",),
+            "LEASE": ("1ms", "2h"), "MAX_ATTEMPTS": ("0",), "OUTPUT_BYTES": ("9999999999",), "ALLOW_HOSTS": ("http://x",),
         }
         for variable, values in wrong.items():
             for value in values:
@@ -475,6 +469,23 @@ class Settings(Orders):
         env = dict(self.env, KAFKA_URL="redis://127.0.0.1:1?timeout=500", INSTANCE_NUMBER="1", ALLOW="command")
         done = subprocess.run([POOL_WORKER], env=env, capture_output=True, timeout=PATIENCE, check=False)
         self.assertEqual(done.returncode, 8, done.stderr)
+        self.assertIn(b"KAFKA_URL", done.stderr)
+        self.assertNotIn(b"ORDERS_TOPIC", done.stderr)
+
+    def test_a_listing_says_that_the_engine_is_full(self):
+        self.ready(1, ALLOW="command").kill()
+        pool = ("--engine", self.pool_url(), "--pool", self.claims)
+        if ENGINE == "kafka":
+            self.skipTest("a broker whose disk is full ends")
+        if ENGINE == "redis":
+            cli = ["redis-cli", "-p", str(self.port), "CONFIG", "SET", "maxmemory", "1"]
+            subprocess.run(cli, check=True, capture_output=True, timeout=PATIENCE)
+        limit = (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))) if ENGINE == "sqlite" else None
+        for words in (("orders", "list"), ("jobs", *pool)):
+            failed = self.tenure(*words, "--timeout", "1s", "--json", code=8, preexec_fn=limit)
+            error = json.loads(failed)["error"]
+            self.assertEqual(error["code"], "full")
+            self.assertIn({"redis": "maxmemory", "sqlite": "ulimit -f"}[ENGINE], error["message"])
 
     def test_an_order_that_nobody_knows(self):
         self.ready(1, ALLOW="command")
