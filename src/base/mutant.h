@@ -66,7 +66,6 @@ namespace tenure {
   X(shutdown_left_early)       /* members leave a pool that has ended, whoever is still in it */                \
   X(shutdown_keeps_log)        /* the log of a pool that is gone is left to others */                           \
   X(log_removed_too_soon)      /* a log is removed before the engine's clock has passed its epochs */           \
-  X(log_made_again_at_the_end) /* a member that finds its pool's log gone at the end makes another one */       \
   X(removes_next_log)          /* a removal without an answer goes on after the node has loaded the next log */ \
   X(ticks_only_when_due)       /* log time is not kept going until a timer is due */                            \
   X(emit_position_ignored)     /* an emit counts although its position was reached before */                    \

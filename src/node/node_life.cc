@@ -47,7 +47,7 @@ IfGone Node::if_gone() const {
   const bool ending = machine().shutting_down() || expects_end_;
   const bool leaving = closing_ && machine().drained();
   const bool ends_with_log = ending && (leaving || !has_workers());
-  return ends_with_log && !MUTANT(log_made_again_at_the_end) ? IfGone::report : IfGone::create;
+  return ends_with_log ? IfGone::report : IfGone::create;
 }
 
 // Writes a record that marks the log's end. Once it is applied, everything before it has been applied, too.

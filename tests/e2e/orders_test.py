@@ -13,6 +13,7 @@ import pathlib
 import resource
 import signal
 import sqlite3
+import ssl
 import stat
 import subprocess
 import sys
@@ -334,21 +335,14 @@ class Forms(Orders):
         self.assertEqual((len(rows[loud]["output"]), rows[loud]["output_bytes"]), (1000, 20000000))
         self.assertEqual(rows[binary]["output_base64"], "//4=")
 
-    def test_orders_are_fetched_from_allowed_hosts(self):
+    def serve(self, answers, certificate=None):
+        """A server that answers paths with (body, status, headers). PORT in a header is its port."""
         class Server(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
-                body, status, headers = {
-                    "/order": (b"echo fetched", 200, {}),
-                    "/moved": (b"", 302, {"Location": "/order"}),
-                    "/loop": (b"", 302, {"Location": "/loop"}),
-                    "/away": (b"", 302, {"Location": "http://localhost:%d/order" % self.server.server_port}),
-                    "/file": (b"", 302, {"Location": "file:///etc/passwd"}),
-                    "/large": (b"x" * 100000, 200, {}),
-                    "/again": (b"http://127.0.0.1/order", 200, {}),
-                }.get(self.path, (b"no", 404, {}))
+                body, status, headers = answers.get(self.path, (b"no", 404, {}))
                 self.send_response(status)
                 for name, value in headers.items():
-                    self.send_header(name, value)
+                    self.send_header(name, value.replace("PORT", str(self.server.server_port)))
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
@@ -356,10 +350,58 @@ class Forms(Orders):
             def log_message(self, *_):
                 pass
 
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
+        class Quiet(http.server.ThreadingHTTPServer):
+            def handle_error(self, *_):  # clients that do not trust it break off
+                pass
+
+        server = Quiet(("127.0.0.1", 0), Server)
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(f"{certificate}.pem", f"{certificate}.key")
+            server.socket = context.wrap_socket(server.socket, server_side=True)
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
         threading.Thread(target=server.serve_forever, daemon=True).start()
+        return server
+
+    def certify(self, name, *more):
+        """NAME.pem and NAME.key in the folder of the test. Its own authority, unless `more` names another."""
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                        "-days", "2", "-subj", f"/CN={name}", "-keyout", self.folder / f"{name}.key", "-out",
+                        self.folder / f"{name}.pem", *more], check=True, capture_output=True, timeout=PATIENCE)
+        return str(self.folder / name)
+
+    def test_orders_are_fetched_over_https(self):
+        """From servers that an authority of the operator has certified, and only under the names that it has."""
+        authority = self.certify("ca")
+        signed = ("-CA", f"{authority}.pem", "-CAkey", f"{authority}.key", "-addext")
+        answers = {"/order": (b"echo fetched", 200, {}), "/moved": (b"", 302, {"Location": "/order"}),
+                   "/down": (b"", 302, {"Location": "http://localhost:PORT/order"})}
+        known = self.serve(answers, self.certify("known", *signed, "subjectAltName=DNS:localhost")).server_port
+        stranger = self.serve(answers, self.certify("stranger", "-addext", "subjectAltName=DNS:localhost")).server_port
+        hosts = [f"localhost:{known}", f"127.0.0.1:{known}", f"localhost:{stranger}"]
+        worker = self.ready(1, ALLOW="command,url", ALLOW_HOSTS=",".join(hosts), MAX_ATTEMPTS="1",
+                            SSL_CERT_FILE=f"{authority}.pem")
+        good = [self.send(f"https://localhost:{known}/{path}") for path in ("order", "moved")]
+        bad = {why: self.send(f"https://{address}") for why, address in {
+            "from https to http": f"localhost:{known}/down", "127.0.0.1": f"127.0.0.1:{known}/order",
+            "certificate": f"localhost:{stranger}/order"}.items()}
+        self.wait_for(lambda: self.names(worker).count("dead") == 3 and self.names(worker).count("completed") == 2)
+        rows = self.listed()
+        self.assertEqual([rows[order]["output"] for order in good], ["fetched\n"] * 2)
+        for why, order in bad.items():
+            self.assertIn(why, rows[order]["error"])
+
+    def test_orders_are_fetched_from_allowed_hosts(self):
+        server = self.serve({
+            "/order": (b"echo fetched", 200, {}),
+            "/moved": (b"", 302, {"Location": "/order"}),
+            "/loop": (b"", 302, {"Location": "/loop"}),
+            "/away": (b"", 302, {"Location": "http://localhost:PORT/order"}),
+            "/file": (b"", 302, {"Location": "file:///etc/passwd"}),
+            "/large": (b"x" * 100000, 200, {}),
+            "/again": (b"http://127.0.0.1/order", 200, {}),
+        })
         host = f"127.0.0.1:{server.server_port}"
         worker = self.ready(1, ALLOW="command,url", ALLOW_HOSTS=host, MAX_ATTEMPTS="1", ORDER_BYTES="50000")
         good = [self.send(f"http://{host}/{path}") for path in ("order", "moved")]

@@ -7,7 +7,6 @@ for events, never for time to pass.
 
 import json
 import os
-import select
 import signal
 import subprocess
 import time
@@ -36,12 +35,6 @@ class Sharing(ProgramTest):
         held = [job["worker"] for job in self.ask("jobs", "--pool", pool)["jobs"]
                 if job["key"] == "k" and job["state"] == "running"]
         return held[0] if held else None
-
-    def wait_for(self, what, reached):
-        deadline = time.monotonic() + PATIENCE
-        while not reached():
-            self.assertLess(time.monotonic(), deadline, what)
-            select.select([], [], [], 0.02)
 
     def kill_holder(self, pool, workers):
         """The other worker takes over at once."""
