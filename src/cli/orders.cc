@@ -183,9 +183,8 @@ void print_course(const Call& call, const Bytes& order, const std::vector<OrderS
     json.end();
     std::string why = step.reason.substr(0, step.reason.find('\n'));
     if (step.result) {
-      why = "exit code " + std::to_string(step.result->exit_code) + " after " +
-            show_ms(step.result->duration_ms) + ", " + std::to_string(step.result->output_bytes) +
-            " bytes of output";
+      why = "exit code " + std::to_string(step.result->exit_code) + " after " + show_ms(step.result->duration_ms) +
+            ", " + std::to_string(step.result->output_bytes) + " bytes of output";
     }
     table.add(
         {std::string(step.event), step.instance, std::to_string(step.epoch), render::clock_time(step.at_ms), why});

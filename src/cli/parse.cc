@@ -181,7 +181,7 @@ Result<Call> parse(const std::vector<std::string>& arguments) {
   if (call.command == nullptr) {
     if (leading.empty() || leading[0] == "help") return call;
     if (group(leading[0])) {
-      if (call.has("help") && leading.size() == 1) {
+      if (call.has("help") && call.words.size() == 1) {
         call.words = {"help", leading[0]};
         return call;
       }

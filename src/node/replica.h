@@ -146,9 +146,9 @@ class Replica {
   std::uint64_t generation_ = 0;  // makes reads and snapshots from before a reload obsolete
   bool loading_ = false;
   IfGone if_gone_ = IfGone::create;  // for the present load
-  bool reading_ = false;   // a read is outstanding, perhaps an obsolete one
-  bool read_due_ = false;  // the first read of the new generation waits for it
-  RunPtr spare_;           // null while both are in use, or if there is only one
+  bool reading_ = false;             // a read is outstanding, perhaps an obsolete one
+  bool read_due_ = false;            // the first read of the new generation waits for it
+  RunPtr spare_;                     // null while both are in use, or if there is only one
 
   std::deque<std::pair<Position, std::uint64_t>> digests_;
   std::deque<Weighed> weighed_;  // entries since the last snapshot

@@ -516,7 +516,7 @@ class Settings(Orders):
 
     def test_a_listing_says_that_the_engine_is_full(self):
         self.ready(1, ALLOW="command").kill()
-        pool = ("--engine", self.pool_url(), "--pool", self.claims)
+        pool = ("--engine", self.engine, "--pool", self.claims)
         if ENGINE == "kafka":
             self.skipTest("a broker whose disk is full ends")
         if ENGINE == "redis":

@@ -76,7 +76,8 @@ int main(int count, char** words) {
   const PlainProducer producer(brokers);
   std::cout << brokers << std::endl;
   std::string line;
-  while (std::getline(std::cin, line)) std::cout << (obey(line, brokers, admin, producer) ? "ok" : "what?") << std::endl;
+  while (std::getline(std::cin, line))
+    std::cout << (obey(line, brokers, admin, producer) ? "ok" : "what?") << std::endl;
   admin.delete_topics(admin.topics(words[1]));
   return 0;
 }

@@ -18,9 +18,8 @@ std::optional<std::string> text_of(const void* bytes, std::size_t size) {
 }
 
 ReadRecord record_of(const rd_kafka_message_t& message) {
-  ReadRecord record{.key = text_of(message.key, message.key_len),
-                    .value = text_of(message.payload, message.len),
-                    .headers = {}};
+  ReadRecord record{
+      .key = text_of(message.key, message.key_len), .value = text_of(message.payload, message.len), .headers = {}};
   rd_kafka_headers_t* headers = nullptr;
   if (rd_kafka_message_headers(&message, &headers) != RD_KAFKA_RESP_ERR_NO_ERROR) return record;
   const char* name = nullptr;

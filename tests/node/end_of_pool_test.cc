@@ -1,5 +1,5 @@
-// The end of a pool, as a member sees it that is late: another process has removed the log before this one has read that
-// it left. It must not make the log again.
+// The end of a pool, as a member sees it that is late: another process has removed the log before this one has read
+// that it left. It must not make the log again.
 
 #include <gtest/gtest.h>
 

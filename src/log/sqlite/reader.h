@@ -33,7 +33,6 @@ struct ReaderFile {
 // Thread-safe. Callbacks run on the reader's thread, which saves a hop between a commit and its readers.
 class Reader {
  public:
-
   Reader(std::shared_ptr<Access> access, ReaderFile file);
   ~Reader();
   Reader(const Reader&) = delete;
