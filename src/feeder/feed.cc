@@ -226,6 +226,8 @@ void Feed::change_to(const source::Run& run) {
   }
   if (!anew && run.resumed >= emitted_) return;
   state_.renew(run.resumed, !anew, parts_.outside.random());
+  // The next holder, too, must be able to see whether this is still the same event.
+  if (run.anchor && run.anchor->position == run.resumed) state_.add_mark(*run.anchor);
   forget_at_.reset();
   unsaved_ = true;
   phase_ = Phase::ask;
