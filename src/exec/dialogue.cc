@@ -63,7 +63,7 @@ Dialogue::Dialogue(Protocol protocol, const HeldJob& job)
       kind_(job.kind),
       hold_(job.hold),
       payload_(job.payload),
-      checkpoint_(job.has_checkpoint ? std::optional(job.checkpoint) : std::nullopt),
+      checkpoint_(job.checkpoint),
       lines_(protocol == Protocol::json ? kJsonLineBytesMax : kLogLineBytesMax),
       error_lines_(kLogLineBytesMax) {}
 

@@ -81,7 +81,7 @@ Result<JobFolder> JobFolder::create(const std::string& work, std::uint64_t numbe
     return fail(Errc::unavailable, "make the program's folder", reason(folder.path_));
   }
   Status written = write_file(folder.path_ + "/payload", job.payload);
-  if (written && job.has_checkpoint) written = write_file(folder.path_ + "/checkpoint", job.checkpoint);
+  if (written && job.checkpoint) written = write_file(folder.path_ + "/checkpoint", *job.checkpoint);
   if (!written) {
     guard::remove_tree(folder.path_);  // it has at most two files
     return Failure(written.error());

@@ -6,7 +6,7 @@ namespace {
 constexpr std::size_t kUnreadAnswersMax = 1024;
 
 HeldJob without_bytes(const HeldJob& job) {
-  return {job.hold, job.session, job.worker, job.kind, job.type, job.attempt, {}, job.has_checkpoint, {}};
+  return {job.hold, job.session, job.worker, job.kind, job.attempt, job.type, {}, {}};
 }
 
 }  // namespace

@@ -32,9 +32,8 @@ void WarmProgram::runs(pid_t its_process, Instant now) {
 void WarmProgram::give(const HeldJob& job, Instant now) {
   worn.busy_since = now;
   worn.free_since.reset();
-  pipes.send(json_task(job.hold.key, job.hold.epoch, job.type, job.attempt, job.payload,
-                       job.has_checkpoint ? std::optional(job.checkpoint) : std::nullopt));
-  job_ = HeldJob{job.hold, job.session, job.worker, job.kind, job.type, job.attempt, {}, job.has_checkpoint, {}};
+  pipes.send(json_task(job.hold.key, job.hold.epoch, job.type, job.attempt, job.payload, job.checkpoint));
+  job_ = HeldJob{job.hold, job.session, job.worker, job.kind, job.attempt, job.type, {}, {}};
   answer_.reset();
   error_tail_.clear();
   seen_running = false;

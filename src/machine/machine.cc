@@ -84,7 +84,8 @@ void Machine::fire_timers() {
 }
 
 void Machine::settle() {
-  keys_.settle(restoration_.is_undecided());
+  if (keys_.partitions_due()) keys_.settle_partitions(restoration_.is_undecided());
+  keys_.settle();
   if (state_.frame.shutting_down) check_end();
 }
 

@@ -47,7 +47,7 @@ const std::string& Job::worker() const { return live_->held.worker; }
 JobKind Job::kind() const { return live_->held.kind; }
 const std::string& Job::type() const { return live_->held.type; }
 std::uint32_t Job::attempt() const { return live_->held.attempt; }
-const std::optional<std::string>& Job::last_checkpoint() const { return live_->last_checkpoint; }
+const std::optional<std::string>& Job::last_checkpoint() const { return live_->held.checkpoint; }
 
 std::stop_token Job::stop_token() const { return live_->stop_token(); }
 bool Job::stop_requested() const { return live_->stop_requested(); }

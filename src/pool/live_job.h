@@ -32,13 +32,12 @@ struct HostDoor {
 class LiveJob {
  public:
   LiveJob(HeldJob&& job, HoldReports& to, std::shared_ptr<HostDoor> host)
-      : held(std::move(job)), reports(to), door(std::move(host)) {
-    if (held.has_checkpoint) last_checkpoint = std::move(held.checkpoint);
-  }
+      : held(std::move(job)), reports(to), door(std::move(host)) {}
+  ~LiveJob() { delete rare_.load(std::memory_order_relaxed); }
+  LiveJob(const LiveJob&) = delete;
+  LiveJob& operator=(const LiveJob&) = delete;
 
-  // Never changed after construction.
-  HeldJob held;
-  std::optional<std::string> last_checkpoint;
+  const HeldJob held;
   HoldReports& reports;  // of its shard's node; valid while the host exists
   const std::shared_ptr<HostDoor> door;
 
@@ -46,10 +45,11 @@ class LiveJob {
   std::shared_ptr<Handler> handler;
 
   std::stop_token stop_token() {
-    std::lock_guard lock(stop_mutex_);
-    if (!source_) source_.emplace();
-    const std::stop_token token = source_->get_token();
-    if (stop_requested()) source_->request_stop();  // nobody can be listening yet
+    Rare& rare = make_rare();
+    const std::lock_guard lock(rare.mutex);
+    if (!rare.source) rare.source.emplace();
+    const std::stop_token token = rare.source->get_token();
+    if (stop_.load() != 0) rare.source->request_stop();  // nobody can be listening yet
     return token;
   }
   bool stop_requested() const { return stop_.load(std::memory_order_acquire) != 0; }
@@ -65,23 +65,28 @@ class LiveJob {
   }
   // Runs the users' callbacks of the token. Not on a loop, and with no lock held.
   void trip() {
+    Rare* const rare = rare_.load();
+    if (rare == nullptr) return;
     std::optional<std::stop_source> source;
     {
-      std::lock_guard lock(stop_mutex_);
-      source = source_;
+      const std::lock_guard lock(rare->mutex);
+      source = rare->source;
     }
     if (source) source->request_stop();
   }
   bool has_token() {
-    std::lock_guard lock(stop_mutex_);
-    return source_.has_value();
+    Rare* const rare = rare_.load();
+    if (rare == nullptr) return false;
+    const std::lock_guard lock(rare->mutex);
+    return rare->source.has_value();
   }
 
   // Made when the handler first emits.
   std::shared_ptr<Emitter> emitter(const EmitterMaker& make) {
-    std::lock_guard lock(stop_mutex_);
-    if (!emitter_) emitter_ = make(held.hold);
-    return emitter_;
+    Rare& rare = make_rare();
+    const std::lock_guard lock(rare.mutex);
+    if (!rare.emitter) rare.emitter = make(held.hold);
+    return rare.emitter;
   }
 
   struct Message {
@@ -102,10 +107,23 @@ class LiveJob {
  private:
   static constexpr int kFenced = 255;
 
+  // What few jobs need: many are allocated and freed each second, by different threads.
+  struct Rare {
+    std::mutex mutex;
+    std::shared_ptr<Emitter> emitter;        // guarded by mutex
+    std::optional<std::stop_source> source;  // guarded by mutex; created when a token is requested
+  };
+
+  Rare& make_rare() {
+    Rare* present = rare_.load();
+    if (present != nullptr) return *present;
+    auto fresh = std::make_unique<Rare>();
+    return rare_.compare_exchange_strong(present, fresh.get()) ? *fresh.release() : *present;
+  }
+
+  // Sequentially consistent, both: who asks for a token either sees the stop, or is seen by who requests it.
   std::atomic<int> stop_{0};
-  std::mutex stop_mutex_;
-  std::shared_ptr<Emitter> emitter_;        // guarded by stop_mutex_
-  std::optional<std::stop_source> source_;  // guarded by stop_mutex_; created when a token is requested
+  std::atomic<Rare*> rare_{nullptr};
 };
 
 using LiveJobPtr = std::shared_ptr<LiveJob>;

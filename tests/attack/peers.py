@@ -153,6 +153,9 @@ class Newcomers(Attack):
         ask = ["checkout", "run", "--connect", address, *words, "6 * 7"]
         self.assertEqual(self.run_tenure(*ask).stdout, "42\n")
         holder = self.spawn("checkout", "run", "--connect", address, *words, "--lines")
+        holder.stdin.write("2 + 2\n")
+        holder.stdin.flush()
+        self.assertEqual(holder.stdout.readline(), "4\n")
         made = self.crowd(address, opening)
         self.wait_for(lambda: made[0] > self.CROWD, f"only {made[0]} connections were made")
         usual = peak_memory(server.pid)

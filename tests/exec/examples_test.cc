@@ -18,7 +18,6 @@ TEST(Examples, ShellResident) {
   HostStage stage({example("resident.sh")});
   HeldJob job;
   job.hold.key = "k";
-  job.has_checkpoint = true;
   job.checkpoint = "41\n";
   const std::uint64_t epoch = stage.start(job);
   EXPECT_EQ(stage.logged(epoch, "holding"), "k in epoch 101, from 41");

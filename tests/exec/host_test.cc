@@ -42,7 +42,6 @@ TEST(Plain, EnvironmentSaysWhatIsHeld) {
   job.kind = JobKind::task;
   job.attempt = 3;
   job.payload = "P\n";
-  job.has_checkpoint = true;
   job.checkpoint = "C\n";
   const Heard end = stage.end_of(stage.start(job));
   EXPECT_EQ(end.text, "default,tenant 17,101,w1,3,task\nP\nC\ndrwx------\n");
@@ -352,7 +351,6 @@ TEST(Json, ResidentSpeaks) {
   HeldJob job;
   job.hold.key = "k\xff";
   job.payload = "pay \"load\"";
-  job.has_checkpoint = true;
   job.checkpoint = "before";
   const std::uint64_t epoch = stage.start(job);
   EXPECT_EQ(stage.logged(epoch, "got"),

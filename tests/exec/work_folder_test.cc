@@ -92,7 +92,7 @@ TEST(WorkFolder, IsItsUsersAlone) {
     const mode_t before = umask(mask);
     auto work = WorkFolder::create(parent.path());
     HeldJob job;
-    job.has_checkpoint = true;
+    job.checkpoint.emplace();
     auto folder = work ? JobFolder::create(work->path(), 1, job) : Result<JobFolder>(Failure(work.error()));
     const auto page = guard::LeasePage::create();
     umask(before);

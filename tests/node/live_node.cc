@@ -52,7 +52,7 @@ void LiveNode::start(HeldJob job) {  // NOLINT(performance-unnecessary-value-par
     if (job.hold.epoch <= journal.epoch[job.hold.key]) journal.problems.push_back("epoch of " + job.hold.key);
     journal.epoch[job.hold.key] = job.hold.epoch;
     journal.holder[job.hold.key] = name_;
-    journal.checkpoint[job.hold.key] = job.has_checkpoint ? job.checkpoint : "none";
+    journal.checkpoint[job.hold.key] = job.checkpoint.value_or("none");
     ++journal.moves;
   });
   {

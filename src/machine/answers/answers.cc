@@ -11,8 +11,11 @@ namespace tenure {
 void Answers::settle(const Settlement& settlement, bool in_log) {
   context_.note(settlement.ticket ^ static_cast<std::uint64_t>(settlement.state));
   context_.effects().settled(context_.at(), settlement);
-  if (!in_log) return;
+  if (in_log) keep(settlement);
+}
 
+// The answer is due until it is in the log.
+void Answers::keep(const Settlement& settlement) {
   const auto [found, added] = state_.by_ticket.try_emplace(settlement.ticket);
   DueAnswer& due = found->second;
   if (!added) state_.by_order.erase(due.order);

@@ -54,6 +54,8 @@ class Answers {
   void repeat();
 
  private:
+  void keep(const Settlement& settlement);
+
   AnswersState& state_;
   Context& context_;
 };

@@ -161,7 +161,7 @@ class KeyTable {
     }
   }
 
-  KeptJob& head(SlotId id) { return jobs[slots[id].head]; }
+  [[gnu::always_inline]] KeptJob& head(SlotId id) { return jobs[slots[id].head]; }
   // The type of the job that the key waits with, or is held for; none if all of its tasks are delayed.
   TypeId head_type(SlotId id) const { return slots[id].head == kNone ? kNoType : jobs[slots[id].head].type; }
 

@@ -60,10 +60,11 @@ class Keys {
   // While the session is still in the pool.
   void session_ended(const EndedSession& ended) { workers_.session_ended(ended); }
   void fire(const MachineTimer& timer);
-  // Call it after each record and each timer. `held_back`: the log may still be put back, with partitions that are not
-  // to be made anew.
-  void settle(bool held_back) {
-    partitions_.settle(held_back);
+  // Call these after each record and each timer. `held_back`: the log may still be put back, with partitions that are
+  // not to be made anew.
+  bool partitions_due() const { return state_.partitions_due; }
+  void settle_partitions(bool held_back) { partitions_.settle(held_back); }
+  void settle() {
     if (!state_.strays.empty()) placement_.settle_strays();
     queues_.settle();
   }

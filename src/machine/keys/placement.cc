@@ -55,9 +55,7 @@ bool Placement::takes(WorkerIx ix, SlotId slot) const {
   return taken.has(kind, state_.types.name(state_.table.head_type(slot))) || MUTANT(placement_ignores_takes);
 }
 
-// The open worker that serves the key and takes its job, the last one if there are several.
-WorkerIx Placement::server_of(SlotId slot) const {
-  if (state_.servers.empty()) return kNone;
+WorkerIx Placement::find_server(SlotId slot) const {
   const auto found = state_.servers.find(state_.table.slots[slot].key);
   if (found == state_.servers.end()) return kNone;
   const auto open = std::find_if(found->second.rbegin(), found->second.rend(),
@@ -116,9 +114,8 @@ SlotId Placement::add_key(BytesView key, std::uint64_t hash, JobKind kind) {
   return slot;
 }
 
-void Placement::ask_for_choice(SlotId slot) {
-  if (state_.table.placed[slot].target != kNone || !is_chosen() || context_.sessions().chooser == 0) return;
-  if (is_own(slot)) return;
+void Placement::tell_choice_due(SlotId slot) {
+  if (context_.sessions().chooser == 0 || is_own(slot)) return;
   context_.effects().choice_due(context_.at(), state_.table.slots[slot].key);
 }
 

@@ -28,7 +28,9 @@ class Placement {
   // Creates a slot for a key that has none. Its target is that of a key without a job.
   SlotId add_key(BytesView key, std::uint64_t hash, JobKind kind);
   // Under chosen assignment, a key without a target waits for the users' function, if some member has it.
-  void ask_for_choice(SlotId slot);
+  void ask_for_choice(SlotId slot) {
+    if (is_chosen() && state_.table.placed[slot].target == kNone) tell_choice_due(slot);
+  }
   void chooser_changed();
   bool served(SlotId slot) const { return server_of(slot) != kNone; }
   // The head job of the key is another one, and nobody holds it: another worker may have to.
@@ -61,7 +63,9 @@ class Placement {
   // Call it when the set of open workers has changed, before worker_opened() and worker_closed().
   void refresh_open() { state_.takers.refresh(state_.workers); }
   // The key is about to be removed from the table.
-  void forget_key(SlotId slot) { ranks_.removed(slot); }
+  void forget_key(SlotId slot) {
+    if (is_partition(slot)) ranks_.removed(slot);
+  }
   // A partition waits for the worker to settle, which it has now.
   void worker_settled(WorkerIx worker);
   // Whether the worker takes the key's job, and may hold it.
@@ -81,7 +85,10 @@ class Placement {
   void offer_partitions(WorkerIx worker);
   bool is_chosen() const { return context_.config().assignment == Assignment::chosen; }
   void choices_due();
-  WorkerIx server_of(SlotId slot) const;
+  // The open worker that serves the key and takes its job, the last one if there are several.
+  WorkerIx server_of(SlotId slot) const { return state_.servers.empty() ? kNone : find_server(slot); }
+  WorkerIx find_server(SlotId slot) const;
+  void tell_choice_due(SlotId slot);
   const Crowd& takers_of(SlotId slot);
   void retarget_head(SlotId slot);
   void remove_server(WorkerIx worker, BytesView key);

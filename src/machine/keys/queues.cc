@@ -33,12 +33,6 @@ void Queues::grant_held(SlotId slot) {
   enqueue(slot);
 }
 
-void Queues::mark(WorkerIx ix) {
-  if (state_.queues[ix].dirty) return;
-  state_.queues[ix].dirty = true;
-  dirty_.push_back(ix);
-}
-
 void Queues::settle() {
   for (std::size_t i = 0; i < dirty_.size(); ++i) {  // NOLINT(modernize-loop-convert): it may grow meanwhile
     const WorkerIx ix = dirty_[i];
@@ -46,7 +40,8 @@ void Queues::settle() {
     if (state_.workers[ix].live) pump(ix);
   }
   dirty_.clear();
-  if (context_.rule(Rule::helpers) && helper_has_room() && !MUTANT(helpers_idle)) help();
+  const bool some_help = !state_.takers.helpers().empty();
+  if (some_help && context_.rule(Rule::helpers) && helper_has_room() && !MUTANT(helpers_idle)) help();
 }
 
 bool Queues::helper_has_room() const {
@@ -121,9 +116,9 @@ void Queues::grant_from(std::deque<QueueItem>& queue, WorkerIx ix, HasRoom has_r
 }
 
 void Queues::pump(WorkerIx ix) {
-  start_moves(ix);
   PoolWorker& worker = state_.workers[ix];
   WorkerQueues& queues = state_.queues[ix];
+  if (!queues.moves.empty()) start_moves(ix);
   if (queues.wanted != 0) wake_holders(ix);
   if (worker.draining) return;
   grant_from(queues.residents, ix, [&] { return fitness_.may_start(ix); });
@@ -174,7 +169,6 @@ void Queues::grant(SlotId slot, WorkerIx ix) {
 }
 
 void Queues::start_moves(WorkerIx ix) {
-  if (state_.queues[ix].moves.empty()) return;
   for (SlotId slot = moves_.take(ix); slot != kNone; slot = moves_.take(ix)) {
     slots_.touch(slot);
     ++state_.workers[ix].moving;

@@ -28,7 +28,12 @@ class Queues {
   // A deliberate bug, for the simulator: the key's target gets it while its holder still has it.
   void grant_held(SlotId slot);
   // The worker may have room for more keys.
-  void mark(WorkerIx worker);
+  void mark(WorkerIx worker) {
+    WorkerQueues& queues = state_.queues[worker];
+    if (queues.dirty) return;
+    queues.dirty = true;
+    dirty_.push_back(worker);
+  }
   // A start under way is to be cut short: its holder is asked at once, and need not have finished starting.
   void stop_start(SlotId slot, StopReason reason);
   // Between records: grants what can be granted.

@@ -11,13 +11,20 @@ namespace tenure {
 
 void Slots::set_state(SlotId slot, JobState state) {
   Slot& entry = state_.table.slots[slot];
-  if (entry.due_ms != 0) context_.timers().erase({entry.due_ms, entry.stamp, TimerKind::retry, slot});
-  entry.due_ms = 0;
-  if (entry.state == JobState::moving) count_arriving(slot, -1);
+  if (entry.due_ms != 0) drop_timer(slot);
+  const bool moved = entry.state == JobState::moving;
+  const bool moves = state == JobState::moving;
+  if (moved != moves) count_arriving(slot, moves ? +1 : -1);
   entry.state = state;
-  if (entry.state == JobState::moving) count_arriving(slot, +1);
   entry.stamp = context_.next_stamp();
   entry.since_ms = context_.log_time_ms();
+}
+
+// The timers are ordered by time and stamp: the kind does not matter here.
+void Slots::drop_timer(SlotId slot) {
+  Slot& entry = state_.table.slots[slot];
+  context_.timers().erase({entry.due_ms, entry.stamp, TimerKind::retry, slot});
+  entry.due_ms = 0;
 }
 
 void Slots::set_target(SlotId slot, WorkerIx target) {
@@ -55,12 +62,10 @@ void Slots::release_job(JobId id) {
 }
 
 void Slots::set_progress(KeptJob& job, Progress progress) {
-  const auto count = [this](Progress of, std::uint32_t by) {
-    if (of == Progress::delayed) state_.delayed += by;
-    if (of == Progress::queued || of == Progress::granted) state_.queued += by;
-  };
-  count(job.progress, UINT32_MAX);  // one less
-  count(progress, 1);
+  const auto is_queued = [](Progress of) { return of == Progress::queued || of == Progress::granted ? 1U : 0U; };
+  const auto is_delayed = [](Progress of) { return of == Progress::delayed ? 1U : 0U; };
+  state_.queued += is_queued(progress) - is_queued(job.progress);
+  state_.delayed += is_delayed(progress) - is_delayed(job.progress);
   job.progress = progress;
 }
 
@@ -103,11 +108,10 @@ void Slots::tell_failed(const KeptJob& job, std::uint64_t epoch, BytesView error
   context_.answers().settle({job.ticket, TicketState::failed, Errc::job_failed, epoch, {}, error}, job.answer_in_log);
 }
 
-void Slots::tell_stoppers(KeptJob& job) {
-  if (!job.extra) return;
-  const std::uint32_t dropped = std::exchange(job.extra->dropped, 0);
-  for (const std::uint64_t ticket : std::exchange(job.extra->stop_tickets, {})) tell_stopper(ticket, false, dropped);
-  for (const std::uint64_t ticket : std::exchange(job.extra->stop_says, {})) tell_stopper(ticket, true, dropped);
+void Slots::tell_all_stoppers(JobExtra& extra) {
+  const std::uint32_t dropped = std::exchange(extra.dropped, 0);
+  for (const std::uint64_t ticket : std::exchange(extra.stop_tickets, {})) tell_stopper(ticket, false, dropped);
+  for (const std::uint64_t ticket : std::exchange(extra.stop_says, {})) tell_stopper(ticket, true, dropped);
 }
 
 void Slots::tell_stopper(std::uint64_t ticket, bool in_log, std::uint32_t dropped) {

@@ -35,7 +35,9 @@ class Slots {
   void tell_stopped(const KeptJob& job, std::uint64_t epoch);
   void tell_failed(const KeptJob& job, std::uint64_t epoch, BytesView error);
   // Reports the stop to all callers that requested it.
-  void tell_stoppers(KeptJob& job);
+  void tell_stoppers(KeptJob& job) {
+    if (job.extra) tell_all_stoppers(*job.extra);
+  }
   // The answer to a stop, with the number of tasks that it has dropped as its text, or none.
   void tell_stopper(std::uint64_t ticket, bool in_log, std::uint32_t dropped);
   // The job is over: the senders of messages that were not handled hear of it.
@@ -55,6 +57,8 @@ class Slots {
   void forget_snapshots() { snapshot_ = 0; }
 
  private:
+  [[gnu::cold]] void drop_timer(SlotId slot);
+  void tell_all_stoppers(JobExtra& extra);
   void count_arriving(SlotId slot, int change);
 
   KeysState& state_;

@@ -24,11 +24,10 @@ struct HeldJob {
   std::uint64_t session = 0;
   Bytes worker;
   JobKind kind = JobKind::resident;
-  Bytes type{};
   std::uint32_t attempt = 1;
-  Bytes payload;
-  bool has_checkpoint = false;
-  Bytes checkpoint;
+  Bytes type{};
+  Bytes payload{};
+  std::optional<Bytes> checkpoint{};  // the last one of earlier holders
 };
 
 // A host reports to the node's HoldReports (below). For every start() it finally reports exactly one of finished(),

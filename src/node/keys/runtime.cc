@@ -63,11 +63,10 @@ void Runtime::granted(const At& /*at*/, const Grant& grant) {
                .session = session_,
                .worker = Bytes(grant.tenure.worker),
                .kind = grant.kind,
-               .type = Bytes(grant.type),
                .attempt = grant.attempt,
+               .type = Bytes(grant.type),
                .payload = Bytes(grant.payload),
-               .has_checkpoint = grant.has_checkpoint,
-               .checkpoint = Bytes(grant.checkpoint)});
+               .checkpoint = grant.has_checkpoint ? std::optional<Bytes>(grant.checkpoint) : std::nullopt});
   if (++granted_since_look_ >= look_every_) look_meanwhile();
 }
 

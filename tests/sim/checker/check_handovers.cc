@@ -69,6 +69,10 @@ void check_messages(const History& history, const PastHolds& holds, const Expect
     // What the log lost after it was delivered has no number to be judged by.
     const auto place = places.find(delivered->ticket);
     if (place == places.end()) continue;
+    // A sender that heard nothing repeats a message after its log was lost. It may go to another job of the key, and
+    // what the lost log delivered does not count there.
+    const ReplayedJob& job = *place->second.job;
+    if (!job.restored && event.at < job.messages[place->second.number - 1].accepted_at) continue;
     follow(courses[place->second.ticket], *delivered, place->second, event.at, holds, expected.lease, verdict);
   }
   if (closed == kForever) return;

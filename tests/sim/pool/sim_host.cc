@@ -46,7 +46,7 @@ void SimHost::begin(Run& run) {
   parts_.recorder.add(
       parts_.process,
       HoldBegan{parts_.process.number(), job.session, job.hold.key, job.hold.epoch,
-                parts_.recorder.ticket_of(job.payload), job.has_checkpoint ? Recorder::number_in(job.checkpoint) : 0,
+                parts_.recorder.ticket_of(job.payload), job.checkpoint ? Recorder::number_in(*job.checkpoint) : 0,
                 job.worker, is_partition(job.hold.key) ? static_cast<std::uint32_t>(std::stoul(job.payload)) : 0});
   // By the job, and not by the moment: a poisonous job is so wherever it runs.
   const bool poisonous =
