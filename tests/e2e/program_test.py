@@ -117,7 +117,7 @@ class ProgramTest(unittest.TestCase):
     def wait_for(self, what, reached):
         deadline = time.monotonic() + PATIENCE
         while not reached():
-            self.assertLess(time.monotonic(), deadline, what)
+            self.assertLess(time.monotonic(), deadline, what() if callable(what) else what)
             select.select([], [], [], 0.02)
 
     def wait_gone(self, process):

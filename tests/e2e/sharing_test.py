@@ -82,7 +82,7 @@ class Sharing(ProgramTest):
                 self.assertEqual(again.process.wait(PATIENCE), 0)
                 for pool in POOLS:
                     self.ask("shutdown", "--pool", pool)
-                self.wait_for("something is left", lambda: self.left_of_the_pool() == [])
+                self.wait_for(lambda: f"left: {self.left_of_the_pool()}", lambda: self.left_of_the_pool() == [])
 
     def test_pools_that_start_at_the_same_time(self):
         """Then it is open for a moment which of them has the file of the URL. Nothing is left of them."""
@@ -98,7 +98,7 @@ class Sharing(ProgramTest):
                 self.ask("shutdown", "--pool", pool)
             for worker in started["orders"] + started["bills"]:
                 worker.process.wait(PATIENCE)
-            self.wait_for("something is left", lambda: self.left_of_the_pool() == [])
+            self.wait_for(lambda: f"left: {self.left_of_the_pool()}", lambda: self.left_of_the_pool() == [])
 
     def test_lost_files_of_one_leave_the_other(self):
         if "sqlite" not in self.engine:
