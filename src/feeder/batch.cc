@@ -6,9 +6,7 @@
 #include "feeder/to_task.h"
 
 namespace tenure::feeder {
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 void Batch::add(source::Run run) {
   if (run.lost) lost_ = SourceReport::Lost{run.lost->first, run.lost->last, run.lost->count};

@@ -163,13 +163,12 @@ class Chaos {
       life.duty = std::make_unique<feeder::Coordinator>(spec_, world_.hold(key), *life.source, outside_, post);
       return;
     }
-    auto feed = std::make_unique<Feed>(
-        feeder::FeedParts{.spec = spec_,
-                          .source = *life.source,
-                          .outside = outside_,
-                          .post = post,
-                          .bytes_max = [] { return std::size_t{1} << 20; }},
-        Bytes(own->partition), world_.hold(key), world_.checkpoint(key));
+    auto feed = std::make_unique<Feed>(feeder::FeedParts{.spec = spec_,
+                                                         .source = *life.source,
+                                                         .outside = outside_,
+                                                         .post = post,
+                                                         .bytes_max = [] { return std::size_t{1} << 20; }},
+                                       Bytes(own->partition), world_.hold(key), world_.checkpoint(key));
     life.feed = feed.get();
     life.duty = std::move(feed);
   }
@@ -218,7 +217,8 @@ class Chaos {
     Partition& partition = partitions_[index];
     if (partition.at.empty() || ++partition.replacements > 3) return;
     const std::uint64_t first = partition.at.begin()->first;
-    const std::uint64_t behind = partition.last - world_.below(std::min<std::uint64_t>(partition.last - first + 1, 10) + 1);
+    const std::uint64_t behind =
+        partition.last - world_.below(std::min<std::uint64_t>(partition.last - first + 1, 10) + 1);
     topic_->cut_behind(index, behind);
     for (auto i = partition.at.upper_bound(behind); i != partition.at.end(); i = partition.at.erase(i)) {
       events_[i->second].fate = Fate::of_an_old_one;

@@ -198,8 +198,9 @@ void Reader::serve_read(std::unique_lock<std::mutex>& lock) {
     lock.unlock();
     now_->file->wake().wait(seen);
     polling_ = now_->file->wake().commits() == seen;
-    // A removed wake file wakes nobody. If no other can be created, the slow polls go on.
-    if (polling_) (void)now_->file->wake().renew();
+    // A removed wake file wakes nobody. If no other can be created, the slow polls go on. If the pool itself was
+    // removed, a new wake file would stay behind.
+    if (polling_ && now_->file->unchanged()) (void)now_->file->wake().renew();
     lock.lock();
     waiting_ = false;
     return;
