@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/show_ms.h"
 #include "cli/connect.h"
 #include "cli/failure.h"
 #include "cli/run.h"
@@ -31,8 +32,7 @@ void check_round_trip(Shards& pool, Deadline deadline, std::vector<Check>& check
     return;
   }
   checks.push_back({"read and append", true,
-                    "read the log to position " + std::to_string(position) + " in " + render::show_ms(took.count()),
-                    ""});
+                    "read the log to position " + std::to_string(position) + " in " + show_ms(took.count()), ""});
   checks.push_back({"workers", !workers.empty(), std::to_string(workers.size()) + " workers in the pool",
                     "jobs wait until a worker joins; start one with: tenure work --exec CMD"});
   checks.push_back({"dead letters", dead == 0, std::to_string(dead) + " jobs are out of attempts or quarantined",

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/lines.h"
+#include "base/show_ms.h"
 #include "cli/connect.h"
 #include "cli/failure.h"
 #include "cli/order_book.h"
@@ -124,7 +125,7 @@ void print_rows(const Call& call, const std::vector<OrderRow>& rows) {
     add_result(json, row.last.result);
     json.end();
     const Bytes& why = row.why.empty() ? row.last.reason : row.why;
-    table.add({row.order, row.state, row.last.instance, std::to_string(row.attempt), render::show_ms(row.since_ms),
+    table.add({row.order, row.state, row.last.instance, std::to_string(row.attempt), show_ms(row.since_ms),
                why.substr(0, why.find('\n'))});
   }
   json.end().end();
@@ -182,9 +183,8 @@ void print_course(const Call& call, const Bytes& order, const std::vector<OrderS
     json.end();
     std::string why = step.reason.substr(0, step.reason.find('\n'));
     if (step.result) {
-      why = "exit code " + std::to_string(step.result->exit_code) + " after " +
-            render::show_ms(step.result->duration_ms) + ", " + std::to_string(step.result->output_bytes) +
-            " bytes of output";
+      why = "exit code " + std::to_string(step.result->exit_code) + " after " + show_ms(step.result->duration_ms) +
+            ", " + std::to_string(step.result->output_bytes) + " bytes of output";
     }
     table.add(
         {std::string(step.event), step.instance, std::to_string(step.epoch), render::clock_time(step.at_ms), why});

@@ -10,6 +10,7 @@
 #include "cli/order_events.h"
 #include "cli/orders_settings.h"
 #include "cli/run.h"
+#include "cli/work_plan.h"
 #include "cli/work_run.h"
 #include "log/engines.h"
 #include "orders/dead_letter_mover.h"
@@ -32,20 +33,26 @@ struct OrdersPlan {
 // A topic that does not exist yet is made, and that is said.
 Status prepare_topic(const OrderSettings& settings, std::string_view flag, const std::string& url,
                      const std::string& topic) {
+  // A server that cannot be reached is no fault of the topic.
+  const auto away = [&](const Error& error) {
+    const bool server = error.code == Errc::unavailable || error.code == Errc::timed_out;
+    return Failure(Error{error.code, settings.name(server ? "engine" : flag), error.message()});
+  };
   const auto there = source::open_stream_writer(url, false);
   if (there) return {};
   if (there.error().code == Errc::no_such_key) {
     const auto made = source::open_stream_writer(url, true);
-    if (!made) return Failure(Error{made.error().code, settings.name(flag), made.error().message()});
+    if (!made) return away(made.error());
     print_note("tenure: made the topic '" + topic + "', which did not exist (" + settings.name(flag) + ")");
     return {};
   }
-  return Failure(Error{there.error().code, settings.name(flag), there.error().message()});
+  return away(there.error());
 }
 
 Status take_pool_options(const OrderSettings& settings, CoreOptions& core) {
   const auto lease = settings.duration("lease", default_lease(core.url));
   if (!lease) return Failure(lease.error());
+  if (const auto wrong = wrong_lease(*lease)) return settings.bad("lease", *wrong);
   PoolConfig config;
   const auto attempts = settings.number("max-attempts", config.max_attempts, 1, 10'000);
   if (!attempts) return Failure(attempts.error());

@@ -181,6 +181,10 @@ Result<Call> parse(const std::vector<std::string>& arguments) {
   if (call.command == nullptr) {
     if (leading.empty() || leading[0] == "help") return call;
     if (group(leading[0])) {
+      if (call.has("help") && call.words.size() == 1) {
+        call.words = {"help", leading[0]};
+        return call;
+      }
       return misused("tenure " + leading[0] + " needs a subcommand; see tenure help " + leading[0]);
     }
     std::vector<std::string_view> known;

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/show_ms.h"
 #include "cli/failure.h"
 #include "cli/output.h"
 #include "render/table.h"
@@ -42,7 +43,7 @@ std::string taken_text(const NodeWorker& wanted, const std::optional<v1::ListedW
   if (!holder) return text;
   return text + " by node " + holder->node() + " (host " + holder->host() + ", process " +
          std::to_string(holder->pid()) + "), whose lease has up to " +
-         render::show_ms(static_cast<std::int64_t>(holder->lease_left_ms())) + " left";
+         show_ms(static_cast<std::int64_t>(holder->lease_left_ms())) + " left";
 }
 
 // Watches the workers that have ids or ordinals of ours.

@@ -11,6 +11,7 @@
 #include "cli/connect.h"
 #include "cli/takes.h"
 #include "log/engines.h"
+#include "machine/limits.h"
 
 namespace tenure::cli {
 namespace {
@@ -65,11 +66,17 @@ guard::GuardOptions guard_options(const Call& call) {
 
 }  // namespace
 
+std::optional<std::string> wrong_lease(std::chrono::milliseconds lease) {
+  if (lease.count() >= kLeaseMsMin && lease.count() <= kLeaseMsMax) return std::nullopt;
+  return "a lease must lie between 100ms and 1h";
+}
+
 Result<WorkPlan> work_plan(const Call& call) {
   const Result<std::string> url = engine_url(call);
   if (!url) return Failure(url.error());
   const Result<std::chrono::milliseconds> lease = call.duration("lease", default_lease(*url));
   if (!lease) return Failure(lease.error());
+  if (const auto wrong = wrong_lease(*lease)) return misused("--lease: " + *wrong);
   const Result<std::uint64_t> count = call.number("workers", 1, 1000);
   if (!count) return Failure(count.error());
   const std::uint64_t cores = std::max(1U, std::thread::hardware_concurrency());

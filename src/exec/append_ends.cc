@@ -55,12 +55,13 @@ bool append_to_all(const std::string& url, const std::string& pool, const Bytes&
   for (std::size_t in_vain = 0; !left.empty();) {
     const Shard shard = left.front();
     left.pop_front();
-    const auto count = append_to(url, {.pool = pool, .read_only = false, .shard = shard}, batch, deadline);
+    const auto count = append_to(url, {.pool = pool, .create = false, .shard = shard}, batch, deadline);
     if (count) {
       in_vain = 0;
       for (std::uint32_t i = 1; shard.index == 0 && i < *count; ++i) left.push_back({i, *count});
       continue;
     }
+    if (count.error().code == Errc::no_such_pool) continue;  // it has ended, and so have its sessions
     all = all && count.error().code != Errc::refused;
     if (count.error().code == Errc::refused) continue;  // a log that cannot be opened now cannot be opened later
     left.push_back(shard);

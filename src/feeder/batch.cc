@@ -6,19 +6,13 @@
 #include "feeder/to_task.h"
 
 namespace tenure::feeder {
-namespace {
-
-// Hashing each event would cost more than it gives: a mark is needed only where a partition was cut off.
-constexpr std::size_t kMarkEvery = 256;
-
-}  // namespace
+namespace {}  // namespace
 
 void Batch::add(source::Run run) {
   if (run.lost) lost_ = SourceReport::Lost{run.lost->first, run.lost->last, run.lost->count};
   if (tasks_.empty()) tasks_.reserve(run.events.size());
-  for (std::size_t i = 0; i < run.events.size(); ++i) {
-    source::Event& event = run.events[i];
-    if (i % kMarkEvery == 0 || i + 1 == run.events.size()) marks_.push_back(source::mark_of(event));
+  for (source::Event& event : run.events) {
+    marks_.push_back(source::mark_of(event));
     tasks_.push_back(to_task(std::move(event), spec_, names_, prefix_));
     bytes_ += bytes_of(tasks_.back());
   }
@@ -28,6 +22,7 @@ void Batch::add(source::Run run) {
 void Batch::start(std::uint64_t position, std::uint64_t told) {
   tasks_.clear();
   marks_.clear();
+  cut_marks_.clear();
   lost_.reset();
   bytes_ = 0;
   position_ = position;
@@ -47,6 +42,9 @@ std::size_t Batch::fitting(std::size_t most, const std::function<bool(const Emit
 
 std::shared_ptr<Emission> Batch::cut(std::size_t tasks) {
   auto emission = std::make_shared<Emission>();
+  const auto marks_end = marks_.begin() + static_cast<std::ptrdiff_t>(tasks);
+  cut_marks_.assign(marks_.begin(), marks_end);
+  marks_.erase(marks_.begin(), marks_end);
   if (tasks == tasks_.size()) {
     emission->tasks = std::exchange(tasks_, {});
     emission->position = position_;
@@ -67,18 +65,10 @@ void Batch::put_back(Emission emission) {
   for (const EmitTask& task : emission.tasks) bytes_ += bytes_of(task);
   tasks_.insert(tasks_.begin(), std::make_move_iterator(emission.tasks.begin()),
                 std::make_move_iterator(emission.tasks.end()));
+  marks_.insert(marks_.begin(), cut_marks_.begin(), cut_marks_.end());
+  cut_marks_.clear();
   lost_ = emission.report.lost;
   told_ = 0;  // it is sent again with the next emit
-}
-
-std::vector<source::Mark> Batch::marks_up_to(std::uint64_t position) {
-  const auto end =
-      std::find_if(marks_.begin(), marks_.end(), [&](const auto& mark) { return mark.position > position; });
-  std::vector<source::Mark> marks;
-  if (end != marks_.begin()) marks.push_back(marks_.front());
-  if (end - marks_.begin() > 1) marks.push_back(*(end - 1));
-  marks_.erase(marks_.begin(), end);
-  return marks;
 }
 
 }  // namespace tenure::feeder

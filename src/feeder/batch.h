@@ -40,9 +40,10 @@ class Batch {
   std::shared_ptr<Emission> cut(std::size_t tasks);
   // Undoes the last cut.
   void put_back(Emission emission);
-  // The oldest and the newest mark up to this position that are new. The oldest one is for an emission that turns out
-  // to be too large: then less of it is taken in, and that too needs a mark.
-  std::vector<source::Mark> marks_up_to(std::uint64_t position);
+  // Of the last event of the last cut. Nothing if it has none.
+  std::optional<source::Mark> cut_mark() const {
+    return cut_marks_.empty() ? std::nullopt : std::optional(cut_marks_.back());
+  }
 
  private:
   const Spec& spec_;
@@ -53,7 +54,8 @@ class Batch {
   std::uint64_t position_ = 0;
   std::uint64_t told_ = 0;  // the position of the last emit
   std::optional<SourceReport::Lost> lost_;
-  std::vector<source::Mark> marks_;  // ascending; of some events, the first and the last of each run among them
+  std::vector<source::Mark> marks_;      // one for each task
+  std::vector<source::Mark> cut_marks_;  // of the last cut
 };
 
 }  // namespace tenure::feeder

@@ -122,6 +122,7 @@ void Feed::asked(const Result<std::uint64_t>& answer) {
   unsaved_ = false;
   if (!state_.old_sequence().empty() && !forget_at_) forget_at_ = now_ + kForgetAfter;
   emitted_ = std::max(state_.base(), *answer);
+  state_.drop_marks_behind(emitted_);
   phase_ = opened_ ? Phase::run : Phase::open;
   known_ = *answer;
   if (opened_) batch_.start(emitted_, known_);
@@ -160,7 +161,6 @@ void Feed::reopen() {
   parts_.source.close(partition_);
   opened_ = false;
   held_.reset();
-  marked_ = false;
   saved_at_ = {};
   if (std::exchange(flight_, nullptr)) voice_.repeat();
   batch_.start(0, 0);
@@ -226,8 +226,9 @@ void Feed::change_to(const source::Run& run) {
   }
   if (!anew && run.resumed >= emitted_) return;
   state_.renew(run.resumed, !anew, parts_.outside.random());
+  // The next holder, too, must be able to see whether this is still the same event.
+  if (run.anchor && run.anchor->position == run.resumed) state_.add_mark(*run.anchor);
   forget_at_.reset();
-  marked_ = state_.has_marks();
   unsaved_ = true;
   phase_ = Phase::ask;
 }

@@ -105,7 +105,6 @@ class Feed final : public Duty {
   Instant read_pause_until_{};
   bool blocked_ = false;  // the queue has no room
   Instant moved_at_{};    // the last emit
-  bool marked_ = false;   // a checkpoint with a mark was sent
   Instant saved_at_{};    // the last checkpoint
   Instant noted_at_{};
   bool forgetting_ = false;

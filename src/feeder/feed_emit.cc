@@ -47,20 +47,22 @@ bool Feed::send(Instant now) {
     if (blocked_) return false;
     flight_ = batch_.cut(fits);
     flight_->source = state_.sequence();
-    for (const source::Mark& mark : batch_.marks_up_to(flight_->position)) state_.add_mark(mark);
     add_report(*flight_, now);
   }
   emit(now);
   return true;
 }
 
+// The mark of the last event gets into the log together with the position. Otherwise the next holder could not notice
+// that the partition has lost its tail and that the position belongs to another event now. It would pass over that
+// event, and over those before it.
 void Feed::add_report(Emission& emission, Instant now) {
   voice_.add_to(emission.report, now);
-  const bool first_mark = !marked_ && state_.has_marks();
-  if (now < saved_at_ + kTellEvery && !first_mark) return;
+  const std::optional<source::Mark> mark = batch_.cut_mark();
+  if (mark) state_.add_mark(*mark);
+  if (!mark && now < saved_at_ + kTellEvery) return;
   emission.report.checkpoint = state_.encode();
   saved_at_ = now;
-  marked_ = state_.has_marks();
 }
 
 void Feed::emit(Instant now) {
@@ -130,14 +132,11 @@ void Feed::take_back(const Error& why) {
   pause(kRetryFirst, kRetryMost);
 }
 
-// The tasks are cut again. Shards that have some of them already skip those.
+// The tasks are cut again. Shards that have some of them already skip those. Its checkpoint was refused with it.
 void Feed::put_back() {
   voice_.repeat();
-  // Its checkpoint was refused with it. Without a mark in the log the next holder could not recognise the partition.
-  if (flight_->report.checkpoint) {
-    marked_ = false;
-    saved_at_ = {};
-  }
+  if (flight_->report.checkpoint) saved_at_ = {};
+  state_.drop_marks_behind(emitted_);
   batch_.put_back(std::move(*std::exchange(flight_, nullptr)));
 }
 

@@ -76,6 +76,10 @@ void FeedState::add_mark(const source::Mark& mark) {
   marks_.erase(marks_.begin() + static_cast<std::ptrdiff_t>(spare));
 }
 
+void FeedState::drop_marks_behind(std::uint64_t position) {
+  std::erase_if(marks_, [&](const source::Mark& mark) { return mark.position > position; });
+}
+
 std::vector<source::Mark> FeedState::marks_up_to(std::uint64_t position) const {
   std::vector<source::Mark> marks;
   for (const source::Mark& mark : marks_) {

@@ -34,7 +34,8 @@ class FeedState {
 
   // Adds the mark of an emitted event. Keeps the newest mark, and fewer and fewer of the older ones.
   void add_mark(const source::Mark& mark);
-  bool has_marks() const { return !marks_.empty(); }
+  // Undoes that for the events behind this position.
+  void drop_marks_behind(std::uint64_t position);
   std::vector<source::Mark> marks_up_to(std::uint64_t position) const;
 
  private:

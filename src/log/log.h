@@ -25,6 +25,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/bytes.h"
@@ -83,6 +84,12 @@ class SnapshotWriter {
 // Beats never wait behind data: an engine handles the beat lane first.
 enum class Lane : std::uint8_t { data, beat };
 
+// What load_snapshot() does if the log is gone.
+enum class IfGone : std::uint8_t {
+  create,  // makes a new, empty log
+  report,  // fails with Errc::no_such_pool, and makes nothing
+};
+
 // Thread-safe. Callbacks run on a thread of the engine (never inside the call that passed them), must be quick, and run
 // at most once. close() destroys outstanding callbacks without running them, and waits for a running one, so a callback
 // must not call it. No callback runs after it has returned.
@@ -107,7 +114,9 @@ class Log {
   virtual void find_end(EndDone /*done*/) {}
 
   // The newest snapshot. If none was stored, the result has no chunks and the default cursor.
-  virtual void load_snapshot(std::function<void(Result<Snapshot>)> done) = 0;
+  using LoadDone = std::function<void(Result<Snapshot>)>;
+  virtual void load_snapshot(IfGone if_gone, LoadDone done) = 0;
+  void load_snapshot(LoadDone done) { load_snapshot(IfGone::create, std::move(done)); }
   virtual std::unique_ptr<SnapshotWriter> begin_snapshot(Cursor at) = 0;
 
   // With each of its beats an engine may check whether the stored snapshot is still complete, and report the position

@@ -85,8 +85,6 @@ class Node final : private ReplicaEvents,
   // For the end of a pool without members. Does nothing if another process removes the log. `done` is called on the
   // loop.
   void remove_log(std::function<void()> done);
-  // After finds_out_the_end(): the pool still exists.
-  void reload();
   // Hands over the node's keys, leaves, and calls closed(). Jobs have the pool's worker_shutdown_ttl.
   void close();
 
@@ -102,7 +100,8 @@ class Node final : private ReplicaEvents,
  private:
   enum class Phase : std::uint8_t { loading, following, over };
 
-  void load();
+  void load(IfGone if_gone);
+  IfGone if_gone() const;
   void seek_end();
   void mark_end();
   void forget_end();
@@ -127,6 +126,7 @@ class Node final : private ReplicaEvents,
   void applied() override;
   void reloaded() override;
   void history_lost() override;
+  void log_gone() override;
   void broken(const Error& error) override;
   void snapshot_stored(Position position) override;
   void read_delayed(const Error& error) override { delayed(reads_delayed_, error); }
@@ -185,7 +185,6 @@ class Node final : private ReplicaEvents,
   bool options_compared_ = false;
   bool reload_due_ = false;  // history was lost while the session was being fenced
   bool expects_end_ = false;
-  bool finding_out_ = false;  // finding out whether the pool has ended; nothing is read meanwhile
   bool closing_ = false;
   bool starting_over_ = false;  // the log of a pool that is gone is to be removed, and the next one loaded
   bool sees_end_ = false;       // it orders the shutdown

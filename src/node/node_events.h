@@ -63,15 +63,13 @@ class NodeEvents : public ClientEvents {
   virtual void choice_failed(const Error&) {}
   // A warning of the engine: nothing fails yet. On a thread of the engine.
   virtual void log_warned(const Error&) {}
+  // The pool has ended.
   virtual void pool_gone() {}
   // The log lost everything, and a member puts back what it remembers; and it has done so.
   virtual void restoring(const Restored&) {}
   virtual void restored(const Restored&) {}
   // The log lost what this node had applied, and the node changes nothing by itself.
   virtual void not_restored(std::string_view /*why*/) {}
-  // For a node that only reads: history was lost while the pool was ending, so this may be the end. Return true to find
-  // out, and then call close() or reload(). Otherwise the node reloads, and if the log is gone, creates a new one.
-  virtual bool finds_out_the_end() { return false; }
 };
 
 // Watches a pool through a node: gets all effects of the machine, before the node acts on them, and may read the state
@@ -110,13 +108,6 @@ class NodeEventsTee final : public NodeEvents {
   void restoring(const Restored& it) override { each(&NodeEvents::restoring, it); }
   void restored(const Restored& it) override { each(&NodeEvents::restored, it); }
   void not_restored(std::string_view why) override { each(&NodeEvents::not_restored, why); }
-  // The first listener that returns true does it for all.
-  bool finds_out_the_end() override {
-    for (NodeEvents* listener : listeners_) {
-      if (listener->finds_out_the_end()) return true;
-    }
-    return false;
-  }
 
  private:
   template <class Owner, class... Said, class... Given>

@@ -31,13 +31,23 @@ std::string_view to_string(FenceReason reason) {
 }
 
 // From the newest snapshot to the log's end.
-void Node::load() {
+void Node::load(IfGone if_gone) {
   farewell_.stop();
   starting_over_ = false;
   phase_ = Phase::loading;
   membership_.loading();
-  replica_.resume();
+  replica_.resume(if_gone);
   seek_end();
+}
+
+// Another process removes the log of a pool that has ended. It may do so before this node has read the end. A node that
+// made the log again would leave an empty one behind. So it makes none while the pool is ending, if it only reads or is
+// leaving.
+IfGone Node::if_gone() const {
+  const bool ending = machine().shutting_down() || expects_end_;
+  const bool leaving = closing_ && machine().drained();
+  const bool ends_with_log = ending && (leaving || !has_workers());
+  return ends_with_log ? IfGone::report : IfGone::create;
 }
 
 // Writes a record that marks the log's end. Once it is applied, everything before it has been applied, too.
@@ -121,7 +131,7 @@ void Node::remove_and_load() {
   remove_log(token_.guard([this, histories = histories_] {
     if (histories != histories_) return;  // the reader has noticed, and started over
     ++histories_;
-    load();
+    load(IfGone::create);
   }));
 }
 
@@ -172,27 +182,21 @@ void Node::history_lost() {
     return;
   }
   if (phase_ == Phase::over) return;
-  const bool parted = farewell_.active() && closing_ && phase_ == Phase::following;
-  farewell_.stop();
-  starting_over_ = false;
-  phase_ = Phase::loading;
-  membership_.loading();
-  const bool ending = machine().shutting_down() || expects_end_;
-  finding_out_ = ending && (parted || !has_workers()) && events_.finds_out_the_end();
-  if (finding_out_) return;
-  if (parted) return finish();  // most likely another one has removed the log
-  load();
+  load(if_gone());
 }
 
-void Node::reload() {
-  if (std::exchange(finding_out_, false)) load();
+// The pool has ended.
+void Node::log_gone() {
+  if (phase_ == Phase::over) return;
+  events_.pool_gone();
+  finish();
 }
 
 void Node::stopped(std::uint64_t session, FenceReason reason) {
   if (failure_) return finish();
   keys_->workers().drop_removed();
   membership_.give_up_session();
-  if (std::exchange(reload_due_, false) || reason == FenceReason::history_lost) return load();
+  if (std::exchange(reload_due_, false) || reason == FenceReason::history_lost) return load(if_gone());
   if (reason == FenceReason::lease_lost) membership_.write_end(session, v1::End::FENCED);
   // Like a crash of this process. It blames no job: who has killed the guard is for the host to find.
   if (reason == FenceReason::host_lost) membership_.write_end(session, v1::End::CRASHED);

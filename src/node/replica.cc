@@ -54,7 +54,10 @@ void Replica::outdate() {
   writer_.reset();
 }
 
-void Replica::resume() { load(); }
+void Replica::resume(IfGone if_gone) {
+  if_gone_ = if_gone;
+  load();
+}
 
 void Replica::load() {
   outdate();
@@ -63,7 +66,7 @@ void Replica::load() {
   auto done = token_.guard([this, generation = generation_](Result<Snapshot> snapshot) {
     if (generation == generation_) loaded(std::move(snapshot));
   });
-  log_.load_snapshot([loop = &loop_, done = std::move(done)](Result<Snapshot> snapshot) mutable {
+  log_.load_snapshot(if_gone_, [loop = &loop_, done = std::move(done)](Result<Snapshot> snapshot) mutable {
     loop->post([done = std::move(done), snapshot = std::move(snapshot)]() mutable { done(std::move(snapshot)); });
   });
 }
@@ -72,12 +75,14 @@ void Replica::loaded(Result<Snapshot> snapshot) {
   loading_ = false;
   if (!snapshot) {
     if (snapshot.error().code == Errc::unavailable) return retry(snapshot.error(), &Replica::load);
+    if (snapshot.error().code == Errc::no_such_pool) return events_.log_gone();
     return events_.broken(snapshot.error());
   }
   std::unique_ptr<StateMachine> machine = make_machine_();
   if (!snapshot->chunks.empty()) {
     if (Status restored = machine->restore(snapshot->chunks); !restored) return events_.broken(restored.error());
   }
+  if_gone_ = IfGone::create;
   replaced_ = std::exchange(machine_, std::move(machine));
   removed_ms_ = snapshot->removed_ms;
   fell_behind_ = false;

@@ -37,6 +37,8 @@ class ReplicaEvents {
   virtual void broken(const Error& error) = 0;
   // The log has failed to return entries twice in a row. It is tried again. Called once.
   virtual void read_delayed(const Error& /*error*/) {}
+  // After resume(IfGone::report): there is no log any more. Nothing is read until the next resume().
+  virtual void log_gone() {}
   // The log returns entries again.
   virtual void read_resumed() {}
   // A snapshot is stored.
@@ -62,7 +64,7 @@ class Replica {
   // Drops the current state, as if the engine had reported lost history.
   void abandon();
   // Starts over from the newest snapshot, after history_lost().
-  void resume();
+  void resume(IfGone if_gone = IfGone::create);
 
   const StateMachine& machine() const { return *machine_; }
   // After reloaded(): the machine whose place another one has taken, once; and what the engine says of removals.
@@ -143,9 +145,10 @@ class Replica {
   int failures_ = 0;              // in a row
   std::uint64_t generation_ = 0;  // makes reads and snapshots from before a reload obsolete
   bool loading_ = false;
-  bool reading_ = false;   // a read is outstanding, perhaps an obsolete one
-  bool read_due_ = false;  // the first read of the new generation waits for it
-  RunPtr spare_;           // null while both are in use, or if there is only one
+  IfGone if_gone_ = IfGone::create;  // for the present load
+  bool reading_ = false;             // a read is outstanding, perhaps an obsolete one
+  bool read_due_ = false;            // the first read of the new generation waits for it
+  RunPtr spare_;                     // null while both are in use, or if there is only one
 
   std::deque<std::pair<Position, std::uint64_t>> digests_;
   std::deque<Weighed> weighed_;  // entries since the last snapshot

@@ -45,6 +45,7 @@ std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   sigprocmask(SIG_SETMASK, &before, nullptr);
   std::signal(SIGPIPE, SIG_DFL);
+  std::signal(SIGXFSZ, SIG_DFL);
   const int nowhere = plan.quiet ? open("/dev/null", O_WRONLY | O_CLOEXEC) : STDERR_FILENO;
   const bool placed = dup2(input, STDIN_FILENO) >= 0 && dup2(output, STDOUT_FILENO) >= 0 &&
                       (!plan.quiet || dup2(nowhere, STDERR_FILENO) >= 0);

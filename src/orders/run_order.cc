@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/output.h"
+#include "base/show_ms.h"
 #include "orders/child.h"
 #include "orders/container.h"
 #include "orders/fetch.h"
@@ -89,12 +90,15 @@ Result<Task> task_of(const Bytes& text, const RunOptions& options, bool may_fetc
 }
 
 std::string how_it_ended(const ChildEnd& end, const RunOptions& options) {
-  const std::string took = " after " + std::to_string(end.duration.count()) + " ms";
-  if (end.timed_out) return "it ran longer than " + std::to_string(options.run_time.count()) + " ms, and was ended";
+  const std::string took = show_ms(end.duration.count());
+  if (end.timed_out) return "it ran longer than " + show_ms(options.run_time.count()) + ", and was ended";
   // The worker says the exit code.
-  if (WIFEXITED(end.status)) return "it took " + std::to_string(end.duration.count()) + " ms";
+  const int code = WIFEXITED(end.status) ? WEXITSTATUS(end.status) : 0;
+  if (code == kNeverTry) return "it asks not to be tried again; it took " + took;
+  if (code == kTryLater) return "it asks to be tried later; it took " + took;
+  if (WIFEXITED(end.status)) return "it took " + took;
   const char* const name = sigabbrev_np(WTERMSIG(end.status));
-  return "killed by SIG" + std::string(name == nullptr ? "?" : name) + took;
+  return "killed by SIG" + std::string(name == nullptr ? "?" : name) + " after " + took;
 }
 
 void print_result(const Task& task, ChildEnd end) {

@@ -10,12 +10,11 @@
 
 namespace tenure {
 
-MemberCore::MemberCore(Parts parts, std::unique_ptr<KnownDeath> deaths, Host* host)
+MemberCore::MemberCore(Parts parts, std::unique_ptr<KnownDeath> own_deaths, KnownDeath* known_death, Host* host)
     : PoolCore(std::move(parts)),
       shutdown_seen_(std::exchange(options_.shutdown_seen, nullptr)),
-      own_deaths_(std::move(deaths)),
+      own_deaths_(std::move(own_deaths)),
       heart_loop_("tenure-heart") {
-  life_->core = this;
   sender_.set_way(way_to_node());
   loop_.run([&] {
     const NodeWorld world{.log = *log_,
@@ -24,7 +23,7 @@ MemberCore::MemberCore(Parts parts, std::unique_ptr<KnownDeath> deaths, Host* ho
                           .clock = clock_,
                           .entropy = entropy_,
                           .host = host,
-                          .known_death = options_.known_death == nullptr ? own_deaths_.get() : options_.known_death};
+                          .known_death = known_death};
     node_ = std::make_unique<Node>(world, options_.node, events_);
     for (PoolWatcher* watcher : listeners_.pool) node_->listen(*watcher);
     node_->start();
@@ -32,10 +31,6 @@ MemberCore::MemberCore(Parts parts, std::unique_ptr<KnownDeath> deaths, Host* ho
 }
 
 MemberCore::~MemberCore() {
-  {
-    std::lock_guard lock(life_->mutex);
-    life_->core = nullptr;
-  }
   stop([this] { node_.reset(); });
   heart_loop_.run([] {});
 }

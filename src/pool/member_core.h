@@ -13,7 +13,8 @@ namespace tenure {
 class MemberCore final : public PoolCore {
  public:
   // From the parts that open() has made. `deaths` is null if it was passed in, or if deaths cannot be detected.
-  MemberCore(Parts parts, std::unique_ptr<KnownDeath> deaths, Host* host);
+  // `known_death` may be null; if it is not `own_deaths`, it must outlive the core.
+  MemberCore(Parts parts, std::unique_ptr<KnownDeath> own_deaths, KnownDeath* known_death, Host* host);
   ~MemberCore() override;
 
   Status add_worker(NodeWorker worker, Deadline deadline) override;
@@ -46,12 +47,6 @@ class MemberCore final : public PoolCore {
   };
   using EndSoughtPtr = std::shared_ptr<EndSought>;
 
-  // Through this a task on another thread finds the core, or learns that it is gone.
-  struct Life {
-    std::mutex mutex;
-    MemberCore* core;  // guarded by mutex; null once it is gone
-  };
-
   Status still_running(const char* operation) const;
   Status check_own(const std::string& worker, const char* operation) const;
   void on_loop(std::function<void(Node&)> what);
@@ -76,9 +71,7 @@ class MemberCore final : public PoolCore {
   void applied(const Machine& machine) override;
   void closed() override;
   void pool_gone() override;
-  bool finds_out_the_end() override;
 
-  const std::shared_ptr<Life> life_ = std::make_shared<Life>();
   const std::function<void()> shutdown_seen_;  // may be null
   const std::unique_ptr<KnownDeath> own_deaths_;
 

@@ -1,10 +1,7 @@
 // Handles the events of a core's node, on the loop.
 
-#include <chrono>
-#include <thread>
 #include <utility>
 
-#include "log/open.h"
 #include "pool/member_core.h"
 
 namespace tenure {
@@ -79,33 +76,6 @@ void MemberCore::closed() {
 void MemberCore::pool_gone() {
   end({Errc::shutting_down, "wait", "the pool was shut down"});
   on_loop([](Node& node) { node.close(); });  // otherwise it would find its log gone, and create another
-}
-
-namespace {
-
-constexpr int kLooksForEndMax = 20;
-constexpr std::chrono::milliseconds kLookForEndEvery{50};
-
-}  // namespace
-
-// On the callbacks' thread, because opening a log takes time. Opening a log read-only does not create it.
-bool MemberCore::finds_out_the_end() {
-  const Shard shard{options_.shard.index, options_.shard.index == 0 ? 0 : options_.shard.count};
-  LogOptions wanted{.pool = options_.pool, .read_only = true, .shard = shard};
-  callbacks_->post([life = life_, url = options_.url, wanted = std::move(wanted)] {
-    auto log = open_log(url, wanted);
-    // Files that are just being removed.
-    for (int tries = 0; tries < kLooksForEndMax && !log && log.error().code == Errc::unavailable; ++tries) {
-      std::this_thread::sleep_for(kLookForEndEvery);
-      log = open_log(url, wanted);
-    }
-    // The second error comes from a place that other pools share.
-    const bool gone = !log && (log.error().code == Errc::refused || log.error().code == Errc::no_such_pool);
-    std::lock_guard lock(life->mutex);
-    if (life->core == nullptr) return;
-    life->core->on_loop([core = life->core, gone](Node& node) { gone ? core->events_.pool_gone() : node.reload(); });
-  });
-  return true;
 }
 
 }  // namespace tenure

@@ -12,11 +12,16 @@ constexpr std::chrono::milliseconds kAskAgain(20);
 }  // namespace
 
 Status MemberCore::catch_up(Deadline deadline) {
-  const Error late{Errc::timed_out, "look", "the log has not been read to its end yet"};
+  // A reader marks the log's end with a record. So a log that accepts nothing keeps it waiting.
+  const auto late = [this]() -> Failure {
+    const std::lock_guard lock(mutex_);
+    if (delay_) return fail(delay_->code, "look", delay_->context);
+    return fail(Errc::timed_out, "look", "the log has not been read to its end yet");
+  };
   for (;;) {
     const bool ready = wait(deadline, [this] { return caught_up_ || failure_; });
     if (Status running = still_running("look"); !running) return running;
-    if (!ready) return Failure(late);
+    if (!ready) return late();
     const auto sought = std::make_shared<EndSought>();
     log_->find_end(
         [this, sought](const Result<Position>& end) { loop_.post([this, sought, end] { end_found(sought, end); }); });
@@ -30,8 +35,7 @@ Status MemberCore::catch_up(Deadline deadline) {
     wait(std::min<Deadline>(deadline, after(kAskAgain)), [this] { return failure_.has_value(); });
     if (Deadline::clock::now() >= deadline) break;
   }
-  const std::lock_guard lock(mutex_);
-  return delay_ ? Failure(Error{delay_->code, "look", delay_->context}) : Failure(late);
+  return late();
 }
 
 void MemberCore::end_found(const EndSoughtPtr& sought, const Result<Position>& end) {

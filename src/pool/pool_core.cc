@@ -28,14 +28,14 @@ Status check_options(const CoreOptions& options) {
   return {};
 }
 
-// Null if deaths cannot be detected, need not be, or were passed in.
-Result<std::unique_ptr<KnownDeath>> deaths_of(const CoreOptions& options) {
-  if (!options.known_deaths || options.known_death != nullptr || options.client_only) {
-    return std::unique_ptr<KnownDeath>();
-  }
+// Null if deaths cannot be detected, or need not be. If no other owner has the detection, `own` has it.
+Result<KnownDeath*> find_deaths(const CoreOptions& options, std::unique_ptr<KnownDeath>& own) {
+  if (!options.known_deaths || options.client_only) return nullptr;
+  if (options.known_death_of) return options.known_death_of();
   Result<std::unique_ptr<guard::DeathWatch>> watch = exec::watch_deaths(options.url, options.pool, options.shard.index);
   if (!watch) return Failure(watch.error());
-  return std::unique_ptr<KnownDeath>(*std::move(watch));
+  own = *std::move(watch);
+  return own.get();
 }
 
 }  // namespace
@@ -62,12 +62,13 @@ Result<std::unique_ptr<PoolCore>> PoolCore::open(CoreOptions options, Host* host
   options.node.leaves_at_shutdown = options.shard.count == 1 || options.shard.index != 0;
   options.node.removes_log = options.shard.index == 0;
   if (options.shard.count > 1) options.node.before_removal = options.remove_others;
-  Result<std::unique_ptr<KnownDeath>> deaths = deaths_of(options);
-  if (!deaths) return Failure(deaths.error());
+  std::unique_ptr<KnownDeath> own_deaths;
+  const Result<KnownDeath*> known_death = find_deaths(options, own_deaths);
+  if (!known_death) return Failure(known_death.error());
   const bool client = options.client_only;
   Parts parts{.options = std::move(options), .listeners = std::move(listeners), .log = *std::move(log)};
   if (client) return std::unique_ptr<PoolCore>(new ClientCore(std::move(parts)));
-  return std::unique_ptr<PoolCore>(new MemberCore(std::move(parts), *std::move(deaths), host));
+  return std::unique_ptr<PoolCore>(new MemberCore(std::move(parts), std::move(own_deaths), *known_death, host));
 }
 
 PoolCore::PoolCore(Parts parts)

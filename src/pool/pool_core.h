@@ -54,9 +54,10 @@ struct CoreOptions {
   bool client_only = false;  // no workers, and no state until it is needed
   NodeOptions node;          // empty name, host and pid are filled in
   // Whether processes of this host detect each other's deaths without waiting for the lease, if the engine is a file on
-  // this host. The detection may be passed in, to share it with a guard. Otherwise the core has its own.
+  // this host. The core has a detection of its own, unless `known_death_of` returns one, to share it with a guard. It
+  // is called when the log is open: only then it is certain which file the pool has.
   bool known_deaths = true;
-  KnownDeath* known_death = nullptr;
+  std::function<Result<KnownDeath*>()> known_death_of{};
   std::shared_ptr<Callbacks> callbacks{};  // null: the core has its own
   // Both are called on the loop, once. shutdown_seen: the pool will end. ended: nothing more is sent or received.
   std::function<void()> shutdown_seen{};

@@ -46,11 +46,7 @@ Status Shards::open_one(std::uint32_t shard) {
   } else {
     options.ended = [this] { go_on([this] { ++others_ended_; }); };
   }
-  if (parts_.known_death) {
-    const Result<KnownDeath*> known = parts_.known_death(shard);
-    if (!known) return Failure(known.error());
-    options.known_death = *known;
-  }
+  if (parts_.known_death) options.known_death_of = [this, shard] { return parts_.known_death(shard); };
   Result<std::unique_ptr<PoolCore>> core =
       PoolCore::open(std::move(options), parts_.host ? parts_.host(shard) : nullptr,
                      parts_.listeners ? parts_.listeners(shard) : CoreListeners{});

@@ -5,6 +5,7 @@
 #include <tenure/kinds.hpp>
 
 #include "base/printable.h"
+#include "base/show_ms.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure::render {

@@ -4,6 +4,7 @@
 #include <ctime>
 #include <utility>
 
+#include "base/show_ms.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure::render {

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <tenure/kinds.hpp>
 
+#include "base/show_ms.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure::render {

@@ -1,5 +1,7 @@
 #include "render/partitions.h"
 
+#include "base/show_ms.h"
+
 namespace tenure::render {
 namespace {
 

@@ -19,7 +19,4 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// "3.2 s", "140 ms", "2 h 5 min".
-std::string show_ms(std::int64_t ms);
-
 }  // namespace tenure::render

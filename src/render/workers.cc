@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/show_ms.h"
 #include "tenure/v1/record.pb.h"
 
 namespace tenure::render {

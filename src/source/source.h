@@ -83,6 +83,8 @@ struct Run {
   // on.
   Change change = Change::none;
   std::uint64_t resumed = 0;
+  // After a cut: the mark at `resumed`, if it is not one that open() was given.
+  std::optional<Mark> anchor{};
 };
 
 struct ReadLimits {

@@ -114,6 +114,12 @@ class ProgramTest(unittest.TestCase):
     def ask(self, *arguments, expect=0, text=None):
         return json.loads(self.run_tenure("--json", *arguments, expect=expect, text=text).stdout)
 
+    def wait_for(self, what, reached):
+        deadline = time.monotonic() + PATIENCE
+        while not reached():
+            self.assertLess(time.monotonic(), deadline, what() if callable(what) else what)
+            select.select([], [], [], 0.02)
+
     def wait_gone(self, process):
         deadline = time.monotonic() + PATIENCE
         while os.path.exists(f"/proc/{process}"):
@@ -789,7 +795,42 @@ class Silence(ProgramTest):
         self.assertEqual(file.read_text(), "a file that exists")
 
 
+    def test_a_limit_for_files_is_said_and_ends_nobody(self):
+        worker = Worker(self, "--id", "w", "--exec", *self.resident())
+        worker.wait("ready")
+        _, hard = resource.prlimit(worker.process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(worker.process.pid, resource.RLIMIT_FSIZE, (4096, hard))
+        self.wait_for("no word of the limit", lambda: any("ulimit -f" in line for line in worker.errors))
+        self.assertIsNone(worker.process.poll())
+        resource.prlimit(worker.process.pid, resource.RLIMIT_FSIZE, (hard, hard))
+        self.assertEqual(self.ask("dispatch", "k", "--wait", "started")["state"], "started")
+        worker.wait("started", "k")
+
+    def test_programs_do_not_inherit_what_the_worker_ignores(self):
+        script = "grep SigIgn /proc/self/status > $OUT/signals; exec sleep 600"
+        os.environ["OUT"] = str(self.folder)
+        self.addCleanup(os.environ.pop, "OUT")
+        worker = Worker(self, "--id", "w", "--exec", "sh", "-c", script)
+        worker.wait("ready")
+        self.assertEqual(self.ask("dispatch", "k", "--wait", "started")["state"], "started")
+        self.wait_for("the program says nothing", lambda: (self.folder / "signals").exists() and (self.folder / "signals").read_text())
+        ignored = int((self.folder / "signals").read_text().split()[1], 16)
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):
+            self.assertEqual(ignored >> (number - 1) & 1, 0, number)
+
+
 class BadInput(ProgramTest):
+    def test_groups_of_commands_have_help(self):
+        for group in ("orders", "stream", "dead", "source", "partition"):
+            for words in ((group, "--help"), (group, "-h"), ("help", group)):
+                self.assertIn(f"tenure {group} ", self.run_tenure(*words, engine=False).stdout)
+
+    def test_a_lease_out_of_range_names_the_flag(self):
+        for lease in ("1ms", "2h"):
+            for words in (("work", "--lease", lease, "--exec", "true"),
+                          ("orders", "work", "--lease", lease, "--handler", "true")):
+                self.assertIn("--lease", self.run_tenure(*words, expect=2, engine=False).stderr)
+
     def test_wrong_usage(self):
         for arguments in (["frobnicate"], ["dispatch"], ["jobs", "--nonsense"], ["stop"], ["work"], ["jobs", "--limit", "x"],
                           ["dispatch", "k", "--timeout", "soon"], ["completion", "tcsh"], ["dead"]):

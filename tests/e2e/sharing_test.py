@@ -7,7 +7,6 @@ for events, never for time to pass.
 
 import json
 import os
-import select
 import signal
 import subprocess
 import time
@@ -36,12 +35,6 @@ class Sharing(ProgramTest):
         held = [job["worker"] for job in self.ask("jobs", "--pool", pool)["jobs"]
                 if job["key"] == "k" and job["state"] == "running"]
         return held[0] if held else None
-
-    def wait_for(self, what, reached):
-        deadline = time.monotonic() + PATIENCE
-        while not reached():
-            self.assertLess(time.monotonic(), deadline, what)
-            select.select([], [], [], 0.02)
 
     def kill_holder(self, pool, workers):
         """The other worker takes over at once."""
@@ -89,7 +82,23 @@ class Sharing(ProgramTest):
                 self.assertEqual(again.process.wait(PATIENCE), 0)
                 for pool in POOLS:
                     self.ask("shutdown", "--pool", pool)
-                self.wait_for("something is left", lambda: self.left_of_the_pool() == [])
+                self.wait_for(lambda: f"left: {self.left_of_the_pool()}", lambda: self.left_of_the_pool() == [])
+
+    def test_pools_that_start_at_the_same_time(self):
+        """Then it is open for a moment which of them has the file of the URL. Nothing is left of them."""
+        for _ in range(4):
+            started = {pool: [Worker(self, "--pool", pool, "--lease", LEASE, "--id", name, "--exec", *self.resident())
+                              for name in ("w1", "w2")] for pool in POOLS}
+            for pool in POOLS:
+                for worker in started[pool]:
+                    worker.wait("ready")
+                self.assertEqual(self.ask("dispatch", "k", "--pool", pool, "--wait", "started")["state"], "started")
+                self.kill_holder(pool, started[pool])
+            for pool in POOLS:
+                self.ask("shutdown", "--pool", pool)
+            for worker in started["orders"] + started["bills"]:
+                worker.process.wait(PATIENCE)
+            self.wait_for(lambda: f"left: {self.left_of_the_pool()}", lambda: self.left_of_the_pool() == [])
 
     def test_lost_files_of_one_leave_the_other(self):
         if "sqlite" not in self.engine:

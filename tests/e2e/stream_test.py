@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """`tenure stream` as a user runs it, and beside other programs that use the same streams.
 
-Usage: stream_test.py PATH_OF_TENURE DOCS [unittest arguments]. E2E_ENGINE=redis uses a real redis-server. Waits for
-events, never for time to pass.
+Usage: stream_test.py PATH_OF_TENURE DOCS [KAFKA_BORROW] [unittest arguments]. E2E_ENGINE is sqlite (default), redis or
+kafka: a real server, where there is one. Waits for events, never for time to pass.
 """
 
 import base64
@@ -18,13 +18,17 @@ import sys
 import tempfile
 import time
 import unittest
+import uuid
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "redis"))
 import with_server  # noqa: E402
+from borrowed_broker import BorrowedBroker  # noqa: E402
 
 TENURE = os.path.abspath(sys.argv.pop(1))
 DOCS = pathlib.Path(sys.argv.pop(1)).resolve()
-REDIS = os.environ.get("E2E_ENGINE") == "redis"
+ENGINE = os.environ.get("E2E_ENGINE", "sqlite")
+BORROW = os.path.abspath(sys.argv.pop(1)) if ENGINE == "kafka" else None
+STREAMS = {"orders", "numbers", "no", "odd"}
 PATIENCE = 60
 
 
@@ -34,7 +38,12 @@ class Stream(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         self.engine = f"sqlite:{self.folder}/tenure.db"
-        if REDIS:
+        self.begin = ""
+        if ENGINE == "kafka":  # the tests share a broker
+            self.begin = f"s{uuid.uuid4().hex[:12]}."
+            self.broker = BorrowedBroker(self, BORROW, self.begin)
+            self.engine = self.broker.url
+        if ENGINE == "redis":
             server, self.port = with_server.start(folder.name)
             self.addCleanup(server.stdout.close)
             self.addCleanup(server.wait)
@@ -42,8 +51,11 @@ class Stream(unittest.TestCase):
             self.engine = f"redis://127.0.0.1:{self.port}"
         self.env = dict(os.environ, TENURE_ENGINE=self.engine, HOME=str(self.folder))
 
+    def named(self, words):
+        return [self.begin + word if word in STREAMS else word for word in words]
+
     def run_tenure(self, *words, code=0, stdin=b""):
-        done = subprocess.run([TENURE, "stream", *words], env=self.env, input=stdin, capture_output=True,
+        done = subprocess.run([TENURE, "stream", *self.named(words)], env=self.env, input=stdin, capture_output=True,
                               timeout=PATIENCE, check=False)
         self.assertEqual(done.returncode, code, (words, done.stdout, done.stderr))
         return done
@@ -54,7 +66,7 @@ class Stream(unittest.TestCase):
     def tail(self, *words):
         """A tail that has begun: what is added from now on is shown."""
         errors = (self.folder / "errors").open("wb")
-        tail = subprocess.Popen([TENURE, "stream", "tail", *words, "--json"], env=self.env, stdout=subprocess.PIPE,
+        tail = subprocess.Popen([TENURE, "stream", "tail", *self.named(words), "--json"], env=self.env, stdout=subprocess.PIPE,
                                 stderr=errors)
         self.addCleanup(errors.close)
         self.addCleanup(tail.stdout.close)
@@ -129,6 +141,23 @@ class Stream(unittest.TestCase):
         read = self.events("read", "numbers", "--limit", "10000")
         self.assertEqual([event["payload"] for event in read], [str(i) for i in range(5000)])
 
+    @unittest.skipUnless(ENGINE == "kafka", "the others have bounds")
+    def test_a_topic_has_no_bound_and_that_is_said(self):
+        self.run_tenure("add", "orders", "a")
+        refused = self.run_tenure("limit", "orders", "--events", "2", "--json", code=8)
+        self.assertIn("retention.bytes", json.loads(refused.stdout)["error"]["message"])
+
+    @unittest.skipUnless(ENGINE == "kafka", "a broker")
+    def test_other_programs_use_the_topic(self):
+        self.run_tenure("add", "orders", "ours", "--key", "k", "--name", "placed", "--topic", "eu")
+        self.broker.ask(f"write {self.begin}orders 0 k2 theirs")
+        (key, value, headers), _ = self.broker.records(self.begin + "orders")
+        self.assertEqual((key, value), (b"k", b"ours"))
+        self.assertEqual(headers, {"tenure-name": b"placed", "tenure-topic": b"eu"})
+        self.assertEqual([(event["key"], event["payload"]) for event in self.events("read", "orders")],
+                         [("k", "ours"), ("k2", "theirs")])
+
+    @unittest.skipIf(ENGINE == "kafka", "a topic has no bound")
     def test_a_bound_refuses_or_drops(self):
         self.run_tenure("limit", "orders", "--events", "2")
         self.run_tenure("add", "orders", "a")
@@ -177,7 +206,7 @@ class Stream(unittest.TestCase):
         self.assertEqual(tail.wait(PATIENCE), 0)
         self.assertIn("made again", (self.folder / "errors").read_text())
 
-    @unittest.skipIf(REDIS, "a file")
+    @unittest.skipUnless(ENGINE == "sqlite", "a file")
     def test_other_programs_use_the_table(self):
         self.run_tenure("add", "orders", "ours", "--key", "k")
         file = self.folder / "tenure.db-stream-orders.db"
@@ -202,7 +231,7 @@ class Stream(unittest.TestCase):
             theirs.execute("INSERT INTO events(payload) VALUES('newest')")
         self.assertEqual([e["payload"] for e in self.events("read", "orders")], ["theirs", "newest"])
 
-    @unittest.skipUnless(REDIS, "a server")
+    @unittest.skipUnless(ENGINE == "redis", "a server")
     def test_other_programs_use_the_key(self):
         def cli(*words):
             return subprocess.run(["redis-cli", "-p", str(self.port), *words], check=True, capture_output=True,
@@ -219,7 +248,7 @@ class Stream(unittest.TestCase):
         odd = self.run_tenure("read", "odd", code=10)
         self.assertIn("let the server choose the ids", odd.stderr.decode())
 
-    @unittest.skipUnless(REDIS, "the example is for Redis")
+    @unittest.skipUnless(ENGINE == "redis", "the example is for Redis")
     def test_the_example_of_the_manual_works(self):
         blocks = re.findall(r"```sh\n(.*?)```", (DOCS / "streams.md").read_text(), re.DOTALL)
         lines = [line for block in blocks if "XADD" in block for line in block.splitlines() if line.strip()]

@@ -27,7 +27,8 @@ class KafkaNode:
     """A process of Kafka. `roles` is "broker,controller" for a broker that is alone. `voters` names the controller of a
     cluster."""
 
-    def __init__(self, folder, node, roles, voters=None, more=""):
+    def __init__(self, folder, node, roles, voters=None, more="", ways=()):
+        """`ways`: pairs of ports. Who comes by the first one is told that the broker is at the second one."""
         self.folder = pathlib.Path(folder)
         self.node = node
         self.roles = roles
@@ -35,6 +36,7 @@ class KafkaNode:
         self.controller_port = free_port()
         self.voters = voters or f"{node}@127.0.0.1:{self.controller_port}"
         self.more = more
+        self.ways = ways
         self.process = None
         self.folder.mkdir()
         self.format()
@@ -57,13 +59,23 @@ class KafkaNode:
 
     def listeners(self):
         own = {"broker": f"PLAINTEXT://{self.address}", "controller": f"CONTROLLER://127.0.0.1:{self.controller_port}"}
-        return ",".join(own[role] for role in self.roles.split(","))
+        ways = [f"WAY{number}://127.0.0.1:{port}" for number, (port, _) in enumerate(self.ways)]
+        return ",".join([own[role] for role in self.roles.split(",")] + ways)
+
+    def way_settings(self):
+        if not self.ways:
+            return ""
+        told = [f"WAY{number}://127.0.0.1:{port}" for number, (_, port) in enumerate(self.ways)]
+        kinds = [f"WAY{number}:PLAINTEXT" for number in range(len(self.ways))]
+        return (f"advertised.listeners={','.join([f'PLAINTEXT://{self.address}', *told])}\n"
+                "inter.broker.listener.name=PLAINTEXT\n"
+                f"listener.security.protocol.map={','.join(['PLAINTEXT:PLAINTEXT', 'CONTROLLER:PLAINTEXT', *kinds])}\n")
 
     def start(self, wait=True):
         properties = self.folder / "server.properties"
         properties.write_text(f"process.roles={self.roles}\nnode.id={self.node}\n"
                               f"controller.quorum.voters={self.voters}\nlisteners={self.listeners()}\n"
-                              f"log.dirs={self.data}\n{SETTINGS}{self.more}\n")
+                              f"log.dirs={self.data}\n{SETTINGS}{self.way_settings()}{self.more}\n")
         self.process = start_program("java", "-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
                                      "-Dorg.slf4j.simpleLogger.logFile=System.out",
                                      "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",

@@ -1,12 +1,15 @@
 """Kafka brokers, of which one holds the pool's log and the topic with the orders, or three do. They are killed, frozen,
-failed over, and lose the end of what they had."""
+failed over, and lose the end of what they had. To one that is alone the workers have wires."""
 
 import time
 
 import process_faults
 from kafka_broker import Brokers, KafkaNode
-from pool import LEASE_S, PATIENCE_S
+from pool import PATIENCE_S, WORKERS
 from process_faults import victim
+from redis_server import free_port
+from wire_faults import cut_all, cut_often, cut_one, half_open, pause, silence, slow_links
+from wires import Wires
 
 ORDERS = "orders"
 PARTITIONS = 4
@@ -14,10 +17,6 @@ PARTITIONS = 4
 LOG_SETTINGS = ("cleanup.policy=delete", "retention.ms=-1", "retention.bytes=-1", "message.timestamp.type=LogAppendTime",
                 "max.message.bytes=1048588")
 UNCLEAN = ("min.insync.replicas=1", "unclean.leader.election.enable=true")
-
-
-def pause(dice, low=0.2, high=2):
-    time.sleep(LEASE_S * dice.uniform(low, high))
 
 
 def wait_until(what, reached):
@@ -29,16 +28,29 @@ def wait_until(what, reached):
 
 
 class KafkaWorld:
-    """One broker."""
+    """One broker, and a few wires to it, which the workers share."""
 
     def __init__(self, folder, build):
+        self.network = Wires()
+        self.wires = []
         self.nodes = self.start_nodes(folder)
         self.brokers = Brokers(build / "tests/faults/faults_kafka", [node.address for node in self.nodes])
         self.brokers.ask("make", ORDERS, PARTITIONS, len(self.nodes), *self.order_settings())
         self.log = None  # the topic
 
     def start_nodes(self, folder):
-        return [KafkaNode(folder / "broker", 1, "broker,controller")]
+        ports = [free_port() for _ in range(WORKERS)]
+        self.wires = [self.network.add(port) for port in ports]
+        ways = [(port, wire.port) for port, wire in zip(ports, self.wires)]
+        return [KafkaNode(folder / "broker", 1, "broker,controller", ways=ways)]
+
+    def wire(self, number):
+        return self.wires[number % len(self.wires)]
+
+    def address(self, name):
+        """By its wire for a worker; the brokers themselves for all others."""
+        by_wire = self.wires and name.startswith("w") and name[1:].isdigit()
+        return f"127.0.0.1:{self.wire(int(name[1:])).port}" if by_wire else self.brokers.addresses
 
     def order_settings(self):
         return ()
@@ -47,12 +59,10 @@ class KafkaWorld:
         self.log = f"tenure.{pool}.0"
 
     def engine(self, name):
-        del name
-        return f"kafka://{self.brokers.addresses}?timeout=2000"
+        return f"kafka://{self.address(name)}?timeout=2000"
 
-    @property
-    def source(self):
-        return f"kafka://{self.brokers.addresses}/{ORDERS}?timeout=2000&start=oldest"
+    def source(self, name):
+        return f"kafka://{self.address(name)}/{ORDERS}?timeout=2000&start=oldest"
 
     def in_sync(self):
         """Every copy of every partition."""
@@ -73,6 +83,7 @@ class KafkaWorld:
         wait_until("all copies in sync", self.in_sync)
 
     def close(self):
+        self.network.close()
         for node in self.nodes:
             node.kill()
 
@@ -189,7 +200,8 @@ def unclean_election(pool, dice):
 
 PROCESSES = [process_faults.kill, process_faults.freeze, process_faults.kill_guard, process_faults.kill_pool,
              process_faults.terminate]
-KafkaWorld.faults = [*PROCESSES, kill_broker, kill_broker_and_worker, freeze_broker]
+WIRES = [cut_one, cut_all, cut_often, silence, half_open, slow_links]
+KafkaWorld.faults = [*PROCESSES, *WIRES, kill_broker, kill_broker_and_worker, freeze_broker]
 ClusterWorld.faults = [*PROCESSES, kill_broker, kill_broker, kill_broker_and_worker, freeze_broker, freeze_broker,
                        kill_follower, kill_all_brokers]
 UncleanWorld.faults = [*PROCESSES, kill_broker, freeze_broker, unclean_election, unclean_election]

@@ -150,7 +150,7 @@ class Pool:
         self.workers[self.lives] = subprocess.Popen(
             [self.tenure, "work", "--json", "--engine", self.world.engine(name), "--pool", self.name, "--lease",
              f"{LEASE_S}s", "--id", name, "--max-attempts", "1000", "--shards",
-             str(self.shards), *(["--source", self.world.source] if hasattr(self.world, "source") else []), "--exec",
+             str(self.shards), *(["--source", self.world.source(name)] if hasattr(self.world, "source") else []), "--exec",
              self.handler, self.ledger, self.history], stdout=log, stderr=log)
         log.close()
 

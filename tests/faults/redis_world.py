@@ -7,6 +7,7 @@ import process_faults
 from pool import LEASE_S
 from process_faults import victim
 from redis_server import RedisServer
+from wire_faults import cut_all, cut_often, cut_one, half_open, pause, silence, slow_links
 from wires import Wires
 
 
@@ -14,7 +15,7 @@ class RedisWorld:
     def __init__(self, folder):
         self.folder = folder
         self.server = RedisServer(folder / "server", "always")
-        self.wires = Wires(self.server.port)
+        self.wires = Wires()
         self.by_name = {}
         self.asides = 0
 
@@ -23,7 +24,7 @@ class RedisWorld:
         if name == "witness":
             return f"redis://127.0.0.1:{self.server.port}"
         if name not in self.by_name:
-            self.by_name[name] = self.wires.add()
+            self.by_name[name] = self.wires.add(self.server.port)
         return f"redis://127.0.0.1:{self.by_name[name].port}"
 
     def wire(self, number):
@@ -41,10 +42,6 @@ class RedisWorld:
         self.server.kill()
 
     faults = None  # below
-
-
-def pause(dice, low=0.2, high=2):
-    time.sleep(LEASE_S * dice.uniform(low, high))
 
 
 def kill_server(pool, dice):
@@ -84,53 +81,6 @@ def freeze_server(pool, dice):
     pool.world.server.freeze()
     time.sleep(2 * LEASE_S)
     pool.world.server.thaw()
-
-
-def cut_one(pool, dice):
-    wire = pool.world.wire(victim(pool, dice))
-    wire.cut()
-    pause(dice)
-    wire.mend()
-
-
-def cut_all(pool, dice):
-    wires = [pool.world.wire(number) for number in pool.workers]
-    for wire in wires:
-        wire.cut()
-    pause(dice)
-    for wire in wires:
-        wire.mend()
-
-
-def cut_often(pool, dice):
-    """Connections that break again and again."""
-    wire = pool.world.wire(victim(pool, dice))
-    for _ in range(10):
-        wire.cut()
-        wire.mend()
-        pause(dice, 0.01, 0.1)
-
-
-def silence(pool, dice):
-    """Nothing comes through, and then all of it, late."""
-    wire = pool.world.wire(victim(pool, dice))
-    wire.silence()
-    pause(dice, 0.2, 3)
-    wire.mend()
-
-
-def half_open(pool, dice):
-    """Each side believes in a connection that is none."""
-    pool.world.wire(victim(pool, dice)).half_open()
-
-
-def slow_links(pool, dice):
-    wires = [pool.world.wire(number) for number in pool.workers]
-    for wire in wires:
-        wire.slow_down(dice.uniform(0.01, 0.2))
-    pause(dice, 0.5, 2)
-    for wire in wires:
-        wire.mend()
 
 
 def lose_answers(pool, dice):

@@ -1,4 +1,4 @@
-"""A test network on the loopback: each wire is a port whose connections are forwarded to one server, and can be cut,
+"""A test network on the loopback: each wire is a port whose connections are forwarded to another one, and can be cut,
 silenced, slowed down, or lose an answer. All wires run on one thread."""
 
 import asyncio
@@ -11,17 +11,17 @@ APPEND = b"*9\r\n$7\r\nEVALSHA"
 
 
 class Wires:
-    """The thread. Its wires lead to a server on a port of this host."""
+    """The thread."""
 
-    def __init__(self, port):
-        self.port = port
+    def __init__(self):
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self.thread.start()
         self.wires = []
 
-    def add(self):
-        wire = Wire(self)
+    def add(self, target):
+        """A wire that leads to a port of this host."""
+        wire = Wire(self, target)
         server = asyncio.run_coroutine_threadsafe(
             self.loop.create_server(lambda: Side(wire), "127.0.0.1", 0), self.loop).result()
         wire.port = server.sockets[0].getsockname()[1]
@@ -44,8 +44,9 @@ class Wires:
 class Wire:
     """What is done to it holds for its present connections, and, but for half_open(), for those to come."""
 
-    def __init__(self, wires):
+    def __init__(self, wires, target):
         self.wires = wires
+        self.target = target
         self.port = 0
         self.links = set()
         self.refusing = False
@@ -102,7 +103,7 @@ class Link:
 
     async def connect(self):
         try:
-            await self.wire.wires.loop.create_connection(lambda: Answers(self), "127.0.0.1", self.wire.wires.port)
+            await self.wire.wires.loop.create_connection(lambda: Answers(self), "127.0.0.1", self.wire.target)
         except OSError:
             self.abort()
 

@@ -98,6 +98,7 @@ TEST(FeederBatch, IsCutAtTheLimitsOfAnEmit) {
   EXPECT_EQ(first->position, 3U);
   EXPECT_EQ(first->tasks.size(), 3U);
   EXPECT_EQ(batch.size(), 7U);
+  EXPECT_EQ(batch.cut_mark()->position, first->position) << "of the last event that is emitted";
   batch.put_back(std::move(*first));
   EXPECT_EQ(batch.size(), 10U);
   EXPECT_EQ(batch.fitting(2, nullptr), 2U);
@@ -119,11 +120,8 @@ TEST(FeederBatch, TheLastEmissionSaysThePositionBehindIt) {
   ASSERT_TRUE(all->report.lost);
   EXPECT_EQ(all->report.lost->count, 1U);
   EXPECT_TRUE(batch.empty());
-  const std::vector<source::Mark> marks = batch.marks_up_to(9);
-  ASSERT_EQ(marks.size(), 2U);
-  EXPECT_EQ(marks.front().position, 6U);
-  EXPECT_EQ(marks.back().position, 7U);
-  EXPECT_TRUE(batch.marks_up_to(9).empty());
+  ASSERT_TRUE(batch.cut_mark());
+  EXPECT_EQ(batch.cut_mark()->position, 7U);
 }
 
 TEST(QueueRoom, CountsWhatIsOnItsWayAndWakesOnceThereIsEnough) {

@@ -196,6 +196,7 @@ class ScriptedSource final : public source::Source {
     place.after = place.marks.empty() ? of.first - 1 : place.marks.back().position;
     run.resumed = place.after;
     run.position = place.after;
+    if (!place.marks.empty()) run.anchor = place.marks.back();
   }
 
   const std::shared_ptr<ScriptedTopic> topic_;

@@ -131,6 +131,50 @@ void KafkaAdmin::wait_until_listed(const std::string& name, bool listed) const {
   }
 }
 
+namespace {
+
+rd_kafka_AclOperation_t operation_of(KafkaAdmin::Right right) {
+  switch (right) {
+    case KafkaAdmin::Right::read: return RD_KAFKA_ACL_OPERATION_READ;
+    case KafkaAdmin::Right::write: return RD_KAFKA_ACL_OPERATION_WRITE;
+    case KafkaAdmin::Right::describe: return RD_KAFKA_ACL_OPERATION_DESCRIBE;
+    case KafkaAdmin::Right::create: return RD_KAFKA_ACL_OPERATION_CREATE;
+    case KafkaAdmin::Right::drop: return RD_KAFKA_ACL_OPERATION_DELETE;
+    case KafkaAdmin::Right::read_settings: return RD_KAFKA_ACL_OPERATION_DESCRIBE_CONFIGS;
+  }
+  return RD_KAFKA_ACL_OPERATION_UNKNOWN;
+}
+
+void make_rule(rd_kafka_t* handle, const std::string& user, KafkaAdmin::Right right, const std::string& prefix,
+               rd_kafka_AclPermissionType_t permission) {
+  std::array<char, 256> why{};
+  rd_kafka_AclBinding_t* rule =
+      rd_kafka_AclBinding_new(RD_KAFKA_RESOURCE_TOPIC, prefix.c_str(), RD_KAFKA_RESOURCE_PATTERN_PREFIXED,
+                              ("User:" + user).c_str(), "*", operation_of(right), permission, why.data(), why.size());
+  ASSERT(rule != nullptr);
+  Request request(handle);
+  rd_kafka_CreateAcls(handle, &rule, 1, nullptr, request.queue);
+  if (rd_kafka_event_t* const answer = request.answer()) {
+    std::size_t count = 0;
+    const auto* const results = rd_kafka_CreateAcls_result_acls(rd_kafka_event_CreateAcls_result(answer), &count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const rd_kafka_error_t* const error = rd_kafka_acl_result_error(results[i]);
+      EXPECT_EQ(error, nullptr) << rd_kafka_error_string(error);
+    }
+  }
+  rd_kafka_AclBinding_destroy(rule);
+}
+
+}  // namespace
+
+void KafkaAdmin::allow(const std::string& user, Right right, const std::string& prefix) const {
+  make_rule(handle_, user, right, prefix, RD_KAFKA_ACL_PERMISSION_TYPE_ALLOW);
+}
+
+void KafkaAdmin::deny(const std::string& user, Right right, const std::string& prefix) const {
+  make_rule(handle_, user, right, prefix, RD_KAFKA_ACL_PERMISSION_TYPE_DENY);
+}
+
 void KafkaAdmin::delete_topics(const std::vector<std::string>& names) const {
   if (names.empty()) return;
   std::vector<rd_kafka_DeleteTopic_t*> topics;

@@ -37,6 +37,10 @@ class KafkaAdmin {
   void drop_before(const std::string& topic, int partition, std::int64_t offset) const;
   // The number of records that a partition has.
   std::int64_t records(const std::string& topic, int partition) const;
+  // A rule for all topics whose names begin so. The broker follows it a moment later.
+  enum class Right : std::uint8_t { read, write, describe, create, drop, read_settings };
+  void allow(const std::string& user, Right right, const std::string& prefix) const;
+  void deny(const std::string& user, Right right, const std::string& prefix) const;
   void write(const std::string& topic, int partition, const std::string& key, const std::string& value) const;
 
  private:

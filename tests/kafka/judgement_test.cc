@@ -98,6 +98,12 @@ TEST(KafkaFacts, SayWhatCanBeLost) {
   (*facts.settings)["retention.ms"] = "-1";
   (*facts.broker)["broker.session.timeout.ms"] = "30000";
   EXPECT_EQ(complaints(facts), Names{"killed brokers"});
+  (*facts.broker)["broker.session.timeout.ms"] = "9000";
+  facts.may_create = false;
+  EXPECT_EQ(complaints(facts), Names{}) << "an administrator may create the topics";
+  facts.may_drop = false;
+  EXPECT_EQ(complaints(facts), Names{"rights"});
+  facts.may_drop = true;
   facts.settings.reset();
   EXPECT_EQ(complaints(facts), Names{"rights"});
   facts.replicas = 1;

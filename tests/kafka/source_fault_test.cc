@@ -1,6 +1,7 @@
 // Topics as sources on brokers that die, lose their tail, drop what compaction makes useless, or refuse. Each test has
 // its own broker.
 
+#include "kafka/guarded_server.h"
 #include "kafka/server.h"
 #include "kafka/source_place.h"
 #include "log_conformance/free_port.h"
@@ -113,37 +114,13 @@ TEST(KafkaSourceFaults, GapsOfCompactionAreNoLoss) {
   EXPECT_TRUE(rest.losses.empty());
 }
 
-// A broker that knows its users, and one of them has no rights.
-class KafkaSourceAccess : public testing::Test {
- protected:
-  std::string url(const std::string& login) const {
-    return "kafka://" + login + "@127.0.0.1:" + std::to_string(port_) + "/" + kTopic + "?timeout=2000&sasl=plain";
-  }
-  std::string brokers() const { return "127.0.0.1:" + std::to_string(brokers_port_); }
-
- private:
-  std::vector<std::string> settings() const {
-    const std::string plain =
-        "org.apache.kafka.common.security.plain.PlainLoginModule required user_stranger=\"hidden\";";
-    return {"listeners=SASL_PLAINTEXT://127.0.0.1:" + std::to_string(port_) + ",PLAINTEXT://127.0.0.1:" +
-                std::to_string(brokers_port_) + ",CONTROLLER://127.0.0.1:" + std::to_string(controller_port_),
-            "controller.quorum.voters=1@127.0.0.1:" + std::to_string(controller_port_),
-            "inter.broker.listener.name=PLAINTEXT",
-            "sasl.enabled.mechanisms=PLAIN",
-            "listener.name.sasl_plaintext.plain.sasl.jaas.config=" + plain,
-            "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT",
-            "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-            "super.users=User:ANONYMOUS"};
-  }
-
-  const std::uint16_t port_ = free_port();
-  const std::uint16_t brokers_port_ = free_port();
-  const std::uint16_t controller_port_ = free_port();
-  const KafkaServer server_{settings()};
-};
-
-TEST_F(KafkaSourceAccess, RefusalsSayWhatToDoAndNoSecrets) {
-  const KafkaAdmin admin(brokers());
+// A user who has no rights.
+TEST(KafkaSourceAccess, RefusalsSayWhatToDoAndNoSecrets) {
+  const GuardedServer server;
+  const KafkaAdmin admin(server.brokers());
+  const auto url = [&](const std::string& login) {
+    return "kafka://" + login + "@" + server.place() + "/" + kTopic + "?timeout=2000&sasl=plain";
+  };
   admin.make_topic(kTopic, 1, {});
   const auto expect_refused = [](const Error& error, const std::string& advice) {
     EXPECT_EQ(error.code, Errc::refused) << error.message();

@@ -109,6 +109,60 @@ TEST_P(LogConformance, NothingIsLeftAfterARemovalBesideOtherHandles) {
   EXPECT_EQ(leftovers(), std::vector<std::string>{});
 }
 
+// A member that leaves a pool may find its log gone. It only wants to know.
+TEST_P(LogConformance, AHandleMayRefuseToMakeTheLogAgain) {
+  const auto log = open();
+  const auto late = open();
+  ASSERT_TRUE(append(*log, "before"));
+  const auto before = read(*late, {});
+  ASSERT_TRUE(before) << before.error().message();
+  const auto there = load_snapshot(*late, IfGone::report);
+  ASSERT_TRUE(there) << there.error().message();
+  ASSERT_TRUE(append(*late, "too"));
+  ASSERT_TRUE(remove(*log));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(code_of(load_snapshot(*late, IfGone::report)), Errc::no_such_pool);
+    EXPECT_EQ(code_of(append(*late, "after")), Errc::lost_history);
+    EXPECT_EQ(leftovers(), std::vector<std::string>{});
+  }
+  // The handle is not lost: it finds the next log, and makes one if it is asked to.
+  expect_empty(load_snapshot(*log));
+  expect_empty(load_snapshot(*late, IfGone::report));
+  ASSERT_TRUE(append(*late, "anew"));
+  ASSERT_TRUE(remove(*late));
+  EXPECT_EQ(code_of(load_snapshot(*log, IfGone::report)), Errc::no_such_pool);
+  expect_empty(load_snapshot(*log));
+  ASSERT_TRUE(append(*log, "by the other"));
+}
+
+// Many handles look while one removes the log. None of them makes it again.
+TEST_P(LogConformance, HandlesThatLookDuringARemovalLeaveNothing) {
+  const auto log = open();
+  ASSERT_TRUE(append(*log, "before"));
+  std::vector<std::unique_ptr<Log>> late;
+  for (int i = 0; i < 8; ++i) late.push_back(open());
+  std::vector<Answer<Result<Snapshot>>> looks(late.size());
+  Answer<Status> removed;
+  for (std::size_t i = 0; i < late.size(); ++i) {
+    if (i == late.size() / 2) log->remove(removed.callback());
+    late[i]->load_snapshot(IfGone::report, looks[i].callback());
+  }
+  ASSERT_TRUE(removed.get());
+  for (auto& look : looks) {
+    const auto seen = look.get();
+    if (seen) continue;
+    // An engine whose files are just being removed is asked again.
+    EXPECT_TRUE(seen.error().code == Errc::no_such_pool || seen.error().code == Errc::unavailable)
+        << seen.error().message();
+  }
+  for (const auto& each : late) {
+    auto seen = load_snapshot(*each, IfGone::report);
+    while (!seen && seen.error().code == Errc::unavailable) seen = load_snapshot(*each, IfGone::report);
+    EXPECT_EQ(code_of(seen), Errc::no_such_pool);
+  }
+  EXPECT_EQ(leftovers(), std::vector<std::string>{});
+}
+
 // The read was outstanding when the pool was removed. A load_snapshot() at the same time does not hide that.
 TEST_P(LogConformance, AWaitingReadIsToldBeforeTheHandleBeginsAnew) {
   const auto log = open();

@@ -65,9 +65,9 @@ inline Result<std::vector<Entry>> read_on(Log& log, Cursor& cursor, std::size_t 
   return all;
 }
 
-inline Result<Snapshot> load_snapshot(Log& log) {
+inline Result<Snapshot> load_snapshot(Log& log, IfGone if_gone = IfGone::create) {
   Answer<Result<Snapshot>> answer;
-  log.load_snapshot(answer.callback());
+  log.load_snapshot(if_gone, answer.callback());
   return answer.get();
 }
 

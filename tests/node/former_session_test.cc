@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "node/losing_log.h"
 #include "node/manual_world.h"
 #include "node/node.h"
 
@@ -15,62 +16,6 @@ namespace tenure {
 namespace {
 
 using namespace std::chrono_literals;
-
-// Keeps entries in memory, answers at once, and can lose its tail.
-class LosingLog final : public Log {
- public:
-  explicit LosingLog(const Loop& loop) : loop_(loop) {}
-
-  Position end() const { return entries_.size(); }
-  void lose_after(Position kept) {
-    entries_.resize(kept);
-    lost_ = true;
-    if (waiting_) std::exchange(waiting_, nullptr)(fail(Errc::lost_history, "read", "the tail is gone"));
-  }
-
-  void append(Lane /*lane*/, Bytes data, AppendDone done) override {
-    if (lost_) return done(fail(Errc::lost_history, "append", "the tail is gone"));
-    entries_.push_back({end() + 1, to_ms(loop_.now().since_boot), std::move(data)});
-    done(end());
-    hand_over();
-  }
-  void read(Cursor after, ReadDone done) override {
-    if (lost_) return done(fail(Errc::lost_history, "read", "the tail is gone"));
-    after_ = after.position;
-    waiting_ = std::move(done);
-    hand_over();
-  }
-  void load_snapshot(std::function<void(Result<Snapshot>)> done) override {
-    lost_ = false;
-    done(Snapshot{});
-  }
-  std::unique_ptr<SnapshotWriter> begin_snapshot(Cursor /*at*/) override { return nullptr; }
-  void trim(Position /*before*/, std::function<void(Status)> /*done*/) override {}
-  void remove(std::function<void(Status)> /*done*/) override {}
-  void close() override {}
-
- private:
-  void hand_over() {
-    if (!waiting_ || after_ >= end()) return;
-    std::exchange(waiting_,
-                  nullptr)(std::vector<Entry>(entries_.begin() + static_cast<std::ptrdiff_t>(after_), entries_.end()));
-  }
-
-  const Loop& loop_;
-  std::vector<Entry> entries_;
-  Position after_ = 0;
-  ReadDone waiting_;
-  bool lost_ = false;
-};
-
-class IdleHost final : public Host {
- public:
-  void start(HeldJob /*job*/) override {}
-  void stop(const Hold& /*hold*/, StopReason /*reason*/, Instant /*deadline*/) override {}
-  void message(const Hold& /*hold*/, std::uint64_t /*number*/, BytesView /*text*/) override {}
-  void fence(std::uint64_t /*session*/) override {}
-  void kill(std::uint64_t /*session*/) override {}
-};
 
 TEST(FormerSession, IsEndedWhereItsEndWasLost) {
   ManualLoop loop;

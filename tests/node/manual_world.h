@@ -107,6 +107,7 @@ class ManualLog final : public Log {
     int& committed_;
   };
   SnapshotSeen snapshot_seen;
+  IfGone if_gone_last = IfGone::create;
   int snapshots_begun = 0;
   int snapshots_committed = 0;
 
@@ -114,7 +115,10 @@ class ManualLog final : public Log {
     appends.push_back({lane, std::move(data), std::move(done)});
   }
   void read(Cursor after, ReadDone done) override { reads.push_back({after, std::move(done)}); }
-  void load_snapshot(LoadDone done) override { loads.push_back(std::move(done)); }
+  void load_snapshot(IfGone if_gone, LoadDone done) override {
+    if_gone_last = if_gone;
+    loads.push_back(std::move(done));
+  }
   std::unique_ptr<SnapshotWriter> begin_snapshot(Cursor /*at*/) override {
     ++snapshots_begun;
     return std::make_unique<Unstored>(snapshots_committed);

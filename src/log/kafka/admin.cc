@@ -26,7 +26,8 @@ rd_kafka_NewTopic_t* new_topic(const TopicPlan& plan, int replication) {
 
 }  // namespace
 
-Status Admin::request(rd_kafka_admin_op_t what, const std::string& operation, const Ask& ask, const Take& take) {
+Status Admin::request(rd_kafka_admin_op_t what, const std::string& operation, const Ask& ask, const Take& take,
+                      bool only_tries) {
   std::array<char, 256> why{};
   const int timeout_ms = static_cast<int>(settings_.timeout_ms);
   rd_kafka_AdminOptions_t* const options = rd_kafka_AdminOptions_new(client_.get(), what);
@@ -35,6 +36,7 @@ Status Admin::request(rd_kafka_admin_op_t what, const std::string& operation, co
       what == RD_KAFKA_ADMIN_OP_DELETERECORDS) {
     rd_kafka_AdminOptions_set_operation_timeout(options, timeout_ms, why.data(), why.size());
   }
+  if (only_tries) rd_kafka_AdminOptions_set_validate_only(options, 1, why.data(), why.size());
   rd_kafka_queue_t* const queue = rd_kafka_queue_new(client_.get());
   ask(options, queue);
   Status status;
@@ -64,7 +66,11 @@ Result<int> Admin::replication() {
   return std::clamp(count, 1, kReplication);
 }
 
-Status Admin::create_topics(const std::vector<TopicPlan>& plans) {
+Status Admin::create_topics(const std::vector<TopicPlan>& plans) { return create(plans, false); }
+
+Status Admin::may_create(const std::string& topic) { return create({{.name = topic}}, true); }
+
+Status Admin::create(const std::vector<TopicPlan>& plans, bool only_tries) {
   const Result<int> copies = replication();
   if (!copies) return Failure(copies.error());
   std::vector<rd_kafka_NewTopic_t*> topics;
@@ -86,7 +92,8 @@ Status Admin::create_topics(const std::vector<TopicPlan>& plans) {
           return Failure(error_of(code, "open", settings_.shown, text == nullptr ? "" : text));
         }
         return {};
-      });
+      },
+      only_tries);
   rd_kafka_NewTopic_destroy_array(topics.data(), topics.size());
   return created;
 }
@@ -133,6 +140,16 @@ Status Admin::drop_before(const std::string& topic, std::int32_t partition, std:
   rd_kafka_DeleteRecords_destroy(records);
   rd_kafka_topic_partition_list_destroy(list);
   return dropped;
+}
+
+// Drops what is before the first record.
+Status Admin::may_drop(const std::string& topic) {
+  std::int64_t first = 0;
+  std::int64_t end = 0;
+  const auto code = rd_kafka_query_watermark_offsets(client_.get(), topic.c_str(), 0, &first, &end,
+                                                     static_cast<int>(settings_.timeout_ms));
+  if (code != RD_KAFKA_RESP_ERR_NO_ERROR) return Failure(error_of(code, "trim", settings_.shown));
+  return drop_before(topic, 0, first);
 }
 
 Result<std::optional<TopicSettings>> Admin::describe(rd_kafka_ResourceType_t type, const std::string& name) {

@@ -35,6 +35,9 @@ class Admin {
   Status remove_topics(const std::vector<std::string>& names);
   // Drops the records of a partition before this offset.
   Status drop_before(const std::string& topic, std::int32_t partition, std::int64_t offset);
+  // Both change nothing. Errc::refused if the user lacks the right to drop records, or to create the topic.
+  Status may_drop(const std::string& topic);
+  Status may_create(const std::string& topic);
   // Nothing if the user may not ask.
   Result<std::optional<TopicSettings>> settings_of(const std::string& topic);
   Result<std::optional<TopicSettings>> settings_of_broker(std::int32_t broker);
@@ -42,7 +45,9 @@ class Admin {
  private:
   using Ask = std::function<void(const rd_kafka_AdminOptions_t*, rd_kafka_queue_t*)>;
   using Take = std::function<Status(rd_kafka_event_t&)>;
-  Status request(rd_kafka_admin_op_t what, const std::string& operation, const Ask& ask, const Take& take);
+  Status request(rd_kafka_admin_op_t what, const std::string& operation, const Ask& ask, const Take& take,
+                 bool only_tries = false);
+  Status create(const std::vector<TopicPlan>& plans, bool only_tries);
   Result<std::optional<TopicSettings>> describe(rd_kafka_ResourceType_t type, const std::string& name);
   Result<int> replication();
 

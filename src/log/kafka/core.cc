@@ -33,15 +33,18 @@ Result<std::unique_ptr<Prober>> Core::make_prober() const {
   return std::make_unique<Prober>(settings_, *std::move(client));
 }
 
-Result<FoundLog> Core::find(Prober& prober) const { return FindLog(settings_, options_, names_, prober).run(); }
+Result<FoundLog> Core::find(Prober& prober, bool create) const {
+  LogOptions wanted = options_;
+  wanted.create = create;
+  return FindLog(settings_, wanted, names_, prober).run();
+}
 
 Status Core::open() {
   auto prober = make_prober();
   if (!prober) return Failure(prober.error());
-  const Result<FoundLog> found = find(**prober);
+  const Result<FoundLog> found = find(**prober, options_.create);
   if (!found) return Failure(found.error());
   options_.shard.count = found->shards;
-  options_.create = true;  // from here on a removed log is replaced
   session_ = std::make_shared<Session>(settings_, names_, *found, *std::move(prober), options_.warn);
   settings_.refusals->note_opened();
   return {};
@@ -107,9 +110,9 @@ Result<Position> Core::end() {
   return position <= session->birth() ? 0 : position;
 }
 
-Result<Snapshot> Core::load_snapshot() {
+Result<Snapshot> Core::load_snapshot(IfGone if_gone) {
   for (int i = 0;; ++i) {
-    auto loaded = try_load();
+    auto loaded = try_load(if_gone);
     if (loaded) return loaded;
     const bool again = loaded.error().code == Errc::lost_history || loaded.error().code == Errc::trimmed;
     if (!again || i >= kLoadTriesMax) return Failure(not_loaded(loaded.error()));
@@ -117,9 +120,9 @@ Result<Snapshot> Core::load_snapshot() {
   }
 }
 
-Result<Snapshot> Core::try_load() {
+Result<Snapshot> Core::try_load(IfGone if_gone) {
   auto session = this->session();
-  const Result<FoundLog> found = find(session->prober());
+  const Result<FoundLog> found = find(session->prober(), if_gone == IfGone::create);
   if (!found) return Failure(found.error());
   if (session->history().lost() || found->id != session->history().log()) {
     if (Status moved = continue_in(*found); !moved) return Failure(moved.error());

@@ -47,7 +47,7 @@ class Core {
   void answer(std::function<void()> call) { answers_.post(Lane::beat, std::move(call)); }
 
   // These block.
-  Result<Snapshot> load_snapshot();
+  Result<Snapshot> load_snapshot(IfGone if_gone);
   Status store_snapshot(std::uint64_t log, Snapshot snapshot);
   Status trim(Position before);
   Status remove();
@@ -55,8 +55,8 @@ class Core {
 
  private:
   Result<std::unique_ptr<Prober>> make_prober() const;
-  Result<FoundLog> find(Prober& prober) const;
-  Result<Snapshot> try_load();
+  Result<FoundLog> find(Prober& prober, bool create) const;
+  Result<Snapshot> try_load(IfGone if_gone);
   Status continue_in(const FoundLog& found);
   Result<std::int64_t> time_of(Session& session, Cursor cursor);
   Snapshots snapshots_of(Session& session) const { return {settings_, names_, session.prober()}; }

@@ -70,6 +70,29 @@ Finding session(const ClusterFacts& facts) {
           "set broker.session.timeout.ms=3000 and broker.heartbeat.interval.ms=500 on the brokers"};
 }
 
+std::string grant_command(const ClusterFacts& facts, const std::string& brokers, const std::string& operation) {
+  return "kafka-acls.sh --bootstrap-server " + brokers + " --add --allow-principal User:NAME --operation " + operation +
+         " --topic " + facts.topic;
+}
+
+// Reading and writing need no question: the check of the log has done both.
+Finding rights(const ClusterFacts& facts, const std::string& brokers) {
+  if (!facts.may_drop) {
+    return {"rights", false, "the user may not delete records of " + facts.topic + ": the log grows without end",
+            grant_command(facts, brokers, "Delete")};
+  }
+  if (!facts.settings) {
+    return {"rights", false, "the user may not read the settings of " + facts.topic + ": not checked",
+            grant_command(facts, brokers, "DescribeConfigs")};
+  }
+  return {"rights", true,
+          facts.may_create
+              ? "the user may trim and create the topics"
+              : "the user may trim the topics, but not create them: after a shutdown, or if they are lost, "
+                "an administrator has to",
+          ""};
+}
+
 }  // namespace
 
 std::vector<Finding> judge_facts(const ClusterFacts& facts, const std::string& brokers) {
@@ -81,12 +104,8 @@ std::vector<Finding> judge_facts(const ClusterFacts& facts, const std::string& b
     return findings;
   }
   findings.push_back(replication(facts));
-  if (!facts.settings) {
-    findings.push_back({"rights", false, "the user may not read the settings of " + facts.topic + ": not checked",
-                        "kafka-acls.sh --bootstrap-server " + brokers +
-                            " --add --allow-principal User:NAME --operation DescribeConfigs --topic " + facts.topic});
-    return findings;
-  }
+  findings.push_back(rights(facts, brokers));
+  if (!facts.settings) return findings;
   findings.push_back(acknowledgement(facts, brokers));
   findings.push_back(election(facts, brokers));
   const auto faults = faults_of(facts.topic, true, kLogPartitions, *facts.settings, brokers);

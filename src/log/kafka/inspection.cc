@@ -44,6 +44,9 @@ std::vector<Finding> inspect(std::string_view url, const LogOptions& options) {
   if (facts.replicas != 0) {
     if (const auto found = topics.settings_of(facts.topic)) facts.settings = *found;
     facts.broker = broker_settings(**client, topics, timeout_ms);
+    const auto refused = [](const Status& tried) { return !tried && tried.error().code == Errc::refused; };
+    facts.may_drop = !refused(topics.may_drop(facts.topic));
+    facts.may_create = !refused(topics.may_create(facts.topic));
   }
   return judge_facts(facts, settings->brokers);
 }

@@ -25,6 +25,9 @@ struct ClusterFacts {
   int in_sync = 0;
   std::optional<TopicSettings> settings;  // of the topic
   std::optional<TopicSettings> broker;
+  // Whether the user may do what a pool does now and then. False only if a broker has refused it.
+  bool may_drop = true;
+  bool may_create = true;
 };
 
 std::vector<Finding> judge_facts(const ClusterFacts& facts, const std::string& brokers);

@@ -53,8 +53,9 @@ class KafkaLog final : public Log {
 
   void find_end(EndDone done) override { core_->find_end(std::move(done)); }
 
-  void load_snapshot(std::function<void(Result<Snapshot>)> done) override {
-    core_->ask<Result<Snapshot>>(std::move(done), [core = core_.get()] { return core->load_snapshot(); });
+  void load_snapshot(IfGone if_gone, LoadDone done) override {
+    core_->ask<Result<Snapshot>>(std::move(done),
+                                 [core = core_.get(), if_gone] { return core->load_snapshot(if_gone); });
   }
 
   std::unique_ptr<SnapshotWriter> begin_snapshot(Cursor at) override {

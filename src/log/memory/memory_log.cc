@@ -111,8 +111,8 @@ class MemoryLog final : public Log, private Store::Waiter {
     callbacks_->post(Lane::data, [done = std::move(done), end = end()] { done(end); });
   }
 
-  void load_snapshot(std::function<void(Result<Snapshot>)> done) override {
-    callbacks_->post(Lane::data, [this, done = std::move(done)] { done(load_newest()); });
+  void load_snapshot(IfGone if_gone, LoadDone done) override {
+    callbacks_->post(Lane::data, [this, if_gone, done = std::move(done)] { done(load_newest(if_gone)); });
   }
 
   std::unique_ptr<SnapshotWriter> begin_snapshot(Cursor at) override {
@@ -177,10 +177,12 @@ class MemoryLog final : public Log, private Store::Waiter {
     return fail(Errc::lost_history, "memory log", "history was lost, and this handle has not loaded a snapshot since");
   }
 
-  Result<Snapshot> load_newest() {
+  Result<Snapshot> load_newest(IfGone if_gone) {
     std::lock_guard lock(mutex_);
     if (store_->removed()) {
-      auto store = Registry::instance().find(name_, options_);
+      LogOptions wanted = options_;
+      wanted.create = if_gone == IfGone::create;
+      auto store = Registry::instance().find(name_, wanted);
       if (!store) return Failure(std::move(store.error()));
       store_ = std::move(*store);
     }
@@ -228,7 +230,6 @@ Result<std::unique_ptr<Log>> open_memory_log(std::string_view name, const LogOpt
   if (!store) return Failure(std::move(store.error()));
   LogOptions known = options;
   known.shard.count = (*store)->shards();
-  known.create = true;  // from here on a removed log is replaced
   return std::make_unique<memory::MemoryLog>(std::string(name), std::move(known), std::move(*store));
 }
 

@@ -68,17 +68,18 @@ Greeting Core::greet(const std::vector<const Script*>& scripts) const {
 }
 
 void Core::open(Done done) {
-  find([this, done = std::move(done)](const Result<Overview>& overview) {
+  find(options_.create, [this, done = std::move(done)](const Result<Overview>& overview) {
     if (!overview) return done(Failure(overview.error()));
     enter(*overview);
     options_.shard.count = overview->shards;
-    options_.create = true;  // from here on a removed log is replaced
     done(Status());
   });
 }
 
-void Core::find(FindLog::Done done) {
-  std::make_shared<FindLog>(world_, settings_, options_, keys_, data_connection_, std::move(done))->run();
+void Core::find(bool create, FindLog::Done done) {
+  LogOptions wanted = options_;
+  wanted.create = create;
+  std::make_shared<FindLog>(world_, settings_, wanted, keys_, data_connection_, std::move(done))->run();
 }
 
 void Core::enter(const Overview& overview) {
@@ -90,16 +91,16 @@ void Core::append(Lane lane, Bytes data, Log::AppendDone done) {
   (lane == Lane::beat ? beats_ : data_).offer(std::move(data), std::move(done));
 }
 
-void Core::try_load(SnapshotDone done, int tries) {
-  find([this, tries, done = std::move(done)](const Result<Overview>& overview) {
+void Core::try_load(IfGone if_gone, SnapshotDone done, int tries) {
+  find(if_gone == IfGone::create, [this, if_gone, tries, done = std::move(done)](const Result<Overview>& overview) {
     if (!overview) return done(Failure(not_loaded(overview.error())));
     // Waiting requests of the old log are answered before the handle continues in the new one.
     if (overview->id != history_.id && !history_.lost) {
       lose({Errc::lost_history, "redis log", settings_.shown + ": the log was removed and created again"});
     }
-    const auto take = [this, tries, done, found = *overview](Result<std::optional<Snapshot>> snapshot) {
+    const auto take = [this, if_gone, tries, done, found = *overview](Result<std::optional<Snapshot>> snapshot) {
       if (!snapshot) return done(Failure(not_loaded(snapshot.error())));
-      if (!*snapshot) return load_again(done, tries + 1);
+      if (!*snapshot) return load_again(if_gone, done, tries + 1);
       loaded(found);
       if (!(*snapshot)->chunks.empty()) return done(**std::move(snapshot));
       ask_removed(**std::move(snapshot), done);
@@ -121,10 +122,10 @@ void Core::ask_removed(Snapshot snapshot, const SnapshotDone& done) {
 
 // The snapshot was replaced while it was read, or a part of it was deleted or evicted. In that case a member writes a
 // new one after its next beat.
-void Core::load_again(SnapshotDone done, int tries) {
+void Core::load_again(IfGone if_gone, SnapshotDone done, int tries) {
   if (tries < kLoadTriesMax) {
     load_retry_.arm(world_.loop.now() + kLoadPause * tries,
-                    [this, done = std::move(done), tries] { try_load(done, tries); });
+                    [this, if_gone, done = std::move(done), tries] { try_load(if_gone, done, tries); });
     return;
   }
   done(fail(Errc::corrupt, "redis load snapshot",

@@ -36,7 +36,7 @@ class Core {
   void append(Lane lane, Bytes data, Log::AppendDone done);
   void read(Cursor after, Log::ReadDone done) { tail_.read(after, std::move(done)); }
   void find_end(Log::EndDone done);
-  void load_snapshot(SnapshotDone done) { try_load(std::move(done), 0); }
+  void load_snapshot(IfGone if_gone, SnapshotDone done) { try_load(if_gone, std::move(done), 0); }
   void watch_snapshot(Log::SnapshotSeen seen) { snapshot_seen_ = std::move(seen); }
   // `log` is the log that the snapshot belongs to.
   void store_snapshot(std::uint64_t log, Snapshot snapshot, Done done);
@@ -48,9 +48,9 @@ class Core {
 
  private:
   Greeting greet(const std::vector<const Script*>& scripts) const;
-  void find(FindLog::Done done);
-  void try_load(SnapshotDone done, int tries);
-  void load_again(SnapshotDone done, int tries);
+  void find(bool create, FindLog::Done done);
+  void try_load(IfGone if_gone, SnapshotDone done, int tries);
+  void load_again(IfGone if_gone, SnapshotDone done, int tries);
   void ask_removed(Snapshot snapshot, const SnapshotDone& done);
   void loaded(const Overview& overview);
   void enter(const Overview& overview);

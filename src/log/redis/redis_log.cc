@@ -143,9 +143,9 @@ class RedisLog final : public Log {
     });
   }
 
-  void load_snapshot(std::function<void(Result<Snapshot>)> done) override {
-    reactor_->post([this, done = std::move(done)]() mutable {
-      core_->load_snapshot([this, done = std::move(done)](Result<Snapshot> snapshot) {
+  void load_snapshot(IfGone if_gone, LoadDone done) override {
+    reactor_->post([this, if_gone, done = std::move(done)]() mutable {
+      core_->load_snapshot(if_gone, [this, done = std::move(done)](Result<Snapshot> snapshot) {
         log_id_ = core_->log_id();
         auto shared = std::make_shared<Result<Snapshot>>(std::move(snapshot));
         reactor_->call_after([done, shared] { done(std::move(*shared)); });

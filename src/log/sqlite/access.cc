@@ -81,8 +81,10 @@ void Access::lose() {
   lost_ = true;
 }
 
-Result<std::shared_ptr<PoolFile>> Access::reopen() const {
-  return PoolFile::open(settings_, options_, kReopenPatience);
+Result<std::shared_ptr<PoolFile>> Access::reopen(IfGone if_gone) const {
+  LogOptions wanted = options_;
+  wanted.create = if_gone == IfGone::create;
+  return PoolFile::open(settings_, wanted, kReopenPatience);
 }
 
 void Access::let_go() {

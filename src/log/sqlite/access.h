@@ -43,9 +43,9 @@ class Access {
   // Like lose(), and closes the file unless another handle uses it. Call it before reopen(): within a process, SQLite
   // shares an open file with everybody who opens the same path again, even if the path leads to a new file.
   void let_go();
-  // Opens the file at the path, or creates it. Does not wait long, so that close() need not either: fails with
-  // Errc::unavailable while another process works on it.
-  Result<std::shared_ptr<PoolFile>> reopen() const;
+  // Opens the file at the path, or creates it if `if_gone` says so. Does not wait long, so that close() need not
+  // either: fails with Errc::unavailable while another process works on it.
+  Result<std::shared_ptr<PoolFile>> reopen(IfGone if_gone) const;
   void move_to(std::shared_ptr<PoolFile> file);
   void begin_anew();
 

@@ -14,8 +14,13 @@ struct Meaning {
 };
 
 constexpr Meaning kNoRoom{Errc::full, "free some disk space; nothing was written"};
+constexpr Meaning kTooLarge{Errc::full, "raise the limit for the size of a file (ulimit -f); nothing was written"};
 
-bool out_of_room(int error_number) { return error_number == ENOSPC || error_number == EDQUOT || error_number == EFBIG; }
+// SQLite reports only ENOSPC as SQLITE_FULL. For a pool a quota or a size limit is the same.
+const Meaning* lack_of_room(int error_number) {
+  if (error_number == EFBIG) return &kTooLarge;
+  return error_number == ENOSPC || error_number == EDQUOT ? &kNoRoom : nullptr;
+}
 
 // The errno of a failed write. SQLite reports it for a statement. For a COMMIT it keeps it only with the WAL's file.
 int errno_of(sqlite3* db) {
@@ -31,8 +36,8 @@ int errno_of(sqlite3* db) {
 
 Meaning meaning_of(sqlite3* db) {
   const int code = sqlite3_errcode(db);
-  // SQLite reports only ENOSPC as SQLITE_FULL. For a pool a quota or a size limit is the same.
-  if (code == SQLITE_IOERR && out_of_room(errno_of(db))) return kNoRoom;
+  const Meaning* const lack = code == SQLITE_IOERR ? lack_of_room(errno_of(db)) : nullptr;
+  if (lack != nullptr) return *lack;
   switch (code) {
     case SQLITE_FULL: return kNoRoom;
     case SQLITE_BUSY:
@@ -87,7 +92,8 @@ Error system_error(int error_number, std::string_view operation, const std::stri
     case EISDIR: return compose(Errc::refused, operation, path, what, "name a file in this directory");
     default: break;
   }
-  if (out_of_room(error_number)) return compose(kNoRoom.code, operation, path, what, kNoRoom.advice);
+  const Meaning* const lack = lack_of_room(error_number);
+  if (lack != nullptr) return compose(lack->code, operation, path, what, lack->advice);
   return compose(Errc::unavailable, operation, path, what, "check the disk and the system's limits");
 }
 

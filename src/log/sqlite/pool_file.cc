@@ -114,6 +114,7 @@ Result<std::shared_ptr<PoolFile>> PoolFile::open_for_writing(const SqliteSetting
   let_bus_errors_through();
   std::optional<FileId> first;
   if (facts_of(settings.own_path)) return open_own(settings, options, patience, first);
+  if (!options.create && !facts_of(settings.path)) return no_such_pool(settings, options);
   auto file = open_first(settings, options, patience, first);
   if (!file || *file) return file;
   return open_own(settings, options, patience, first);
@@ -129,6 +130,7 @@ Result<std::shared_ptr<PoolFile>> PoolFile::open_first(const SqliteSettings& set
   WriteTurn turn(**wake);
   if (const Status taken = turn.acquire(patience); !taken) return Failure(taken.error());
   if (facts_of(settings.own_path)) return moved(settings.own_path);
+  if (!options.create && !facts_of(path)) return no_such_pool(settings, options);
   if (!facts_of(path) && belongs_apart(settings)) return std::shared_ptr<PoolFile>();
   return open_here(settings, path, options, *wake, turn, &first);
 }

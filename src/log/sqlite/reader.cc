@@ -47,11 +47,11 @@ void Reader::read(Cursor after, Log::ReadDone done) {
   work_.notify_one();
 }
 
-void Reader::load_snapshot(SnapshotDone done) {
+void Reader::load_snapshot(IfGone if_gone, Log::LoadDone done) {
   {
     std::lock_guard lock(mutex_);
     if (stopping_) return;
-    snapshot_dones_.push_back(std::move(done));
+    loads_.push_back({if_gone, std::move(done)});
     interrupt_wait();
   }
   work_.notify_one();
@@ -78,7 +78,7 @@ void Reader::close() {
     work_.notify_one();
     thread_.join();
     read_done_ = nullptr;
-    snapshot_dones_.clear();
+    loads_.clear();
     end_dones_.clear();
   });
 }
@@ -99,9 +99,9 @@ void Reader::serve() {
     // Others follow in the same turn, so that callers who ask again and again do not keep the entries from coming.
     if (!end_dones_.empty()) serve_ends(lock);
     if (stopping_) return;
-    if (!read_done_ && snapshot_dones_.empty()) continue;
+    if (!read_done_ && loads_.empty()) continue;
     // A read that waits in a lost history gets its answer before the handle starts over.
-    if (snapshot_dones_.empty() || (read_done_ && (!now_ || !now_->file->still_there())))
+    if (loads_.empty() || (read_done_ && (!now_ || !now_->file->still_there())))
       serve_read(lock);
     else
       serve_snapshot(lock);
@@ -109,11 +109,11 @@ void Reader::serve() {
 }
 
 void Reader::serve_snapshot(std::unique_lock<std::mutex>& lock) {
-  SnapshotDone done = std::move(snapshot_dones_.front());
-  snapshot_dones_.pop_front();
+  Load load = std::move(loads_.front());
+  loads_.pop_front();
   lock.unlock();
-  done(load_newest());
-  done = nullptr;
+  load.done(load_newest(load.if_gone));
+  load.done = nullptr;
   lock.lock();
 }
 
@@ -132,8 +132,8 @@ Result<Position> Reader::end() {
   return now_->entries.end();
 }
 
-Result<Snapshot> Reader::load_newest() {
-  if (const Status followed = follow_path(); !followed) return Failure(followed.error());
+Result<Snapshot> Reader::load_newest(IfGone if_gone) {
+  if (const Status followed = follow_path(if_gone); !followed) return Failure(followed.error());
   Result<Snapshot> snapshot = load_newest_snapshot(now_->connection);
   if (snapshot) access_->begin_anew();
   return snapshot;
@@ -141,7 +141,7 @@ Result<Snapshot> Reader::load_newest() {
 
 // Moves the handle to the file at the path. After a failure the handle has no file, and the next load_snapshot() tries
 // again.
-Status Reader::follow_path() {
+Status Reader::follow_path(IfGone if_gone) {
   if (now_ && now_->file->still_there()) return {};
   std::unique_ptr<ReaderFile> before;
   {
@@ -150,7 +150,7 @@ Status Reader::follow_path() {
   }
   access_->let_go();
   before.reset();
-  auto file = access_->reopen();
+  auto file = access_->reopen(if_gone);
   if (!file) return Failure(file.error());
   auto opened = ReaderFile::open(*file);
   if (!opened) return Failure(opened.error());
@@ -183,7 +183,7 @@ bool Reader::keep_gap(std::unique_lock<std::mutex>& lock) {
 void Reader::serve_read(std::unique_lock<std::mutex>& lock) {
   if (!keep_gap(lock)) return;
   const Cursor after = read_after_;
-  const bool starts_over = !snapshot_dones_.empty();
+  const bool starts_over = !loads_.empty();
   lock.unlock();
   // Taken before the look: a later commit changes the word, and then the wait below returns at once.
   const std::uint32_t seen = now_ ? now_->file->wake().commits() : 0;
@@ -198,8 +198,9 @@ void Reader::serve_read(std::unique_lock<std::mutex>& lock) {
     lock.unlock();
     now_->file->wake().wait(seen);
     polling_ = now_->file->wake().commits() == seen;
-    // A removed wake file wakes nobody. If no other can be created, the slow polls go on.
-    if (polling_) (void)now_->file->wake().renew();
+    // A removed wake file wakes nobody. If no other can be created, the slow polls go on. If the pool itself was
+    // removed, a new wake file would stay behind.
+    if (polling_ && now_->file->unchanged()) (void)now_->file->wake().renew();
     lock.lock();
     waiting_ = false;
     return;

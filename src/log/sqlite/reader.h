@@ -33,30 +33,33 @@ struct ReaderFile {
 // Thread-safe. Callbacks run on the reader's thread, which saves a hop between a commit and its readers.
 class Reader {
  public:
-  using SnapshotDone = std::function<void(Result<Snapshot>)>;
-
   Reader(std::shared_ptr<Access> access, ReaderFile file);
   ~Reader();
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
 
   void read(Cursor after, Log::ReadDone done);
-  void load_snapshot(SnapshotDone done);
+  void load_snapshot(IfGone if_gone, Log::LoadDone done);
   void find_end(Log::EndDone done);
   // Like Log::close. Idempotent.
   void close();
 
  private:
+  struct Load {
+    IfGone if_gone;
+    Log::LoadDone done;
+  };
+
   void serve();
   void serve_snapshot(std::unique_lock<std::mutex>& lock);
   void serve_ends(std::unique_lock<std::mutex>& lock);
   void serve_read(std::unique_lock<std::mutex>& lock);
   Result<std::vector<Entry>> look(const Cursor& after, std::uint32_t commits, bool starts_over);
-  Result<Snapshot> load_newest();
+  Result<Snapshot> load_newest(IfGone if_gone);
   Result<Position> end();
-  Status follow_path();
+  Status follow_path(IfGone if_gone);
   // Something other than a read waits for the thread. With mutex_ held.
-  bool asked() const { return !snapshot_dones_.empty() || !end_dones_.empty(); }
+  bool asked() const { return !loads_.empty() || !end_dones_.empty(); }
   void interrupt_wait();
   bool keep_gap(std::unique_lock<std::mutex>& lock);
 
@@ -74,7 +77,7 @@ class Reader {
   // All below is guarded by mutex_.
   Cursor read_after_;
   Log::ReadDone read_done_;  // set while a read is outstanding
-  std::deque<SnapshotDone> snapshot_dones_;
+  std::deque<Load> loads_;
   std::vector<Log::EndDone> end_dones_;
   bool waiting_ = false;  // the thread sleeps on the wake file, or is about to
   bool stopping_ = false;

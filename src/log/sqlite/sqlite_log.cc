@@ -5,7 +5,6 @@
 
 #include "log/snapshot_buffer.h"
 #include "log/sqlite/access.h"
-#include "log/sqlite/file_id.h"
 #include "log/sqlite/pool_file.h"
 #include "log/sqlite/reader.h"
 #include "log/sqlite/remove.h"
@@ -54,7 +53,7 @@ class SqliteLog final : public Log {
 
   void find_end(EndDone done) override { reader_.find_end(std::move(done)); }
 
-  void load_snapshot(std::function<void(Result<Snapshot>)> done) override { reader_.load_snapshot(std::move(done)); }
+  void load_snapshot(IfGone if_gone, LoadDone done) override { reader_.load_snapshot(if_gone, std::move(done)); }
 
   std::unique_ptr<SnapshotWriter> begin_snapshot(Cursor at) override {
     return std::make_unique<SqliteSnapshotWriter>(at, access_);
@@ -85,9 +84,6 @@ Result<std::unique_ptr<Log>> open_sqlite_log(std::string_view location, const Lo
   using namespace sqlite;
   const auto settings = parse_settings(location, options.pool, options.shard.index);
   if (!settings) return Failure(settings.error());
-  if (!options.create && !facts_of(settings->path) && !facts_of(settings->own_path)) {
-    return fail(Errc::no_such_pool, "sqlite open", settings->path + ": there is no pool '" + options.pool + "'");
-  }
   auto file = PoolFile::open(*settings, options);
   if (!file) return Failure(file.error());
   auto reading = ReaderFile::open(*file);

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -13,6 +14,7 @@
 #include <climits>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "log/sqlite/errors.h"
 
 namespace tenure::sqlite {
@@ -172,6 +174,20 @@ void WakeFile::drop_if_orphan(const WakeMap& held) const {
   if (held.words().self.load() == held.id().number() || read_only_) return;
   if (!held.is_at(path_) || facts_of(database_)) return;
   unlink(path_.c_str());
+}
+
+// With a descriptor of its own, because the turn belongs to the descriptor.
+void WakeFile::drop_orphan() const {
+  if (read_only_ || facts_of(database_)) return;
+  const Descriptor file(::open(path_.c_str(), O_RDWR | O_CLOEXEC));
+  if (!file || flock(file.get(), LOCK_EX | LOCK_NB) != 0) return;
+  const auto held = facts_of(file.get());
+  const auto there = facts_of(path_);
+  WakeWords words{};
+  const bool read =
+      pread(file.get(), static_cast<void*>(&words), sizeof words, 0) == static_cast<ssize_t>(sizeof words);
+  if (!held || !there || held->id != there->id || (read && words.self == held->id.number())) return;
+  if (!facts_of(database_)) unlink(path_.c_str());
 }
 
 Status WakeFile::renew() {

@@ -37,7 +37,10 @@ Status WriteTurn::acquire(TurnPatience patience) {
   Instant deadline = began + patience.stuck;
   std::optional<std::uint32_t> turns;  // changes if the turn was taken since
   for (;;) {
-    if (interrupted_.load(std::memory_order_acquire)) return fail(Errc::closed, "sqlite write turn");
+    if (interrupted_.load(std::memory_order_acquire)) {
+      wake_.drop_orphan();
+      return fail(Errc::closed, "sqlite write turn");
+    }
     const std::shared_ptr<WakeMap> map = wake_.map();
     WakeWords& words = map->words();
     const std::uint32_t seen = words.releases.load(std::memory_order_acquire);
@@ -53,7 +56,10 @@ Status WriteTurn::acquire(TurnPatience patience) {
       turns = others;
       deadline = now + patience.stuck;
     }
-    if (now >= deadline || now >= last) return Failure(blocked(words, now < deadline));
+    if (now >= deadline || now >= last) {
+      wake_.drop_orphan();
+      return Failure(blocked(words, now < deadline));
+    }
     if (const Status there = wake_.renew(); !there) return there;
     const Nanos look_again = now - began >= kLookAgainInQueue ? kLookAgainInQueue : kLookAgain;
     if (!taken) futex_wait(words.releases, seen, std::min({deadline - now, last - now, look_again}));

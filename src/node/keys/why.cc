@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <string>
 
+#include "base/show_ms.h"
 #include "machine/own_names.h"
 
 namespace tenure {
 namespace {
-
-Bytes after_ms(std::int64_t ms) { return std::to_string(std::max<std::int64_t>(ms, 0)) + " ms"; }
 
 // "residents of type 'x'", "tasks without a type", or all "tasks" if no worker takes any.
 Bytes name_of(const JobInfo& job, bool any_of_kind) {
@@ -77,7 +76,7 @@ Bytes WhyWaiting::of(const JobInfo& job) {
   switch (job.state) {
     case JobState::queued: return queued(job);
     case JobState::waiting: {
-      const Bytes left = after_ms(job.due_ms - machine_.log_time_ms());
+      const Bytes left = show_ms(std::max<std::int64_t>(job.due_ms - machine_.log_time_ms(), 0));
       if (job.attempt == 1) return "it is due in " + left;
       return "attempt " + std::to_string(job.attempt - 1) + " failed; the next is due in " + left;
     }

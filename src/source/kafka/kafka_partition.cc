@@ -193,6 +193,7 @@ void KafkaPartition::break_behind(std::uint64_t position, const SurveyAnswer& an
   lost_ = answer.lost;
   if (change_ != Change::anew && answer.change != Change::none) change_ = answer.change;
   resumed_ = answer.start;
+  resumed_anchor_ = marks_.newest_mark();
   broken_ = true;
 }
 
@@ -204,6 +205,7 @@ Run KafkaPartition::next_run(const ReadLimits& limits) {
     run.lost = std::exchange(lost_, std::nullopt);
     run.change = std::exchange(change_, Change::none);
     run.resumed = run.change == Change::none ? 0 : resumed_;
+    if (run.change == Change::cut) run.anchor = resumed_anchor_;
   }
   std::size_t bytes = 0;
   while (!ready_.empty() && run.events.size() < limits.events) {

@@ -95,6 +95,7 @@ class KafkaPartition {
   std::optional<Loss> lost_{};
   Change change_ = Change::none;
   std::uint64_t resumed_ = 0;
+  std::optional<Mark> resumed_anchor_;
 };
 
 }  // namespace tenure::source

@@ -5,6 +5,7 @@
 // proportion to its age before.
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "source/source.h"
@@ -29,6 +30,7 @@ class RecentMarks {
   // In ascending order.
   const std::vector<Mark>& all() const { return marks_; }
   std::uint64_t newest() const { return marks_.empty() ? 0 : marks_.back().position; }
+  std::optional<Mark> newest_mark() const { return marks_.empty() ? std::nullopt : std::optional(marks_.back()); }
 
  private:
   // Drops older ones whose neighbours are close to each other, compared with their age. The oldest one stays.

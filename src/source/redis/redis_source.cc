@@ -105,6 +105,7 @@ class RunBuffer {
     part.lost = std::exchange(first.lost, std::nullopt);
     part.change = std::exchange(first.change, Change::none);
     part.resumed = first.resumed;
+    part.anchor = std::exchange(first.anchor, std::nullopt);
     bytes_ += bytes_of(first);
     return part;
   }

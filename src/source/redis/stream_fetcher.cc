@@ -118,7 +118,9 @@ void StreamFetcher::take_marks(Value reply) {
     std::erase_if(marks_, [&](const Mark& mark) { return mark.position > judged.resumed; });
     if (judged.change == Change::anew) marks_.clear();
   }
-  hand_over(course_.resume(look, judged, ahead < 0 ? std::nullopt : std::optional(static_cast<std::uint64_t>(ahead))));
+  Run run = course_.resume(look, judged, ahead < 0 ? std::nullopt : std::optional(static_cast<std::uint64_t>(ahead)));
+  if (run.change == Change::cut && !marks_.empty()) run.anchor = marks_.back();
+  hand_over(std::move(run));
 }
 
 // The look waits behind the read.

@@ -81,11 +81,6 @@ void Actor::pool_gone() {
   node_loop_.post([this] { closed(); });
 }
 
-bool Actor::finds_out_the_end() {
-  node_loop_.post([this] { run_.wires.server().empty() ? pool_gone() : node_->reload(); });
-  return true;
-}
-
 void Actor::ask(const Request& request, std::function<void(std::uint64_t)> asked) {
   on_node([request = request.asked(), asked = std::move(asked)](Node& node) {
     const Result<std::uint64_t> ticket = node.ask(request);

@@ -43,7 +43,6 @@ class Actor final : public Caller, private NodeEvents {
   void worker_added(BytesView worker) override;
   void worker_refused(BytesView worker, Errc why) override;
   void pool_gone() override;
-  bool finds_out_the_end() override;
   void closed() override;
   void broken(const Error& error) override;
 

@@ -67,11 +67,12 @@ class AppendCall final : public AnsweredCall<Position> {
 
 class LoadCall final : public AnsweredCall<Snapshot> {
  public:
-  LoadCall(Wires& wires, std::shared_ptr<SimLog::State> state, std::function<void(Result<Snapshot>)> done)
-      : AnsweredCall(std::move(done)), wires_(wires), state_(std::move(state)) {}
+  LoadCall(Wires& wires, std::shared_ptr<SimLog::State> state, IfGone if_gone, Log::LoadDone done)
+      : AnsweredCall(std::move(done)), wires_(wires), state_(std::move(state)), if_gone_(if_gone) {}
 
   void serve(LogServer& server) override {
     if (wires_.snapshot_fails(true)) return fail({Errc::unavailable, "sim load snapshot", {}});
+    if (if_gone_ == IfGone::report && server.empty()) return fail({Errc::no_such_pool, "sim load snapshot", {}});
     answer_ = *server.snapshot();
     (*answer_)->removed_ms = server.removed_ms();
     log_ = server.current();
@@ -87,6 +88,7 @@ class LoadCall final : public AnsweredCall<Snapshot> {
  private:
   Wires& wires_;
   std::shared_ptr<SimLog::State> state_;
+  const IfGone if_gone_;
   LogServer::LogNumber log_ = 0;
 };
 
@@ -233,8 +235,8 @@ void SimLog::read(Cursor after, ReadDone done) {
   send(std::make_unique<ReadCall>(wires_, after, state_, std::move(done)), Call::Kind::read);
 }
 
-void SimLog::load_snapshot(std::function<void(Result<Snapshot>)> done) {
-  send(std::make_unique<LoadCall>(wires_, state_, std::move(done)), Call::Kind::load);
+void SimLog::load_snapshot(IfGone if_gone, LoadDone done) {
+  send(std::make_unique<LoadCall>(wires_, state_, if_gone, std::move(done)), Call::Kind::load);
 }
 
 std::unique_ptr<SnapshotWriter> SimLog::begin_snapshot(Cursor at) {

@@ -18,7 +18,8 @@ class SimLog final : public Log {
 
   void append(Lane lane, Bytes data, AppendDone done) override;
   void read(Cursor after, ReadDone done) override;
-  void load_snapshot(std::function<void(Result<Snapshot>)> done) override;
+  using Log::load_snapshot;
+  void load_snapshot(IfGone if_gone, LoadDone done) override;
   std::unique_ptr<SnapshotWriter> begin_snapshot(Cursor at) override;
   void trim(Position before, std::function<void(Status)> done) override;
   void remove(std::function<void(Status)> done) override;
