@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/show_ms.h"
 #include "cli/failure.h"
 #include "cli/health_file.h"
 #include "cli/run.h"
@@ -10,7 +11,7 @@ namespace tenure::cli {
 namespace {
 
 std::string says(const HealthReport& report, Nanos age) {
-  if (age > kHealthOldest) return "the worker has not run for " + render::show_ms(to_ms(age));
+  if (age > kHealthOldest) return "the worker has not run for " + show_ms(to_ms(age));
   switch (report.health) {
     case Health::joining: return "the worker is still joining";
     case Health::ready: return "the worker is ready";
