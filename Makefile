@@ -7,7 +7,7 @@ PREFIX ?= /usr/local
 SIMULATOR := build/release/tests/sim/tenure-sim
 
 .DEFAULT_GOAL := help
-.PHONY: help test build release check format tidy asan tsan fuzz bench sim faults attack coverage install demo clean
+.PHONY: help test build release check format tidy asan tsan fuzz bench sim faults attack kubernetes coverage install demo clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,6 +65,12 @@ attack: release ## Attack the program: hostile peers, handlers that try to escap
 	@python3 tests/attack/files.py build/release/tenure --long
 	@python3 tests/e2e/poison_test.py build/release/tenure
 	@python3 tests/e2e/hostile_test.py build/release/tenure
+
+kubernetes: ## Run our pods on a real Kubernetes cluster in namespaces of this machine, and check them (root; 15 minutes more at first)
+	@tools/bootstrap build test
+	@[ -f build/program/build.ninja ] || cmake --preset program
+	@cmake --build --preset program --target tenure_program
+	@tools/kubernetes/test build/program/tenure
 
 coverage: ## Measure which lines the unit and conformance tests reach
 	@tools/bootstrap

@@ -91,6 +91,7 @@ struct PartitionInfo {
   std::chrono::milliseconds in_state{0};
   std::string why{};    // what it waits for, in words; empty if it does not wait
   std::string error{};  // the last one, if it has not run well since
+  bool lent = false;    // surge has brought it to an idle worker
 };
 
 struct Holder {

@@ -118,6 +118,8 @@ struct PartitionRing {
   std::uint32_t secondaries = 1;
   std::chrono::milliseconds settle{0};
   bool anyone = false;
+  std::uint32_t cuts = 1;
+  std::uint64_t surge = 0;
 };
 
 struct DispatchOptions {

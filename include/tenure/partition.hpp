@@ -53,6 +53,11 @@ struct PartitionOptions {
   std::uint32_t secondaries = 1;        // of each partition; below the number of partitions, so 0 if there is only one
   std::chrono::milliseconds settle{0};  // how long a primary that is back waits before it takes its partition again
   bool anyone = false;  // if neither primary nor secondary is there: any other worker may hold the partition
+  // Surge: each partition is cut into `cuts` parts (2 to 64), and the batch function is called for parts: a turn's
+  // `partitions` is their number. While a partition has a backlog of at least `surge`, as TurnResult::left has it for
+  // its parts, idle workers that may hold it get some of its parts. Zero: no partition is cut.
+  std::uint64_t surge = 0;
+  std::uint32_t cuts = 1;
 
   std::uint32_t ordinal = 0;               // below `partitions`; unique among living workers
   std::string id{};                        // of the worker; empty: generated

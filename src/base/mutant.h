@@ -80,7 +80,9 @@ namespace tenure {
   X(secondary_never_yields)    /* a secondary keeps the partition when its primary is back */                   \
   X(primary_never_settles)     /* nothing happens when a primary has waited long enough */                      \
   X(partition_load_of_holders) /* partitions on their way to a worker do not count as its load */               \
-  X(partitions_of_two_numbers) /* a resize does not wait for partitions of the old number */
+  X(partitions_of_two_numbers) /* a resize does not wait for partitions of the old number */                    \
+  X(surge_never_returns)       /* a part on loan stays there when its backlog has gone */                       \
+  X(surge_without_backlog)     /* parts are lent although their partition is not behind */
 
 enum class Mutant : std::uint8_t {
   none,

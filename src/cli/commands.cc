@@ -71,6 +71,7 @@ std::vector<Command> work_commands() {
                  {"shards", "N", "if this creates the pool: into how many logs to split the keys (1)"},
                  {"no-heal", "", "do not put the pool back from memory if its log loses everything"},
                  {"no-known-death", "", "make others wait for the lease, even if they could detect a crash"},
+                 {"health", "FILE", "write to this file every second how the worker is, for `tenure probe`"},
                  {"cgroup", "auto|off|PATH",
                   "the control group for the programs: below this process's own if permitted, none, or below PATH "
                   "(auto)"},
@@ -231,6 +232,21 @@ std::vector<Command> pool_commands() {
        .flags = {kTimeout},
        .examples = {{"tenure doctor", ""}},
        .run = run_doctor},
+      {.name = "probe",
+       .words = "FILE",
+       .words_min = 1,
+       .words_max = 1,
+       .summary = "check a worker on this machine by its health file, as a probe of Kubernetes",
+       .text = "Reads the file that `work` or `partition` writes with --health, and nothing else. The exit code is 0 "
+               "if the "
+               "worker is in the pool, renews its lease and is fit; with --live, if its process runs. Otherwise it is "
+               "not 0, "
+               "and the text says why.",
+       .flags = {{"live", "",
+                  "only check that the process runs: a lost lease or a missing engine is no reason to restart"}},
+       .examples = {{"tenure probe /run/tenure/health", "for a readiness probe"},
+                    {"tenure probe /run/tenure/health --live", "for a liveness probe"}},
+       .run = run_probe},
       {.name = "demo",
        .summary = "kill, freeze and restart workers, and watch their tenants move",
        .text =

@@ -16,12 +16,17 @@ constexpr std::array kPool = {
     Advice{Errc::no_such_key, "retry dead job", "'tenure dead list' lists the dead letters with their ids"},
     Advice{Errc::no_such_key, "drop dead job", "'tenure dead list' lists the dead letters with their ids"},
     Advice{Errc::no_such_key, "remove source", "'tenure source list' lists the sources"},
+    Advice{Errc::no_such_key, "resize partitions",
+           "the first 'tenure partition --partitions N --exec CMD' gives the pool its partitions"},
     Advice{Errc::no_such_key, "", "'tenure jobs' lists the keys"},
     Advice{Errc::pool_full, "add worker", "the pool has as many workers as it may have; stop one first"},
     Advice{Errc::pool_full, "",
            "the message names the limit; start more workers, or try again when some of these jobs have begun"},
     Advice{Errc::shutting_down, "", "the pool accepts no jobs; when it is gone, the name can be used again"},
     Advice{Errc::job_failed, "", "'tenure dead list' shows the jobs that are out of attempts"},
+    Advice{Errc::unavailable, "make the worker's folder",
+           "TMPDIR has to be a folder that exists, and in which this user may write"},
+    Advice{Errc::unavailable, "lock the worker's folder", "TMPDIR has to be a folder on a file system with locks"},
     Advice{Errc::unavailable, "", "check --engine and that the engine is up; 'tenure doctor' tells more"},
     Advice{Errc::unknown, "", "the request may have taken effect; check with 'tenure jobs'"},
     Advice{Errc::refused, "", "check --engine, --pool and the permissions; 'tenure doctor' tells more"},
@@ -42,8 +47,8 @@ constexpr std::array kPool = {
            "the request may still take effect; use a longer --timeout, or check with 'tenure jobs'"},
     Advice{Errc::busy, "", "try again shortly"},
     Advice{Errc::no_such_pool, "",
-           "check --pool and --engine (TENURE_POOL, TENURE_ENGINE); the first 'tenure work' or 'tenure dispatch' "
-           "creates a pool"},
+           "check --pool and --engine (TENURE_POOL, TENURE_ENGINE); the first 'tenure work', 'tenure partition' "
+           "or 'tenure dispatch' creates a pool"},
 };
 
 constexpr std::array kCheckout = {

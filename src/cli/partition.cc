@@ -9,6 +9,7 @@
 #include "cli/run.h"
 #include "cli/work_plan.h"
 #include "exec/find_program.h"
+#include "machine/backlog.h"
 #include "machine/limits.h"
 #include "machine/own_names.h"
 #include "pool/partition_calls.h"
@@ -18,6 +19,7 @@ namespace tenure::cli {
 namespace {
 
 constexpr const char* kReadLine = "read the command line";
+constexpr std::uint32_t kCuts = 4;
 
 Result<std::uint32_t> ordinal_of(const Call& call, std::uint32_t partitions) {
   const std::string given = call.value("ordinal").value_or("auto");
@@ -45,8 +47,18 @@ Result<Ring> ring_of(const Call& call, Ring ring) {
   if (!secondaries) return Failure(secondaries.error());
   const Result<std::chrono::milliseconds> settle = call.duration("settle", std::chrono::milliseconds(ring.settle_ms));
   if (!settle) return Failure(settle.error());
+  const Result<std::uint64_t> surge = call.number("surge", ring.surge, kBacklogMax);
+  if (!surge) return Failure(surge.error());
+  const Result<std::uint64_t> cuts = call.number("cuts",
+                                                 *surge == 0      ? 1
+                                                 : ring.cuts == 1 ? kCuts
+                                                                  : ring.cuts,
+                                                 kCutsMax);
+  if (!cuts) return Failure(cuts.error());
   ring.secondaries = static_cast<std::uint32_t>(*secondaries);
   ring.settle_ms = settle->count();
+  ring.surge = *surge;
+  ring.cuts = static_cast<std::uint32_t>(*cuts);
   if (Status sound = check_ring(ring, kReadLine); !sound) return Failure(sound.error());
   return ring;
 }
@@ -126,8 +138,7 @@ int run_partition_resize(const Call& call) {
   const Result<PartitionListing> listing = list_partitions(**pool, *deadline);
   if (!listing) return report(call, listing.error());
   if (listing->ring.partitions == 0) {
-    return report(call, {Errc::no_such_key, "resize partitions",
-                         "the pool has no partitions; start with: tenure partition --partitions N --exec CMD"});
+    return report(call, {Errc::no_such_key, "resize partitions", "the pool has no partitions"});
   }
   const std::uint32_t before = listing->ring.partitions;
   Ring ring = listing->ring;
@@ -150,6 +161,8 @@ int run_partition_resize(const Call& call) {
               .field("secondaries", wanted->secondaries)
               .field("settle_ms", wanted->settle_ms)
               .field("anyone", wanted->anyone)
+              .field("surge", wanted->surge)
+              .field("cuts", wanted->cuts)
               .end());
   } else {
     print(std::to_string(before) + " partitions before; now " + to_text(*wanted));

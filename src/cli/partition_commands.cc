@@ -19,9 +19,9 @@ Command partition_command() {
           "holds, again and again: its own, and those of neighbours that are away. The program reads its partition "
           "from "
           "TENURE_PARTITION, their number from TENURE_PARTITIONS, its epoch from TENURE_EPOCH, and the Unix time in "
-          "milliseconds at which its turn ends from TENURE_DEADLINE_MS. If it exits with 0, its next turn comes after "
-          "a "
-          "rest. 75 and failures are tried again later. SIGTERM, to the program alone, asks it to end the item at "
+          "milliseconds at which its turn ends from TENURE_DEADLINE_MS. If it exits with 0, or with 75 because it "
+          "cannot work now, its next turn comes after a rest. Failures are tried again after a pause. SIGTERM, to the "
+          "program alone, asks it to end the item at "
           "hand. A number that it writes "
           "to $TENURE_DIR/checkpoint is its backlog, which `partition status` shows.\n"
           "All replicas name the same partitions, secondaries and settling time. The first one gives them to the pool.",
@@ -33,6 +33,10 @@ Command partition_command() {
             "worker-3 (auto)"},
            kSettle,
            {"anyone", "", "while a partition has neither primary nor secondary, any replica may hold it"},
+           {"surge", "BACKLOG",
+            "cut each partition into parts, and let idle replicas that may hold it have some of them while its backlog "
+            "is this large (0: never)"},
+           {"cuts", "C", "with --surge: into how many parts (4)"},
            {"turn", "D", "end a turn with SIGTERM after this long, and with SIGKILL after --stop-timeout (no limit)"},
            {"rest", "D", "the time between two turns (1s)"},
            {"lease", "D",
@@ -43,6 +47,7 @@ Command partition_command() {
             "if this creates the pool: how long programs may take to stop before they are killed (2m)"},
            {"no-heal", "", "do not put the pool back from memory if its log loses everything"},
            {"no-known-death", "", "make others wait for the lease, even if they could detect a crash"},
+           {"health", "FILE", "write to this file every second how the worker is, for `tenure probe`"},
            {"cgroup", "auto|off|PATH", "the control group for the programs, as for `work` (auto)"},
            {.name = "exec",
             .value = "CMD…",
@@ -76,6 +81,8 @@ std::vector<Command> partition_commands() {
        .flags = {{"secondaries", "K", "how many other replicas stand in for each (as before)"},
                  kSettle,
                  {"anyone", "yes|no", "whether any replica may hold a partition that has nobody else (as before)"},
+                 {"surge", "BACKLOG", "as for `partition`; 0 ends it (as before)"},
+                 {"cuts", "C", "into how many parts each partition is cut for surge (as before)"},
                  kPartitionTimeout},
        .examples = {{"tenure partition resize 8", ""}, {"tenure partition resize 8 --secondaries 2", ""}},
        .run = run_partition_resize},

@@ -10,6 +10,7 @@
 #include "base/output.h"
 #include "cli/command.h"
 #include "cli/failure.h"
+#include "cli/first_process.h"
 #include "cli/orders_settings.h"
 #include "cli/output.h"
 #include "cli/run.h"
@@ -68,6 +69,7 @@ int main(int count, char** arguments) {
   std::signal(SIGPIPE, SIG_IGN);
   // So must be a file that would become larger than `ulimit -f`: it counts as a full disk.
   std::signal(SIGXFSZ, SIG_IGN);
+  tenure::cli::split_first_process();
   try {
     const std::vector<std::string> words(arguments + 1, arguments + count);
     std::for_each(arguments + 1, arguments + count, tenure::mask_login_in_place);

@@ -28,6 +28,7 @@ int run_partition(const Call& call);
 int run_partition_status(const Call& call);
 int run_partition_resize(const Call& call);
 int run_turns(const Call& call);
+int run_probe(const Call& call);
 int run_restore(const Call& call);
 int run_drain(const Call& call);
 int run_shutdown(const Call& call);

@@ -30,6 +30,7 @@ using std::chrono::steady_clock;
 constexpr int kCannotRun = 127;
 // The exit code by which a job's program says that it must not be tried again. A partition always is.
 constexpr int kNeverAgain = 65;
+constexpr int kTryLater = 75;
 
 std::string from_environment(const char* name) {
   const char* value = std::getenv(name);
@@ -124,7 +125,8 @@ int run_turns(const Call& call) {
         print_note("the program ended with exit code 65; a partition is tried again all the same");
         return kOther;
       }
-      if (WEXITSTATUS(end.status) != 0) return WEXITSTATUS(end.status);
+      // One that cannot do its work now stays with the partition, and tries again after the rest.
+      if (WEXITSTATUS(end.status) != 0 && WEXITSTATUS(end.status) != kTryLater) return WEXITSTATUS(end.status);
     }
     if (signals.wait(static_cast<int>(rest->count()))) return kDone;
   }

@@ -111,6 +111,11 @@ void TakenIds::worker_refused(BytesView worker, Errc why) {
   if (heard_.emplace(worker).second) fresh_.emplace_back(worker);
 }
 
+void TakenIds::worker_added(BytesView worker) {
+  const std::lock_guard lock(mutex_);
+  heard_.erase(std::string(worker));
+}
+
 std::vector<std::string> TakenIds::take() {
   const std::lock_guard lock(mutex_);
   return std::exchange(fresh_, {});
@@ -143,9 +148,12 @@ Joining join(Shards& pool, const std::vector<NodeWorker>& workers, TakenIds& tak
   return joining;
 }
 
-void wait_for_end(const Shards& pool, const Signals& signals, const std::function<bool()>& enough) {
+void wait_for_end(Shards& pool, const std::vector<NodeWorker>& workers, TakenIds& taken, const Signals& signals,
+                  const std::function<bool()>& enough) {
   constexpr int kLookAtPoolMs = 200;
+  Rivals rivals(workers);
   while (!pool.over() && !(enough && enough()) && !signals.wait(enough ? kLookMs : kLookAtPoolMs)) {
+    for (const std::string& id : taken.take()) rivals.note(pool, id);
   }
 }
 

@@ -20,7 +20,8 @@ namespace tenure::cli {
 class TakenIds final : public NodeEvents {
  public:
   void worker_refused(BytesView worker, Errc why) override;
-  // Those that were not returned before.
+  void worker_added(BytesView worker) override;
+  // Those that were not returned since they were last added.
   std::vector<std::string> take();
 
  private:
@@ -39,8 +40,10 @@ struct Joining {
 Joining join(Shards& pool, const std::vector<NodeWorker>& workers, TakenIds& taken, const Signals& signals,
              bool refuse_taken = false);
 
-// Returns on a signal, when the pool is over, or when it is enough, if there is such a condition.
-void wait_for_end(const Shards& pool, const Signals& signals, const std::function<bool()>& enough = {});
+// Returns on a signal, when the pool is over, or when it is enough, if there is such a condition. A worker that was
+// fenced has to join again, and may find its id or ordinal taken: that is said.
+void wait_for_end(Shards& pool, const std::vector<NodeWorker>& workers, TakenIds& taken, const Signals& signals,
+                  const std::function<bool()>& enough = {});
 
 // Runs `close`. A signal meanwhile ends the process at once.
 void close_unless_urged(const std::function<void()>& close, const Signals& signals);

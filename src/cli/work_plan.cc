@@ -123,6 +123,7 @@ Result<WorkPlan> work_plan(const Call& call) {
   plan.programs.lease = *lease;
   plan.programs.tasks_max = *concurrency;
   plan.known_death = !call.has("no-known-death");
+  plan.health_file = call.value("health").value_or("");
   const Result<std::uint64_t> warm = call.number("warm", 0, 1000);
   if (!warm) return Failure(warm.error());
   if (call.has("warm") && *warm == 0) return misused("--warm must be at least 1");

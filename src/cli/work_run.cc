@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "cli/failure.h"
+#include "cli/health_file.h"
 #include "cli/run.h"
 #include "cli/signals.h"
 #include "cli/work_life.h"
@@ -143,6 +144,12 @@ int run_work_plan(const Call& call, WorkPlan& plan, WorkEvents& events) {
 
   Told told(events, call, plan.core.node.config);
   TakenIds taken;
+  std::unique_ptr<HealthFile> health;
+  if (!plan.health_file.empty()) {
+    Result<std::unique_ptr<HealthFile>> made = HealthFile::create(plan.health_file);
+    if (!made) return report(call, made.error());
+    health = *std::move(made);
+  }
   std::vector<std::unique_ptr<guard::DeathWatch>> deaths;
   std::unique_ptr<Shards> pool;
   plan.programs.log = [](const Hold& hold, BytesView line) { print_note(hold.key + " | " + Bytes(line)); };
@@ -152,7 +159,11 @@ int run_work_plan(const Call& call, WorkPlan& plan, WorkEvents& events) {
   ToldHost host(*programs->host, plan.jobs_max);
   ShardParts parts;
   parts.host = [&](std::uint32_t) { return &host; };
-  parts.listeners = [&](std::uint32_t) { return CoreListeners{.node = {&told, &taken}, .pool = plan.watchers}; };
+  parts.listeners = [&](std::uint32_t shard) {
+    CoreListeners listeners{.node = {&told, &taken}, .pool = plan.watchers};
+    if (health) listeners.node.push_back(&health->of(shard));
+    return listeners;
+  };
   parts.known_death = [&](std::uint32_t shard) { return death_watch_of(plan, shard, **guard, deaths); };
   Result<std::unique_ptr<Shards>> opened = Shards::open(plan.core, parts);
   if (!opened) return report(call, opened.error());
@@ -183,7 +194,9 @@ int run_work_plan(const Call& call, WorkPlan& plan, WorkEvents& events) {
   std::string all;
   for (const NodeWorker& worker : plan.workers) all += (all.empty() ? "" : " ") + worker.id;
   events.write({"ready", {}, 0, all, {}});
-  wait_for_end(*pool, signals, plan.enough);
+  if (health) health->joined();
+  wait_for_end(*pool, plan.workers, taken, signals, plan.enough);
+  if (health) health->leaving();
   if (*sources) close_unless_urged([&] { (*sources)->close(); }, signals);
   leave(*pool, plan.workers, signals);
   for (const NodeWorker& worker : plan.workers) events.write({"left", {}, 0, worker.id, {}});

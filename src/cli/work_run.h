@@ -37,6 +37,7 @@ struct WorkPlan {
   // Zero, or how many jobs are begun. Further ones are handed back when the workers leave.
   std::uint64_t jobs_max = 0;
   std::function<bool()> enough{};  // true: leave
+  std::string health_file{};       // for probes (health_file.h); empty: none
 };
 
 // Returns the exit code.

@@ -24,6 +24,18 @@ constexpr int kPassesMax = 200;
 constexpr int kPassMs = 1;
 constexpr int kTriesMax = 5;
 
+bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// tenure-PID-RANDOM. Somebody else's group may begin in the same way.
+bool is_group_name(std::string_view name) {
+  if (!name.starts_with(kGroupPrefix)) return false;
+  name.remove_prefix(kGroupPrefix.size());
+  const std::size_t dash = name.find('-');
+  return dash != std::string_view::npos && is_number(name.substr(0, dash)) && is_number(name.substr(dash + 1));
+}
+
 bool write_word(const std::string& path, const std::string& word) {
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
   return file && ::write(file.get(), word.data(), word.size()) == static_cast<ssize_t>(word.size());
@@ -130,7 +142,7 @@ bool Cgroup::end_left_behind() const {
   bool all = true;
   const std::string_view own = std::string_view(path_).substr(parent_.size() + 1);
   while (const dirent* entry = readdir(open)) {
-    if (!std::string_view(entry->d_name).starts_with(kGroupPrefix) || entry->d_name == own) continue;
+    if (!is_group_name(entry->d_name) || entry->d_name == own) continue;
     const std::string other = parent_ + "/" + entry->d_name;
     const Descriptor lock(::open(other.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     struct stat found{};

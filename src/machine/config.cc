@@ -13,6 +13,8 @@ void encode_ring(const Ring& ring, v1::Ring& into) {
   into.set_secondaries(ring.secondaries);
   into.set_settle_ms(static_cast<std::uint64_t>(ring.settle_ms));
   into.set_anyone(ring.anyone);
+  if (ring.cuts > 1) into.set_cuts(ring.cuts);
+  into.set_surge(ring.surge);
 }
 
 Status check_ring(const Ring& ring, const char* operation) {
@@ -24,18 +26,28 @@ Status check_ring(const Ring& ring, const char* operation) {
                std::to_string(ring.partitions - 1) + " secondaries");
   }
   if (ring.settle_ms < 0 || ring.settle_ms > kSettleMsMax) return bad("the settling time is negative, or over an hour");
+  if (ring.surge == 0 && ring.cuts != 1) return bad("partitions are cut for surge alone, which needs a backlog");
+  if (ring.surge != 0 && (ring.cuts < 2 || ring.cuts > kCutsMax)) {
+    return bad("with surge, a partition is cut into 2 to " + std::to_string(kCutsMax) + " parts");
+  }
+  if (ring.parts() > kPartitionsMax) {
+    return bad("a pool has at most " + most + " parts of partitions, and these are " + std::to_string(ring.parts()));
+  }
   return {};
 }
 
 bool load_ring(const v1::Ring& from, Ring& into) {
-  const bool sound = from.partitions() != 0 && from.partitions() <= kPartitionsMax &&
-                     from.secondaries() < from.partitions() &&
-                     from.settle_ms() <= static_cast<std::uint64_t>(kSettleMsMax);
+  const bool sound =
+      from.partitions() != 0 && from.partitions() <= kPartitionsMax && from.secondaries() < from.partitions() &&
+      from.settle_ms() <= static_cast<std::uint64_t>(kSettleMsMax) && from.cuts() <= kCutsMax &&
+      from.partitions() * std::max(1U, from.cuts()) <= kPartitionsMax && (from.surge() == 0) == (from.cuts() <= 1);
   if (!sound) return false;
   into = {.partitions = from.partitions(),
           .secondaries = from.secondaries(),
           .settle_ms = static_cast<std::int64_t>(from.settle_ms()),
-          .anyone = from.anyone()};
+          .anyone = from.anyone(),
+          .cuts = std::max(1U, from.cuts()),
+          .surge = from.surge()};
   return true;
 }
 
@@ -128,7 +140,10 @@ std::string to_text(const Ring& ring) {
   return count(ring.partitions, "partition", "partitions") + " with " +
          count(ring.secondaries, "secondary", "secondaries") + " each" +
          (ring.settle_ms != 0 ? ", settling for " + std::to_string(ring.settle_ms) + " ms" : "") +
-         (ring.anyone ? ", or anyone" : "");
+         (ring.anyone ? ", or anyone" : "") +
+         (ring.surge == 0 ? ""
+                          : ", each in " + std::to_string(ring.cuts) + " parts, which idle replicas help with from " +
+                                "a backlog of " + std::to_string(ring.surge));
 }
 
 std::string to_text(const std::vector<DifferingOption>& options) {

@@ -21,6 +21,7 @@ constexpr std::size_t kTakesMax = 256;   // kinds and types that a worker names
 
 // The partitions of a pool, and how long a worker may be told to wait before it takes its partition back.
 constexpr std::uint32_t kPartitionsMax = 1024;
+constexpr std::uint32_t kCutsMax = 64;  // parts of a partition
 constexpr std::int64_t kSettleMsMax = 3'600'000;
 // A primary where its partition failed to start gets it again, to try, after this long.
 constexpr std::int64_t kTriedAgainMs = 60'000;

@@ -165,7 +165,9 @@ void Healer::look(const Machine& present, std::uint64_t session) {
     }
     return stop();
   }
-  if (source_ && session_ == session && (!state.under_way || state.session == session)) return send(present);
+  // Until the first of its parts has arrived, nobody goes on with what another member has left.
+  const bool nobody_else = !state.under_way || state.session == session || state.session == 0;
+  if (source_ && session_ == session && nobody_else) return send(present);
   source_.reset();
   wait(present, session);
 }
@@ -188,7 +190,9 @@ void Healer::go_on_with_request(const Machine& present, std::uint64_t session) {
 // the one before it, and begin if nobody else has. A member that remembers more may still join while they wait.
 void Healer::wait(const Machine& present, std::uint64_t session) {
   const RestorationState& state = present.restoration();
-  const bool busy = state.under_way && (state.session != 0 || MUTANT(restore_left_unfinished));
+  // Parts of its own that arrived after it had stopped may have made it the one that goes on.
+  const bool other = state.session != 0 && state.session != session;
+  const bool busy = state.under_way && (other || MUTANT(restore_left_unfinished));
   if (session_ != session || busy || must_not_be_first(present)) waits_since_.reset();
   session_ = session;
   if (busy || must_not_be_first(present)) return turn_.cancel();

@@ -1,5 +1,6 @@
 #include "node/request.h"
 
+#include "machine/config.h"
 #include "machine/encode.h"
 #include "machine/limits.h"
 #include "machine/own_names.h"

@@ -18,7 +18,8 @@ PartitionInfo partition_info(const v1::ListedPartition& listed) {
                      .state = static_cast<JobState>(listed.state()),
                      .in_state = milliseconds(listed.since_ms()),
                      .why = listed.why(),
-                     .error = listed.error()};
+                     .error = listed.error(),
+                     .lent = listed.lent()};
   if (listed.ordinal_plus_one() != 0) info.ordinal = listed.ordinal_plus_one() - 1;
   if (listed.backlog_plus_one() != 0) info.backlog = listed.backlog_plus_one() - 1;
   return info;
@@ -61,14 +62,18 @@ Result<PartitionRing> Pool::partition_ring(Timeout timeout) const {
   return PartitionRing{.partitions = ring.partitions,
                        .secondaries = ring.secondaries,
                        .settle = milliseconds(ring.settle_ms),
-                       .anyone = ring.anyone};
+                       .anyone = ring.anyone,
+                       .cuts = ring.cuts,
+                       .surge = ring.surge};
 }
 
 Status Pool::set_partitions(const PartitionRing& ring, Timeout timeout) {
   const Ring wanted{.partitions = ring.partitions,
                     .secondaries = ring.secondaries,
                     .settle_ms = ring.settle.count(),
-                    .anyone = ring.anyone};
+                    .anyone = ring.anyone,
+                    .cuts = ring.cuts,
+                    .surge = ring.surge};
   return tenure::set_partitions(impl_->shards(), wanted, after(timeout));
 }
 

@@ -106,7 +106,9 @@ Result<PartitionedWorker> PartitionedWorker::start(Pool& pool, PartitionOptions 
   const Ring ring{.partitions = options.partitions,
                   .secondaries = options.secondaries,
                   .settle_ms = options.settle.count(),
-                  .anyone = options.anyone};
+                  .anyone = options.anyone,
+                  .cuts = options.cuts,
+                  .surge = options.surge};
   if (Status sound = check_ring(ring, "start partitioned worker"); !sound) return Failure(sound.error());
   auto turns = std::make_shared<TurnOptions>();
   *turns = {std::move(batch), options.turn, options.rest, [weak = std::weak_ptr(pool.impl_)](const std::string& text) {

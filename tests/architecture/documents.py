@@ -14,7 +14,7 @@ import pathlib
 import re
 import sys
 
-FOLDERS = ("bench", "cmake", "docs", "examples", "include", "models", "proto", "src", "tests", "tools")
+FOLDERS = ("bench", "cmake", "deploy", "docs", "examples", "include", "models", "proto", "src", "tests", "tools")
 FOR_DEVELOPERS = ("ARCHITECTURE.md", "CONTRIBUTING.md")
 
 PATH = re.compile(rf"(?<![\w./-])(?:{'|'.join(FOLDERS)})/[\w./*-]*")

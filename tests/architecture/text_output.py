@@ -20,7 +20,7 @@ MAY_NAME = {
     "src/cli/output.cc": {"STDOUT_FILENO", "STDERR_FILENO"},  # by write_exact, below
     "src/orders/child.cc": {"STDOUT_FILENO", "STDERR_FILENO"},  # those of a program that it starts
     "src/orders/run_order.cc": {"STDOUT_FILENO"},  # a pipe to the worker
-    "src/cli/bench/takeover.cc": {"STDOUT_FILENO"},  # of a child, for dup2
+    "src/cli/bench/work_process.cc": {"STDOUT_FILENO"},  # of a child, for dup2
     "src/demo/spawn.cc": {"STDOUT_FILENO", "STDERR_FILENO"},  # of a child, for dup2
     "src/demo/terminal.cc": {"STDOUT_FILENO"},  # rows, which demo/row.cc has made printable
     "src/guard/guard.cc": {"STDOUT_FILENO"},  # of the guard, for dup2

@@ -28,7 +28,8 @@ for other in {folder}/in-*; do
 done
 : > {folder}/in-$TENURE_PARTITION-of-$TENURE_PARTITIONS
 i=0; while [ $i -lt 5 ]; do sleep 0.01; i=$((i + 1)); done
-echo $((TENURE_PARTITION * 10)) > $TENURE_DIR/new && mv $TENURE_DIR/new $TENURE_DIR/checkpoint
+backlog=$(cat {folder}/backlog-$TENURE_PARTITION 2> /dev/null) || backlog=$((TENURE_PARTITION * 10))
+echo $backlog > $TENURE_DIR/new && mv $TENURE_DIR/new $TENURE_DIR/checkpoint
 rm {folder}/in-$TENURE_PARTITION-of-$TENURE_PARTITIONS
 rmdir "{folder}/lock-$TENURE_PARTITION"
 exit 0
@@ -91,6 +92,14 @@ class Partition(unittest.TestCase):
         overlaps = self.folder / "overlaps"
         self.assertEqual(overlaps.read_text() if overlaps.exists() else "", "")
 
+    def freeze(self, name):
+        """One that is frozen in the middle of a transaction would hold up all others."""
+        while True:
+            self.replicas[name].send_signal(signal.SIGSTOP)
+            if self.tenure("notify", "nobody", "x", "--timeout", "1s").returncode == 4:
+                return
+            self.replicas[name].send_signal(signal.SIGCONT)
+
     def all_up(self):
         for ordinal in range(3):
             self.start(ordinal)
@@ -120,12 +129,7 @@ class Partition(unittest.TestCase):
 
     def test_a_replica_that_is_frozen_past_its_lease_gets_its_partition_again(self):
         self.all_up()
-        # One that is frozen in the middle of a transaction would hold up all others.
-        while True:
-            self.replicas["worker-0"].send_signal(signal.SIGSTOP)
-            if self.tenure("notify", "nobody", "x", "--timeout", "1s").returncode == 4:
-                break
-            self.replicas["worker-0"].send_signal(signal.SIGCONT)
+        self.freeze("worker-0")
         self.until("taken over", lambda seen: seen[0]["holder"] == "worker-1" and seen[0]["state"] == "running")
         self.replicas["worker-0"].send_signal(signal.SIGCONT)
         self.until("back", self.held_by("worker-0", "worker-1", "worker-2"))
@@ -171,6 +175,30 @@ class Partition(unittest.TestCase):
         self.until("the second one's turn", self.held_by("worker-0", "second", "worker-2"))
         self.no_overlaps()
 
+    def test_idle_replicas_help_a_partition_that_is_behind(self):
+        def set_backlogs(*rows):
+            for part, count in enumerate(rows):
+                (self.folder / f"new-{part}").write_text(f"{count}\n")
+                (self.folder / f"new-{part}").rename(self.folder / f"backlog-{part}")
+
+        set_backlogs(0, 0, 0, 0, 0, 0)
+        for ordinal in range(3):
+            self.start(ordinal, "--secondaries", "2", "--surge", "100", "--cuts", "2")
+        home = self.held_by(*(f"worker-{part % 3}" for part in range(6)))
+        self.until("all parts with their primaries", home)
+        set_backlogs(80, 0, 0, 70, 0, 0)
+        seen = self.until("a part is lent", lambda seen: any(one["lent"] and one["state"] == "running" and one["holder"] not in
+                                                             (None, "worker-0") for one in seen))
+        self.assertEqual([one["partition"] % 3 for one in seen if one["lent"]], [0])
+        set_backlogs(0, 0, 0, 0, 0, 0)
+        seen = self.until("it is back", home)
+        self.assertFalse(any(one["lent"] for one in seen))
+        self.assertIn("the pool has 3 partitions with 2 secondaries each, each in 2 parts", self.start(
+            0, "--secondaries", "2", name="without surge").communicate(timeout=PATIENCE)[1])
+        self.assertEqual(self.tenure("partition", "resize", "3", "--surge", "0").returncode, 0)
+        self.until("no parts", self.held_by("worker-0", "worker-1", "worker-2"))
+        self.no_overlaps()
+
     def turns_of(self, script, *arguments):
         """Three turns of a program are begun."""
         begun = self.folder / "begun"
@@ -187,6 +215,36 @@ class Partition(unittest.TestCase):
     def test_no_exit_code_ends_a_partition_for_good(self):
         self.assertNotEqual(self.turns_of("BEGIN; exit 65")["state"], "dead")
 
+    def test_a_turn_that_cannot_work_now_keeps_the_partition(self):
+        self.turns_of("BEGIN; exit 75")
+        history = json.loads(self.tenure("explain", "partition/0").stdout)["history"]
+        self.assertEqual(len(history), 1, history)
+
+    def test_a_replica_that_thaws_and_has_lost_its_ordinal_says_so(self):
+        self.all_up()
+        self.freeze("worker-0")
+        self.start(0, name="other")
+        self.until("taken over", self.held_by("other", "worker-1", "worker-2"))
+        self.replicas["worker-0"].send_signal(signal.SIGCONT)
+        for line in self.replicas["worker-0"].stderr:
+            if "the ordinal 0 is taken by node" in line:
+                break
+        else:
+            self.fail("it says nothing")
+
+    def test_a_temporary_folder_that_does_not_exist(self):
+        done = subprocess.run([TENURE, "partition", "--engine", self.engine, "--partitions", "1", "--ordinal", "0", "--exec",
+                               "true"], env={**os.environ, "TMPDIR": "/does/not/exist"}, capture_output=True, text=True,
+                              timeout=PATIENCE)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("TMPDIR", done.stderr)
+        self.assertNotIn("--engine", done.stderr)
+
+    def test_hints_name_the_command(self):
+        done = self.tenure("partition", "status")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("'tenure partition'", done.stdout + done.stderr)
+
     def test_bad_input(self):
         self.all_up()
         run = [TENURE, "partition", "--engine", self.engine]
@@ -196,6 +254,10 @@ class Partition(unittest.TestCase):
             (["--partitions", "3", "--secondaries", "3", "--ordinal", "0"], 2, "at most 2 secondaries"),
             (["--partitions", "0", "--ordinal", "0"], 2, "1 to 1024 partitions"),
             (["--ordinal", "0"], 2, "--partitions N is needed"),
+            (["--partitions", "3", "--cuts", "2", "--ordinal", "0"], 2, "surge"),
+            (["--partitions", "3", "--cuts", "65", "--surge", "5", "--ordinal", "0"], 2, "--cuts"),
+            (["--partitions", "300", "--surge", "5", "--ordinal", "0"], 2, "at most 1024 parts"),
+            (["--partitions", "3", "--surge", "many", "--ordinal", "0"], 2, "--surge"),
             (["--partitions", "4", "--ordinal", "3"], 10, "the pool has 3 partitions"),
             (["--partitions", "3", "--secondaries", "2", "--ordinal", "1"], 10, "1 secondary each"),
         ]:

@@ -45,7 +45,7 @@ class RankedPool : public TestPool {
   Bytes held_by(std::uint32_t partition) const { return holder(key_of(partition)); }
   std::vector<Bytes> holders() const {
     std::vector<Bytes> found;
-    for (std::uint32_t i = 0; i < ring_.partitions; ++i) found.push_back(held_by(i));
+    for (std::uint32_t i = 0; i < ring_.parts(); ++i) found.push_back(held_by(i));
     return found;
   }
 

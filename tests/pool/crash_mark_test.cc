@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <csetjmp>
 #include <csignal>
 #include <cstring>
@@ -152,15 +153,21 @@ TEST_F(CrashMarks, NothingIsNotedOfASignalFromOutside) {
     const End end = end_of([number](guard::CrashNote& note) {
       const CrashMark mark(&note, kSession, kEpoch);
       const pid_t target = getpid();
+      std::array<int, 2> ready{};
+      if (pipe(ready.data()) != 0) _exit(1);
+      char byte = 0;
       const pid_t sender = fork();
       if (sender == 0) {
-        ::kill(target, number);
+        // Sanitizers hold locks during fork(), and a signal that came then would wait for them for ever.
+        if (read(ready[0], &byte, 1) == 1) ::kill(target, number);
         _exit(0);
       }
+      if (write(ready[1], &byte, 1) != 1) _exit(1);
       waitpid(sender, nullptr, 0);
       for (;;) pause();
     });
     EXPECT_FALSE(end.crash);
+    EXPECT_TRUE(WIFSIGNALED(end.status));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <tenure/tenure.hpp>
 #include <thread>
 
+#include "cli/bench/handoff_partitions.h"
 #include "cli/bench/place.h"
 #include "cli/failure.h"
 #include "cli/run.h"
@@ -137,6 +138,28 @@ Status run(const BenchSpot& spot, Holds& holds, std::uint64_t keys, std::uint64_
   return {};
 }
 
+int report_partitions(const Call& call, const BenchPlace& place, std::uint64_t partitions, std::uint64_t rounds) {
+  const Result<PartitionMoves> found =
+      move_partitions(place.spot("pool"), static_cast<std::uint32_t>(partitions), rounds, call.has("replace"));
+  if (!found) return report(call, found.error());
+  if (call.json()) {
+    Json json;
+    json.object().field("engine", place.shown()).field("keys", partitions).field("partitions", partitions);
+    json.field("moves", found->moves).field("moves_minimum", found->moves_minimum);
+    render::write(json, "gap_ms", found->gaps);
+    render::write(json, "return_ms", found->returns);
+    print(json.field("double_holders", found->double_holders).end());
+  } else {
+    print(place.shown() + ": " + std::to_string(partitions) + " partitions, each replica restarted " +
+          std::to_string(rounds) + " times");
+    print("  moves  " + std::to_string(found->moves) + ", at least " + std::to_string(found->moves_minimum));
+    print("  gap    " + render::text_of(found->gaps));
+    print("  return " + render::text_of(found->returns));
+    print("  double holders " + std::to_string(found->double_holders));
+  }
+  return found->double_holders == 0 ? kDone : kOther;
+}
+
 }  // namespace
 
 int run_bench_handoff(const Call& call) {
@@ -144,8 +167,19 @@ int run_bench_handoff(const Call& call) {
   std::uint64_t workers = 4;
   if (Status sound = call.read_number("keys", keys, 1, 1'000'000); !sound) return report_usage(call, sound.error());
   if (Status sound = call.read_number("workers", workers, 2, 64); !sound) return report_usage(call, sound.error());
+  std::uint64_t partitions = 0;
+  if (Status sound = call.read_number("partitions", partitions, 2, 64); !sound)
+    return report_usage(call, sound.error());
+  std::uint64_t rounds = 25;
+  if (Status sound = call.read_number("rounds", rounds, 1, 10'000); !sound) return report_usage(call, sound.error());
+  if (partitions != 0 && (call.has("keys") || call.has("workers"))) {
+    return report_usage(call,
+                        misused("--partitions has a replica for each partition, without --keys and --workers").error());
+  }
+  if (partitions == 0 && call.has("rounds")) return report_usage(call, misused("--rounds needs --partitions").error());
   const Result<BenchPlace> place = BenchPlace::of(call);
   if (!place) return report(call, place.error());
+  if (partitions != 0) return report_partitions(call, *place, partitions, rounds);
   Holds holds;
   if (const Status ran = run(place->spot("pool"), holds, keys, workers, call.has("replace")); !ran) {
     return report(call, ran.error());

@@ -55,6 +55,7 @@ struct JobInfo {
   bool has_checkpoint;
   BytesView checkpoint;
   BytesView error;  // the last one, if it has not run well since
+  bool lent;        // a part of a partition, brought to an idle worker
 };
 
 struct TicketView {

@@ -111,6 +111,7 @@ struct Slot {
   Past past = Past::none;
   std::uint16_t partition = kNoPartition;  // derived
   bool diverted = false;  // its target is not what the assignment gives: it failed to start there, or is a probe
+  bool lent = false;      // a part of a partition, brought to an idle worker (see Surge)
 };
 
 // The data that a change of membership reads for every key, packed so that a million are scanned in a few milliseconds.

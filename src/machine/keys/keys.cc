@@ -22,6 +22,7 @@ Keys::Keys(KeysState& state, Context& context)
       tenures_(state, context, slots_, blame_, queues_, line_, dead_, starts_),
       requests_(state, context, slots_, queues_, line_, placement_, dead_),
       partitions_(state, context, slots_, ranks_, placement_, requests_),
+      surge_(state, context, ranks_, placement_),
       workers_(state, context, slots_, blame_, ranks_, placement_, probation_, tenures_, partitions_) {}
 
 void Keys::on(const v1::Record& record) {
@@ -40,10 +41,15 @@ void Keys::on(const v1::Record& record) {
     case v1::Record::kRetryDead: return dead_.on(record.retry_dead());
     case v1::Record::kDropDead: return dead_.on(record.drop_dead());
     case v1::Record::kStarted: return tenures_.on(record.started());
-    case v1::Record::kReleased: return tenures_.on(record.released());
+    case v1::Record::kReleased:
+      tenures_.on(record.released());
+      if (record.released().has_blob()) surge_.review();
+      return;
     case v1::Record::kDone: return tenures_.on(record.done());
     case v1::Record::kFailed: return tenures_.on(record.failed());
-    case v1::Record::kCheckpoint: return tenures_.on(record.checkpoint());
+    case v1::Record::kCheckpoint:
+      if (const SlotId slot = tenures_.on(record.checkpoint()); slot != kNone) surge_.reported(slot);
+      return;
     case v1::Record::kNotified: return tenures_.on(record.notified());
     default: ASSERT(false);  // belongs to another part
   }
@@ -190,7 +196,8 @@ JobInfo Keys::info_of(SlotId id) const {
           .payload = job.payload,
           .has_checkpoint = checkpoint,
           .checkpoint = checkpoint ? BytesView(job.extra->checkpoint) : BytesView(),
-          .error = job.extra ? BytesView(job.extra->error) : BytesView()};
+          .error = job.extra ? BytesView(job.extra->error) : BytesView(),
+          .lent = slot.lent};
 }
 
 TicketView Keys::view_of(JobId id) const {

@@ -41,6 +41,7 @@
 #include "machine/keys/restorer.h"
 #include "machine/keys/slots.h"
 #include "machine/keys/starts.h"
+#include "machine/keys/surge.h"
 #include "machine/keys/tenures.h"
 #include "machine/keys/workers.h"
 
@@ -125,6 +126,7 @@ class Keys {
   Tenures tenures_;
   Requests requests_;
   Partitions partitions_;
+  Surge surge_;
   Workers workers_;
 };
 

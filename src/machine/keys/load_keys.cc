@@ -216,6 +216,7 @@ bool load_key(const v1::KeyState& state, KeysState& into) {
   slot.tail = from_stored(state.tail());
   slot.delayed = from_stored(state.delayed());
   slot.diverted = state.diverted();
+  slot.lent = state.lent();
   slot.started_ms = state.started_ms();
   into.table.placed[state.slot()] = {hash_bytes(slot.key), from_stored(state.target()), from_stored(state.holder())};
   into.bytes += slot.key.size();

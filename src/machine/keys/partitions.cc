@@ -55,27 +55,27 @@ void Partitions::set(const Ring& ring) {
 void Partitions::ring_changed(const Ring& before) {
   const Ring& ring = context_.config().ring;
   if (ring == before) return;
-  context_.note(hash_mix(ring.partitions, ring.secondaries));
+  context_.note(hash_mix(ring.parts(), ring.secondaries));
   context_.effects().partitions_set(context_.at(), ring);
   if (before.partitions == 0) ranks_.rebuild();
   state_.partitions_due = true;
   for (const WorkerIx ix : state_.workers.by_age) ranks_.watch(ix);
-  if (ring.partitions != before.partitions) return;
+  if (ring.parts() != before.parts()) return;
   for (const SlotId slot : state_.partitions) {
-    if (slot != kNone) placement_.rechoose(slot);
+    if (slot != kNone) ranks_.is_lent(slot) ? placement_.lend(slot, kNone) : placement_.rechoose(slot);
   }
 }
 
 bool Partitions::is_current(SlotId slot) const {
   const Slot& entry = state_.table.slots[slot];
-  const std::uint32_t partitions = context_.config().ring.partitions;
-  return entry.partition < partitions && state_.table.jobs[entry.head].payload == std::to_string(partitions);
+  const std::uint32_t parts = context_.config().ring.parts();
+  return entry.partition < parts && state_.table.jobs[entry.head].payload == std::to_string(parts);
 }
 
 void Partitions::bring_about() {
   if (!end_others()) return;
   bool complete = true;
-  for (std::uint32_t partition = 0; partition < context_.config().ring.partitions; ++partition) {
+  for (std::uint32_t partition = 0; partition < context_.config().ring.parts(); ++partition) {
     const bool there = partition < state_.partitions.size() && state_.partitions[partition] != kNone;
     if (!there) make(partition);
     // One that stops is made again when it has stopped.
@@ -103,7 +103,7 @@ void Partitions::make(std::uint32_t partition) {
   record.set_kind(v1::RESIDENT);
   record.set_key(partition_key(partition));
   record.set_type(Bytes(kPartitionType));
-  record.set_payload(std::to_string(context_.config().ring.partitions));
+  record.set_payload(std::to_string(context_.config().ring.parts()));
   record.set_max_attempts(UINT16_MAX);
   context_.effects().partition_made(context_.at(), record.key(), record.ticket());
   const SlotId slot = requests_.add_own(record);

@@ -4,6 +4,8 @@
 // handoff, checkpoints and blame are those of every key. But no user dispatches it or stops it. A pool that has a ring
 // has exactly the partitions of the ring: one that ends is made again.
 //
+// If partitions are cut, each of their parts is such a resident, and what is said of partitions here is true of parts.
+//
 // The payload of a partition is the number of partitions. If that number changes, the same row belongs to another
 // partition, so partitions of both numbers must never be held at the same time. All of the old number are stopped
 // first; when the last one is gone, those of the new number are made. The pool goes on meanwhile.

@@ -18,7 +18,7 @@ WorkerIx Placement::choose(SlotId slot) {
   if (const WorkerIx server = server_of(slot); server != kNone) return server;
   const Crowd& crowd = takers_of(slot);
   if (crowd.workers.empty()) return kNone;
-  if (is_partition(slot)) return ranks_.choose(slot, crowd);
+  if (ranks_.is_partition(slot)) return ranks_.choose(slot, crowd);
   const Placed& placed = state_.table.placed[slot];
   switch (context_.config().assignment) {
     case Assignment::rendezvous: return crowd.workers[rendezvous_choose(placed.hash, crowd.places)];
@@ -41,14 +41,14 @@ const Crowd& Placement::takers_of(SlotId slot) {
 }
 
 WorkerIx Placement::rendezvous(SlotId slot) {
-  ASSERT(!is_partition(slot));
+  ASSERT(!ranks_.is_partition(slot));
   const Crowd& crowd = takers_of(slot);
   if (crowd.workers.empty()) return kNone;
   return crowd.workers[rendezvous_choose(state_.table.placed[slot].hash, crowd.places)];
 }
 
 bool Placement::takes(WorkerIx ix, SlotId slot) const {
-  if (is_partition(slot) && !ranks_.may_hold(ix, slot)) return false;
+  if (ranks_.is_partition(slot) && !ranks_.may_hold(ix, slot)) return false;
   const Takes& taken = state_.workers[ix].takes;
   const JobKind kind = state_.table.slots[slot].kind;
   if (taken.all(kind) && !may_be_own(kind)) return true;
@@ -72,7 +72,7 @@ void Placement::on(const v1::Choose& record) {
   if (!is_chosen() || chooser == 0 || record.session() != chooser || !current || slot == kNone) {
     return context_.refuse_record();
   }
-  if (is_own(slot) || is_partition(slot)) return context_.refuse_record();
+  if (is_own(slot) || ranks_.is_partition(slot)) return context_.refuse_record();
   if (served(slot)) return context_.refuse_record();  // a served key belongs to its server, whatever the choice
   const WorkerIx ix = record.worker().empty() ? rendezvous(slot) : state_.workers.find(record.worker());
   if (ix == kNone || !state_.workers[ix].open() || !takes(ix, slot)) return context_.refuse_record();
@@ -95,7 +95,7 @@ void Placement::choices_due() {
   if (state_.types.has_own()) {
     for (SlotId slot = 0; slot < state_.table.placed.size(); ++slot) {
       if (!state_.table.slots[slot].live || !is_own(slot) || stays(slot)) continue;
-      retarget(slot, is_partition(slot) ? choose(slot) : rendezvous(slot));
+      retarget(slot, ranks_.is_partition(slot) ? choose(slot) : rendezvous(slot));
     }
   }
   ++state_.choice_round;
@@ -121,7 +121,7 @@ void Placement::tell_choice_due(SlotId slot) {
 
 void Placement::retarget_head(SlotId slot) {
   slots_.touch(slot);
-  state_.table.placed[slot].target = choose(slot);
+  slots_.set_target(slot, choose(slot));
   if (state_.table.slots[slot].head != kNone) ask_for_choice(slot);
 }
 
@@ -143,7 +143,7 @@ void Placement::aim(SlotId slot, WorkerIx target) {
     slots_.set_state(slot, JobState::queued);  // makes its place in the old queue void
     queues_.enqueue(slot);
   } else if (entry.state == JobState::running && entry.kind == JobKind::resident && placed.holder != target) {
-    if (MUTANT(handback_unreleased) && is_partition(slot)) return queues_.grant_held(slot);
+    if (MUTANT(handback_unreleased) && ranks_.is_partition(slot)) return queues_.grant_held(slot);
     queues_.enqueue_move(slot);
   }
 }
@@ -178,7 +178,7 @@ void Placement::set_serves(WorkerIx ix, BytesView key, bool serves) {
   }
   const SlotId slot = state_.table.find(key);
   if (slot == kNone) return;
-  if (serves || !is_chosen() || served(slot) || is_partition(slot)) return retarget(slot, choose(slot));
+  if (serves || !is_chosen() || served(slot) || ranks_.is_partition(slot)) return retarget(slot, choose(slot));
   // It stays with its last server until the function has chosen.
   if (context_.sessions().chooser == 0) return retarget(slot, rendezvous(slot));
   if (!MUTANT(serving_ends_unasked)) context_.effects().choice_due(context_.at(), key);
@@ -204,6 +204,7 @@ void Placement::remove_server(WorkerIx ix, BytesView key) {
 
 // Those that it should have, and those that a worker had in whose place it stands.
 void Placement::offer_partitions(WorkerIx ix) {
+  if (!state_.workers[ix].open()) return;
   for (std::size_t i = 0; i < state_.partitions.size(); ++i) {
     const SlotId slot = state_.partitions[i];
     if (slot == kNone || stays(slot)) continue;
@@ -211,10 +212,6 @@ void Placement::offer_partitions(WorkerIx ix) {
     const bool closed = target != kNone && !state_.workers[target].open();
     if (closed || (takes(ix, slot) && ranks_.prefers(slot, ix))) retarget(slot, choose(slot));
   }
-}
-
-void Placement::worker_settled(WorkerIx ix) {
-  if (state_.workers[ix].open()) offer_partitions(ix);
 }
 
 // Under rendezvous only the newcomer's draw is compared with the current one, so only keys that must move do.
@@ -243,7 +240,7 @@ void Placement::worker_opened(WorkerIx ix, WorkerIx replaced, bool inherits) {
     return rendezvous_prefers(placed.hash, worker.place, state_.workers[placed.target].place);
   });
   state_.table.visit_each(gained, KeyTable::Ahead::slots, [&](SlotId slot) {
-    if (!state_.table.slots[slot].live || is_partition(slot)) return;
+    if (!state_.table.slots[slot].live || ranks_.is_partition(slot)) return;
     if (takes(ix, slot)) return retarget(slot, any_served ? choose(slot) : ix);
     if (MUTANT(joins_unseat_residents)) retarget(slot, kNone);
   });
@@ -281,7 +278,7 @@ void Placement::worker_unfit(WorkerIx ix) {
 // serves, or that a user's function has chosen a worker for, is not brought to another one.
 WorkerIx Placement::other_for(SlotId slot, WorkerIx from, const std::vector<std::uint64_t>& failed_on,
                               bool only_proven) {
-  const bool chosen = context_.config().assignment == Assignment::chosen && !is_partition(slot);
+  const bool chosen = context_.config().assignment == Assignment::chosen && !ranks_.is_partition(slot);
   if (chosen || server_of(slot) != kNone) return kNone;
   const auto failed = [&](WorkerIx ix) {
     return std::find(failed_on.begin(), failed_on.end(), state_.workers[ix].age) != failed_on.end();
@@ -299,7 +296,7 @@ WorkerIx Placement::other_for(SlotId slot, WorkerIx from, const std::vector<std:
       others.push_back(ix);
       places.push_back(state_.workers[ix].place);
     }
-    if (is_partition(slot)) {
+    if (ranks_.is_partition(slot)) {
       if (const WorkerIx best = ranks_.best_of(slot, others); best != kNone) return best;
       continue;
     }
@@ -308,11 +305,27 @@ WorkerIx Placement::other_for(SlotId slot, WorkerIx from, const std::vector<std:
   return kNone;
 }
 
+void Placement::lend(SlotId slot, WorkerIx to) {
+  slots_.touch(slot);
+  state_.table.slots[slot].lent = false;
+  if (to != kNone) {
+    state_.table.slots[slot].diverted = false;
+    aim(slot, to);
+    state_.table.slots[slot].lent = true;
+    return;
+  }
+  // The primary has lent it, so it need not settle first.
+  const WorkerIx best = ranks_.best_of(slot, takers_of(slot).workers);
+  if (best != kNone && ranks_.rank(best, slot) == Rank::primary) return retarget(slot, best);
+  rechoose(slot);
+}
+
 void Placement::divert(SlotId slot, WorkerIx to) {
   slots_.touch(slot);
+  state_.table.slots[slot].lent = false;
   const WorkerIx before = state_.table.placed[slot].target;
   state_.table.slots[slot].diverted = to != choose(slot);
-  if (state_.table.slots[slot].diverted && is_partition(slot)) ranks_.diverted(slot);
+  if (state_.table.slots[slot].diverted && ranks_.is_partition(slot)) ranks_.diverted(slot);
   if (before != to) return aim(slot, to);
   if (state_.table.slots[slot].state == JobState::queued) queues_.enqueue(slot);
 }

@@ -56,6 +56,8 @@ class Placement {
   WorkerIx other_for(SlotId slot, WorkerIx from, const std::vector<std::uint64_t>& failed_on, bool only_proven);
   // The key goes to that worker, whatever the assignment says.
   void divert(SlotId slot, WorkerIx to);
+  // A part of a partition goes to that worker until it is taken back (to kNone), or the worker is gone.
+  void lend(SlotId slot, WorkerIx to);
   // The key goes where the assignment says.
   void rechoose(SlotId slot) { retarget(slot, choose(slot)); }
   // Between records: finds workers for the strays.
@@ -64,10 +66,10 @@ class Placement {
   void refresh_open() { state_.takers.refresh(state_.workers); }
   // The key is about to be removed from the table.
   void forget_key(SlotId slot) {
-    if (is_partition(slot)) ranks_.removed(slot);
+    if (ranks_.is_partition(slot)) ranks_.removed(slot);
   }
-  // A partition waits for the worker to settle, which it has now.
-  void worker_settled(WorkerIx worker);
+  // The worker is there, or has settled: partitions may have waited for it.
+  void offer_partitions(WorkerIx worker);
   // Whether the worker takes the key's job, and may hold it.
   bool takes(WorkerIx worker, SlotId slot) const;
 
@@ -80,9 +82,6 @@ class Placement {
   bool is_own(SlotId slot) const {
     return may_be_own(state_.table.slots[slot].kind) && state_.types.is_own(state_.table.head_type(slot));
   }
-  // Not placed by the pool's assignment.
-  bool is_partition(SlotId slot) const { return ranks_.is_partition(slot); }
-  void offer_partitions(WorkerIx worker);
   bool is_chosen() const { return context_.config().assignment == Assignment::chosen; }
   void choices_due();
   // The open worker that serves the key and takes its job, the last one if there are several.

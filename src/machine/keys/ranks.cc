@@ -61,6 +61,7 @@ WorkerIx Ranks::choose(SlotId slot, const Crowd& takers) const {
   const bool stays = now != kNone && may_hold(now, slot) &&
                      std::find(takers.workers.begin(), takers.workers.end(), now) != takers.workers.end();
   if (!stays) return best_of(slot, takers.workers);
+  if (is_lent(slot)) return now;
   std::vector<WorkerIx> better;
   for (const WorkerIx ix : takers.workers) {
     if (prefers(slot, ix)) better.push_back(ix);
@@ -72,6 +73,7 @@ bool Ranks::prefers(SlotId slot, WorkerIx ix) const {
   if (!may_hold(ix, slot)) return false;
   const WorkerIx now = state_.table.placed[slot].target;
   if (now == kNone || !state_.workers[now].open()) return true;
+  if (is_lent(slot)) return false;
   if (MUTANT(secondary_never_yields)) return false;
   return rank(ix, slot) < rank(now, slot) && settled(ix);
 }
@@ -84,7 +86,7 @@ void Ranks::watch(WorkerIx ix) {
 }
 
 void Ranks::diverted(SlotId slot) {
-  const std::uint32_t partition = state_.table.slots[slot].partition;
+  const std::uint32_t partition = partition_of_part(ring(), state_.table.slots[slot].partition);
   for (const WorkerIx ix : state_.workers.by_age) {
     const PoolWorker& worker = state_.workers[ix];
     if (worker.ordinal != partition || !worker.open() || worker.settle_due_ms != 0) continue;

@@ -26,8 +26,14 @@ class Ranks {
   // The table was replaced, or the pool has a ring now.
   void rebuild();
 
+  // Surge has brought it to its target, where it stays until it is taken back.
+  bool is_lent(SlotId slot) const { return state_.table.slots[slot].lent; }
+
   // Whether the worker's rank allows it to hold the partition.
   bool may_hold(WorkerIx worker, SlotId slot) const { return rank(worker, slot) != Rank::none; }
+  Rank rank(WorkerIx worker, SlotId slot) const {
+    return rank_of(ring(), state_.table.slots[slot].partition, state_.workers[worker].ordinal);
+  }
   // The worker that should hold the partition, of those that take it; none if none may.
   WorkerIx choose(SlotId slot, const Crowd& takers) const;
   // The best of these, wherever the partition is.
@@ -44,9 +50,6 @@ class Ranks {
 
  private:
   const Ring& ring() const { return context_.config().ring; }
-  Rank rank(WorkerIx worker, SlotId slot) const {
-    return rank_of(ring(), state_.table.slots[slot].partition, state_.workers[worker].ordinal);
-  }
   bool settled(WorkerIx worker) const {
     return context_.log_time_ms() - state_.workers[worker].joined_ms >= ring().settle_ms;
   }

@@ -184,6 +184,7 @@ void each_item(const KeysState& keys, SlotId id, const TakeItem& take) {
   key.set_started_ms(slot.started_ms);
   key.set_past(static_cast<std::uint32_t>(slot.past));
   key.set_diverted(slot.diverted);
+  key.set_lent(slot.lent);
   key.set_target(to_stored(placed.target));
   key.set_holder(to_stored(placed.holder));
   Bytes encoded = item.SerializeAsString();

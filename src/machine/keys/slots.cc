@@ -30,6 +30,7 @@ void Slots::drop_timer(SlotId slot) {
 void Slots::set_target(SlotId slot, WorkerIx target) {
   const bool moving = state_.table.slots[slot].state == JobState::moving;
   if (moving) count_arriving(slot, -1);
+  if (state_.table.placed[slot].target != target) state_.table.slots[slot].lent = false;
   state_.table.placed[slot].target = target;
   if (moving) count_arriving(slot, +1);
 }

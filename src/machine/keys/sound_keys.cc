@@ -8,6 +8,7 @@
 #include "machine/keys/keys_snapshot.h"
 #include "machine/limits.h"
 #include "machine/load.h"
+#include "machine/own_names.h"
 
 namespace tenure {
 namespace {
@@ -222,12 +223,22 @@ bool dead_fit(const KeysState& keys) {
   return letters == 0;
 }
 
+// Only parts of partitions are lent, and to somebody.
+bool loans_fit(const KeysState& keys) {
+  for (SlotId id = 0; id < keys.table.slots.end(); ++id) {
+    const Slot& slot = keys.table.slots[id];
+    if (!slot.live || !slot.lent) continue;
+    if (keys.table.placed[id].target == kNone || !partition_of_key(slot.key)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool keys_are_sound(const KeysState& keys, const FrameState& frame, const SessionTable& sessions) {
   return lists_fit(keys, frame) && workers_fit(keys, frame, sessions) && fitness_fits(keys, frame) &&
          servers_fit(keys) && holders_fit(keys, frame) && timers_fit(keys, frame) && dead_fit(keys) &&
-         keys.types.is_sound();
+         loans_fit(keys) && keys.types.is_sound();
 }
 
 }  // namespace tenure

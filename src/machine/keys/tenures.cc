@@ -148,11 +148,15 @@ void Tenures::fail_job(SlotId slot, int next, BytesView error, std::int64_t dela
   slots_.set_timer(slot, TimerKind::retry, context_.log_time_ms() + std::max<std::int64_t>(delay_ms, 0));
 }
 
-void Tenures::on(const v1::Checkpoint& record) {
+SlotId Tenures::on(const v1::Checkpoint& record) {
   const SlotId slot = held_slot(record.key(), record.epoch());
-  if (slot == kNone || record.data().size() > kBlobBytesMax) return context_.refuse_record();
+  if (slot == kNone || record.data().size() > kBlobBytesMax) {
+    context_.refuse_record();
+    return kNone;
+  }
   slots_.touch(slot);
   set_checkpoint(slot, record.data());
+  return slot;
 }
 
 void Tenures::set_checkpoint(SlotId slot, const Bytes& data) {

@@ -41,7 +41,8 @@ class Tenures {
   void on(const v1::Released& record);
   void on(const v1::Done& record);
   void on(const v1::Failed& record);
-  void on(const v1::Checkpoint& record);
+  // The key's slot, or none if the record was refused.
+  SlotId on(const v1::Checkpoint& record);
   void on(const v1::Notified& record);
 
   // The holder is gone without a report about this key. `death`: null unless its process may have died.

@@ -157,7 +157,7 @@ void Workers::open_drained() {
 void Workers::settled(const MachineTimer& timer) {
   state_.workers[timer.id].settle_due_ms = 0;
   ranks_.watch(timer.id);  // the pool may want it to wait for longer by now
-  placement_.worker_settled(timer.id);
+  placement_.offer_partitions(timer.id);
 }
 
 void Workers::on(const v1::Serve& record) {

@@ -1,29 +1,20 @@
 #include "node/keys/partition_listing.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "machine/backlog.h"
 #include "machine/own_names.h"
 #include "node/keys/why.h"
 #include "tenure/v1/listings.pb.h"
 
 namespace tenure {
 
-std::optional<std::uint64_t> read_backlog(BytesView checkpoint) {
-  while (!checkpoint.empty() && (checkpoint.back() == '\n' || checkpoint.back() == ' ')) checkpoint.remove_suffix(1);
-  std::uint64_t backlog = 0;
-  const char* end = checkpoint.data() + checkpoint.size();
-  const auto [read, error] = std::from_chars(checkpoint.data(), end, backlog);
-  if (checkpoint.empty() || error != std::errc{} || read != end || backlog == UINT64_MAX) return std::nullopt;
-  return backlog;
-}
-
 void list_partitions(const Machine& machine, v1::Told& told) {
   const Ring& ring = machine.config().ring;
   if (ring.partitions == 0) return;
   encode_ring(ring, *told.mutable_ring());
   WhyWaiting why(machine);
-  for (std::uint32_t partition = 0; partition < ring.partitions; ++partition) {
+  for (std::uint32_t partition = 0; partition < ring.parts(); ++partition) {
     v1::ListedPartition& listed = *told.add_partitions();
     listed.set_partition(partition);
     const std::optional<JobInfo> job = machine.find(partition_key(partition));
@@ -38,6 +29,7 @@ void list_partitions(const Machine& machine, v1::Told& told) {
     listed.set_why(why.of(*job));
     listed.set_error(Bytes(job->error));
     if (const auto backlog = read_backlog(job->checkpoint)) listed.set_backlog_plus_one(*backlog + 1);
+    listed.set_lent(job->lent);
     const WorkerIx ix = job->worker.empty() ? kNone : machine.workers().find(job->worker);
     if (ix == kNone) continue;
     const std::uint32_t ordinal = machine.workers()[ix].ordinal;

@@ -34,10 +34,11 @@ Bytes why_no_target(const Machine& machine, const JobInfo& job) {
 }
 
 // A partition that no worker is to hold.
-Bytes why_no_rank(const Machine& machine, std::uint32_t partition) {
+Bytes why_no_rank(const Machine& machine, std::uint32_t part) {
   const Ring& ring = machine.config().ring;
   if (ring.anyone) return "no ranked worker is in the pool, or all of them are draining or unfit";
-  if (partition >= ring.partitions) return "the number of partitions is being changed";
+  if (part >= ring.parts()) return "the number of partitions is being changed";
+  const std::uint32_t partition = partition_of_part(ring, part);
   Bytes text = "the worker with ordinal " + std::to_string(partition);
   for (std::uint32_t i = 1; i <= ring.secondaries; ++i) {
     text += (i == ring.secondaries ? " and " : ", ") + std::to_string((partition + i) % ring.partitions);

@@ -51,7 +51,17 @@ class Ranking {
     closing_.clear();
     moving_.clear();
   }
-  void on(const LogPartitionMoves& moves) { moving_.insert(moves.key); }
+  void on(const LogPartitionMoves& moves) {
+    if (moves.position != position_) judge_step();
+    position_ = moves.position;
+    moving_.insert(moves.key);
+    // Less than half of the bound ends a loan.
+    const auto holder = holders_.find(moves.key);
+    const bool low = ring_.surge != 0 && moves.backlog < ring_.surge / 2;
+    if (low && known_ && holder != holders_.end() && rank(moves.key, holder->second) == Rank::primary) {
+      leaving_.emplace_back(moves.key, holder->second);
+    }
+  }
   void on(const LogShutdown&) { known_ = false; }
   void on(const LogEnded& ended) {
     if (!is_partition(ended.key)) return;
@@ -80,6 +90,7 @@ class Ranking {
   // The partitions of a worker that is gone were placed one after another. None went to a worker that had more than
   // another one of the same rank could have had.
   void judge_step() {
+    judge_loans();
     const auto orphans = std::exchange(orphans_, {});
     const std::set<std::string> closing = std::exchange(closing_, {});
     const std::size_t granted = std::exchange(granted_, 0);
@@ -106,6 +117,13 @@ class Ranking {
     }
   }
 
+  // A part leaves a primary that goes on only while its partition is behind.
+  void judge_loans() {
+    for (const auto& [key, primary] : std::exchange(leaving_, {})) {
+      if (open_.contains(primary)) broken(key + " left its primary " + primary + ", and its partition is not behind");
+    }
+  }
+
   // Some partition was, or may have been, on its way to another worker when the record came: its load is not known.
   bool moves(const std::map<std::string, std::string>& before, const std::set<std::string>& closing) {
     std::set<std::string> open = open_;
@@ -121,7 +139,7 @@ class Ranking {
   std::size_t load(const std::string& worker, const std::string& but_for, const std::set<std::string>& unplaced,
                    bool most) {
     std::size_t count = 0;
-    for (std::uint32_t number = 0; number < ring_.partitions; ++number) {
+    for (std::uint32_t number = 0; number < ring_.parts(); ++number) {
       const std::string key = "partition/" + std::to_string(number);
       if (key == but_for || unplaced.contains(key)) continue;
       const auto holder = holders_.find(key);
@@ -152,6 +170,7 @@ class Ranking {
   std::vector<std::pair<std::string, std::string>> orphans_;  // and who had them, in their order
   std::set<std::string> closing_;
   std::set<std::string> moving_;
+  std::vector<std::pair<std::string, std::string>> leaving_;  // parts, and their primaries
   std::size_t granted_ = 0;
 };
 
@@ -221,7 +240,7 @@ void check_last(const History& history, const PastHolds& holds, const Expectatio
     changed = at;
   }
   if (closed == kForever || changed + expected.ranking > closed) return;
-  for (std::uint32_t number = 0; number < expected.ring.partitions; ++number) {
+  for (std::uint32_t number = 0; number < expected.ring.parts(); ++number) {
     const std::string key = "partition/" + std::to_string(number);
     if (dead.contains(key)) continue;
     std::vector<std::string> held_by;
@@ -233,7 +252,7 @@ void check_last(const History& history, const PastHolds& holds, const Expectatio
     }
     const auto primary = std::find_if(ready.begin(), ready.end(), [&](const auto& worker) {
       const auto ordinal = ordinals.find(worker.first);
-      return ordinal != ordinals.end() && ordinal->second == number;
+      return ordinal != ordinals.end() && ordinal->second == partition_of_part(expected.ring, number);
     });
     if (held_by.size() != 1) {
       verdict.broken('P', closed, key + " is held by " + std::to_string(held_by.size()) + " in the end");

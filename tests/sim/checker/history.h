@@ -309,6 +309,7 @@ struct LogRanked {
 struct LogPartitionMoves {
   std::uint64_t position;
   std::string key;
+  std::uint64_t backlog;  // of the partition, with all of its parts
 };
 // It is quarantined.
 struct LogPartitionDead {

@@ -144,12 +144,15 @@ struct Teller {
   }
   std::string operator()(const LogRing& e) const {
     return "log " + text(e.position) + ": " + text(e.ring.partitions) + " partitions with " + text(e.ring.secondaries) +
-           " secondaries, settling " + std::to_string(e.ring.settle_ms) + " ms" + (e.ring.anyone ? ", or anyone" : "");
+           " secondaries, settling " + std::to_string(e.ring.settle_ms) + " ms" + (e.ring.anyone ? ", or anyone" : "") +
+           ", in " + text(e.ring.cuts) + " parts each";
   }
   std::string operator()(const LogRanked& e) const {
     return "log " + text(e.position) + ": ranked worker " + e.worker + (e.open ? " is open" : " is closed");
   }
-  std::string operator()(const LogPartitionMoves& e) const { return "log " + text(e.position) + ": moves " + e.key; }
+  std::string operator()(const LogPartitionMoves& e) const {
+    return "log " + text(e.position) + ": moves " + e.key + ", backlog " + text(e.backlog);
+  }
   std::string operator()(const LogPartitionDead& e) const {
     return "log " + text(e.position) + ": quarantined " + e.key;
   }

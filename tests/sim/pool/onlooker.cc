@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "machine/backlog.h"
+#include "machine/own_names.h"
 #include "machine/rules.h"
 #include "sim/pool/tastes.h"
 #include "tenure/v1/record.pb.h"
@@ -277,13 +279,25 @@ void Onlooker::shutdown_drained(const At& at) {
   if (!silent_) recorder_.add(LogDrained{at.position});
 }
 
+// Of the whole partition that the part belongs to.
+std::uint64_t Onlooker::backlog_with(BytesView part) const {
+  const Ring& ring = machine_->config().ring;
+  std::uint64_t sum = 0;
+  const std::uint32_t first = partition_of_part(ring, partition_of_key(part).value_or(0));
+  for (std::uint32_t other = first; other < ring.parts(); other += ring.partitions) {
+    const auto job = machine_->find(partition_key(other));
+    if (job && job->has_checkpoint) sum += read_backlog(job->checkpoint).value_or(0);
+  }
+  return sum;
+}
+
 void Onlooker::stop_asked(const At&, const TenureRef& tenure, StopReason reason) {
   if (silent_) return;
   if (reason == StopReason::start_timeout) {
     recorder_.add(LogTimedOut{machine_->position(), Bytes(tenure.key), tenure.epoch});
   }
   if (reason == StopReason::move && is_partition(Bytes(tenure.key))) {
-    recorder_.add(LogPartitionMoves{machine_->position(), Bytes(tenure.key)});
+    recorder_.add(LogPartitionMoves{machine_->position(), Bytes(tenure.key), backlog_with(tenure.key)});
   }
   recorder_.note([&] { return "stop asked: " + Bytes(tenure.key) + " epoch " + std::to_string(tenure.epoch); });
 }

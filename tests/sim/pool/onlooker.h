@@ -48,6 +48,7 @@ class Onlooker final : private Effects {
   void write_holders_words(const LogServer::Stored& stored);
   void rebuild(Position kept, bool removed);
   void write_ranked(BytesView worker, bool open);
+  std::uint64_t backlog_with(BytesView part) const;
 
   void restoring(const At&, const Restored& it) override;
   void restored(const At&, const Restored& it) override;

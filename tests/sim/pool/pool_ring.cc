@@ -57,11 +57,14 @@ bool PoolRun::all_with_primaries() const {
   const Machine& machine = onlooker_.machine();
   for (const WorkerIx ix : machine.workers().by_age) {
     const PoolWorker& worker = machine.workers()[ix];
-    if (worker.ordinal >= machine.config().ring.partitions) continue;
-    const auto job = machine.find(partition_key(worker.ordinal));
-    if (!job) return false;
-    const bool dead = job->state == JobState::dead || job->state == JobState::quarantined;
-    if (!dead && job->worker != worker.id) return false;
+    const Ring& ring = machine.config().ring;
+    if (worker.ordinal >= ring.partitions) continue;
+    for (std::uint32_t part = worker.ordinal; part < ring.parts(); part += ring.partitions) {
+      const auto job = machine.find(partition_key(part));
+      if (!job) return false;
+      const bool dead = job->state == JobState::dead || job->state == JobState::quarantined;
+      if (!dead && job->worker != worker.id) return false;
+    }
   }
   return true;
 }

@@ -201,6 +201,7 @@ void PoolRun::heal() {
   work_.task_max = 10 * kMilli;
   work_.finishes = 0;
   work_.emits = 0;
+  work_.behind = 0;
   work_.poison = 0;
   work_.bad_programs = 0;
   for (const auto& seat : seats_) {

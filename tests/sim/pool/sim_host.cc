@@ -12,7 +12,11 @@ constexpr std::size_t kThreads = 2;
 }  // namespace
 
 SimHost::SimHost(Parts parts, Dice dice, Dice emit_dice)
-    : parts_(std::move(parts)), dice_(dice), emit_dice_(emit_dice), emits_(Dice(emit_dice.next())) {
+    : parts_(std::move(parts)),
+      dice_(dice),
+      surge_dice_(emit_dice),
+      emit_dice_(emit_dice),
+      emits_(Dice(emit_dice.next())) {
   for (std::size_t i = 0; i < kThreads; ++i) {
     threads_.push_back(&parts_.process.add_loop(std::string("handler").append(std::to_string(i))));
   }
@@ -116,7 +120,9 @@ void SimHost::live(Run& run) {
   const double seconds = static_cast<double>(span) / static_cast<double>(kSecond);
   parts_.recorder.add(parts_.process,
                       Wrote{parts_.process.number(), hold.key, hold.epoch, parts_.store.write(hold.key, hold.epoch)});
-  if (dice_.chance(parts_.work.checkpoints * seconds)) {
+  if (parts_.work.backlogs && is_partition(hold.key)) {
+    report_backlog(run, seconds);
+  } else if (dice_.chance(parts_.work.checkpoints * seconds)) {
     parts_.reports->checkpoint(hold, Recorder::bytes_with(dice_.id(), 16));
   }
   if (!is_partition(hold.key) && parts_.work.emits != 0 && emit_dice_.chance(parts_.work.emits * seconds))
@@ -127,6 +133,16 @@ void SimHost::live(Run& run) {
     return forget(hold.epoch);
   }
   later(run, span, &SimHost::live);
+}
+
+// The numbers differ in their first digits, by which the checker knows one checkpoint from another.
+void SimHost::report_backlog(Run& run, double seconds) {
+  const bool last = parts_.work.behind == 0 && !std::exchange(run.caught_up, true);
+  if (!last && !surge_dice_.chance(seconds)) return;
+  const bool behind = surge_dice_.chance(parts_.work.behind);
+  const Time rows =
+      behind ? surge_dice_.between(kBehind, 9 * kBehind) : surge_dice_.between(kBehind / 10'000, kBehind / 1'000);
+  parts_.reports->checkpoint(run.job.hold, std::to_string(rows));
 }
 
 void SimHost::stop(const Hold& hold, StopReason, Instant deadline) {

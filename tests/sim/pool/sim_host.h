@@ -51,6 +51,7 @@ class SimHost final : public Host {
     bool deaf = false;      // and it does not listen, for long
     bool child = false;     // a process of its own, which can be killed
     std::uint64_t handled = 0;
+    bool caught_up = false;  // a partition that has said so, when all of them do
   };
   using RunMap = std::map<std::uint64_t, Run>;
 
@@ -60,6 +61,7 @@ class SimHost final : public Host {
   void run_task(Run& run);
   void become_started(Run& run);
   void live(Run& run);
+  void report_backlog(Run& run, double seconds);
   void trip(Run& run);
   void end_stopped(Run& run);
   void give_back(Run& run);
@@ -74,6 +76,7 @@ class SimHost final : public Host {
   Dice dice_;
   std::vector<SimLoop*> threads_;
   RunMap runs_;  // by epoch
+  Dice surge_dice_;
   Dice emit_dice_;
   SimEmits emits_;
 };

@@ -130,6 +130,16 @@ void choose_ring(Plan& plan) {
   if (dice.chance(0.4)) plan.resize_every = dice.magnitude(2 * kSecond, 20 * kSecond);
 }
 
+// Partitions in parts, which go to idle workers when their backlog is high.
+void choose_surge(Plan& plan) {
+  Dice dice(plan.seed, "surge");
+  if (plan.ring.partitions == 0 || !dice.chance(0.4)) return;
+  plan.ring.cuts = static_cast<std::uint32_t>(dice.between(2, 3));
+  plan.ring.surge = kBehind;
+  plan.work.backlogs = true;
+  plan.work.behind = static_cast<double>(dice.between(1, 5)) / 10;
+}
+
 // A new pool or log has the default bounds until its first worker joins.
 void use_default_bounds(Plan& plan) {
   plan.queue_bound = 1000;
@@ -215,6 +225,7 @@ Plan plan_for(std::uint64_t seed, bool wipes) {
   plan.own_types = plan.choosy && patient && Dice(plan.seed, "own types").chance(0.5);
 
   choose_ring(plan);
+  choose_surge(plan);
   Dice programs(seed, "programs");
   if (programs.chance(0.25)) plan.work.bad_programs = static_cast<double>(programs.between(1, 9)) / 10;
 

@@ -66,7 +66,13 @@ struct Work {
   double checkpoints = 0.5;     // per second and job
   double leaves_blob = 0.5;
   double emits = 0;  // steps with its source that a resident does, per second
+  // Whether partitions report backlogs, and how many of the reports say that the partition is behind.
+  bool backlogs = false;
+  double behind = 0;
 };
+
+// The backlog from which a partition is behind.
+constexpr std::int64_t kBehind = 100'000'000'000'000;
 
 struct Plan {
   std::uint64_t seed = 0;
