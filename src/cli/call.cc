@@ -44,6 +44,7 @@ Result<std::uint64_t> Call::number(std::string_view flag, std::uint64_t otherwis
 }
 
 Status Call::read_number(std::string_view flag, std::uint64_t& into, std::uint64_t min, std::uint64_t max) const {
+  if (!has(flag)) return {};
   const Result<std::uint64_t> given = number(flag, into, max);
   if (!given) return Failure(given.error());
   if (*given < min) return misused("--" + std::string(flag) + " must be at least " + std::to_string(min));
