@@ -47,6 +47,18 @@ Failure moved(const std::string& path) {
   return fail(Errc::unavailable, "sqlite open", path + ": the file was just created or removed; it is tried again");
 }
 
+// Whether the file at the path is another pool's. With the write turn held: the file's identity would prove nothing,
+// since a new file may have got the number of one that was removed.
+Result<bool> is_others(const std::string& path, const std::string& pool) {
+  if (!facts_of(path)) return false;
+  auto connection = Connection::open(path, Connection::Mode::existing);
+  const auto owner =
+      connection ? pool_in(*connection) : Result<std::optional<std::string>>(Failure(connection.error()));
+  if (owner) return *owner && **owner != pool;
+  if (!facts_of(path)) return false;  // it has just been removed
+  return Failure(owner.error());
+}
+
 }  // namespace
 
 Result<std::shared_ptr<PoolFile>> PoolFile::open(const SqliteSettings& settings, const LogOptions& options,
@@ -112,16 +124,15 @@ Result<std::shared_ptr<PoolFile>> PoolFile::open_for_reading(const SqliteSetting
 Result<std::shared_ptr<PoolFile>> PoolFile::open_for_writing(const SqliteSettings& settings, const LogOptions& options,
                                                              TurnPatience patience) {
   let_bus_errors_through();
-  std::optional<FileId> first;
-  if (facts_of(settings.own_path)) return open_own(settings, options, patience, first);
+  if (facts_of(settings.own_path)) return open_own(settings, options, patience);
   if (!options.create && !facts_of(settings.path)) return no_such_pool(settings, options);
-  auto file = open_first(settings, options, patience, first);
+  auto file = open_first(settings, options, patience);
   if (!file || *file) return file;
-  return open_own(settings, options, patience, first);
+  return open_own(settings, options, patience);
 }
 
 Result<std::shared_ptr<PoolFile>> PoolFile::open_first(const SqliteSettings& settings, const LogOptions& options,
-                                                       TurnPatience patience, std::optional<FileId>& first) {
+                                                       TurnPatience patience) {
   const std::string& path = settings.path;
   if (!may_write(path)) return not_writable(path);
   auto wake = WakeFile::open(path, false);
@@ -132,11 +143,11 @@ Result<std::shared_ptr<PoolFile>> PoolFile::open_first(const SqliteSettings& set
   if (facts_of(settings.own_path)) return moved(settings.own_path);
   if (!options.create && !facts_of(path)) return no_such_pool(settings, options);
   if (!facts_of(path) && belongs_apart(settings)) return std::shared_ptr<PoolFile>();
-  return open_here(settings, path, options, *wake, turn, &first);
+  return open_here(settings, path, options, *wake, turn, true);
 }
 
 Result<std::shared_ptr<PoolFile>> PoolFile::open_own(const SqliteSettings& settings, const LogOptions& options,
-                                                     TurnPatience patience, const std::optional<FileId>& first) {
+                                                     TurnPatience patience) {
   const std::string& path = settings.own_path;
   const bool there = facts_of(path).has_value();
   if (!there && !options.create) return no_such_pool(settings, options);
@@ -145,35 +156,34 @@ Result<std::shared_ptr<PoolFile>> PoolFile::open_own(const SqliteSettings& setti
   if (!wake) return Failure(wake.error());
   WriteTurn turn(**wake);
   if (const Status taken = turn.acquire(patience); !taken) return Failure(taken.error());
-  if (facts_of(path)) return open_here(settings, path, options, *wake, turn, nullptr);
+  if (facts_of(path)) return open_here(settings, path, options, *wake, turn, false);
   // It was removed meanwhile, and may be created at the other path.
   if (there) return moved(path);
   auto first_wake = WakeFile::open(settings.path, false);
   if (!first_wake) return Failure(first_wake.error());
   WriteTurn first_turn(**first_wake);
   if (const Status taken = first_turn.acquire(patience); !taken) return Failure(taken.error());
-  const auto now = facts_of(settings.path);
-  const bool in_the_way = first && now && now->id == *first;
-  if (!in_the_way && !belongs_apart(settings)) return moved(settings.path);
-  return open_here(settings, path, options, *wake, turn, nullptr);
+  const Result<bool> in_the_way = is_others(settings.path, options.pool);
+  if (!in_the_way) return Failure(in_the_way.error());
+  if (!*in_the_way && !belongs_apart(settings)) return moved(settings.path);
+  return open_here(settings, path, options, *wake, turn, false);
 }
 
 Result<std::shared_ptr<PoolFile>> PoolFile::open_here(const SqliteSettings& settings, const std::string& path,
                                                       const LogOptions& options, std::unique_ptr<WakeFile>& wake,
-                                                      WriteTurn& turn, std::optional<FileId>* first) {
+                                                      WriteTurn& turn, bool shared) {
   if (const Status settled = settle_files(path, settings.group, *wake->map()); !settled) {
     return Failure(settled.error());
   }
   auto connection = Connection::open(path, Connection::Mode::create);
   if (!connection) return Failure(connection.error());
-  if (first != nullptr) {
+  if (shared) {
     const auto owner = pool_in(*connection);
     if (!owner) return Failure(owner.error());
     if (*owner && **owner != options.pool) {
       share_files(path);
       const Proof proof = Proof::of(path, *connection);
       note_files(proof, **owner, *wake->map());
-      *first = proof.database();
       return std::shared_ptr<PoolFile>();
     }
   }

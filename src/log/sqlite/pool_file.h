@@ -48,17 +48,17 @@ class PoolFile {
                                                       TurnPatience patience);
   static Result<std::shared_ptr<PoolFile>> open_for_writing(const SqliteSettings& settings, const LogOptions& options,
                                                             TurnPatience patience);
-  // At settings.path. Nothing if the pool has to be elsewhere, which is then noted in `first`.
+  // At settings.path. Nothing if the pool has to be elsewhere.
   static Result<std::shared_ptr<PoolFile>> open_first(const SqliteSettings& settings, const LogOptions& options,
-                                                      TurnPatience patience, std::optional<FileId>& first);
-  // At settings.own_path. If it has to be created, `first` is what may stand in the way at settings.path.
+                                                      TurnPatience patience);
+  // At settings.own_path. It is created there only if another pool's file is at settings.path, or if it belongs apart.
   static Result<std::shared_ptr<PoolFile>> open_own(const SqliteSettings& settings, const LogOptions& options,
-                                                    TurnPatience patience, const std::optional<FileId>& first);
+                                                    TurnPatience patience);
   // With the write turn held, which is that of `wake`. A file that is opened takes over `wake`, and the turn is
   // released.
   static Result<std::shared_ptr<PoolFile>> open_here(const SqliteSettings& settings, const std::string& path,
                                                      const LogOptions& options, std::unique_ptr<WakeFile>& wake,
-                                                     WriteTurn& turn, std::optional<FileId>* first);
+                                                     WriteTurn& turn, bool shared);
 
   PoolFile(std::string path, std::string other_path, std::string pool, std::uint32_t shards,
            std::unique_ptr<WakeFile> wake, Proof proof)
