@@ -99,6 +99,7 @@ class Run:
             print(f"{time.strftime('%T')} round {number}: {fault.__name__}", flush=True)
         fault(pool, dice)
         healed = time.monotonic()
+        pool.start_again()
         for worker in pool.dead_workers():
             self.found.append(f"round {number}: worker {worker} died of {fault.__name__}")
             pool.workers.pop(worker)

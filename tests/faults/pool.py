@@ -212,6 +212,7 @@ class Pool:
         last = ""
         while True:
             asked = time.monotonic()
+            self.start_again()
             missing = self.missing()
             if not missing:
                 return asked - since, last
@@ -222,6 +223,14 @@ class Pool:
 
     def dead_workers(self):
         return [number for number, process in self.workers.items() if process.poll() is not None]
+
+    def start_again(self):
+        """Workers that could not start because their engine did not answer, as a service manager would."""
+        for number in self.dead_workers():
+            said = (self.folder / f"worker-{number}.log").read_text(errors="replace")
+            if '"event":"ready"' not in said and '"code":"unavailable"' in said:
+                self.workers.pop(number)
+                self.start_worker()
 
     def leave(self):
         for process in self.workers.values():
