@@ -28,7 +28,7 @@ class KafkaNode:
     cluster."""
 
     def __init__(self, folder, node, roles, voters=None, more="", ways=()):
-        """`ways`: pairs of ports. Who comes by the first one is told that the broker is at the second one."""
+        """`ways`: pairs of ports. A client that connects to the first port is sent on to the second."""
         self.folder = pathlib.Path(folder)
         self.node = node
         self.roles = roles

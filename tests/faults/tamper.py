@@ -431,10 +431,11 @@ class Run:
                 self.start_dead_workers()
                 still = "" if alone else self.refusal(self.dispatch_residents())
                 refused = still or refused
-            if took > allowed_s:
-                return f"after {took:.1f} s: {self.gauge.alive}; {refused}"
+            # First: without further patience both limits are the same.
             if refused and took > self.lease + 2:
                 return "refused: " + refused
+            if took > allowed_s:
+                return f"after {took:.1f} s: {self.gauge.alive}"
             time.sleep(0.02)
 
     @staticmethod

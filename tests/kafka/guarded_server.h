@@ -1,7 +1,7 @@
 #pragma once
 
-// A broker that knows its users: `worker` and `stranger`, with the password "hidden". They have the rights that an
-// administrator gives them. Whoever comes by `brokers()` is the administrator.
+// A broker with two users, `worker` and `stranger`, whose password is "hidden". They have only the rights that an
+// administrator gives them. A client that connects to `brokers()` is the administrator.
 
 #include <string>
 #include <vector>

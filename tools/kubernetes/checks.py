@@ -136,7 +136,7 @@ def worker_of(job, pod):
 
 
 def signalled(job, process_of, number):
-    """Sends a signal to a process in the container of partition 1. What comes of it."""
+    """Sends a signal to a process in the container of partition 1, and returns what the job did then."""
     pod = f"{POOL}-1"
     before, epoch = restarts(job.replicas()[pod]), job.epochs()[1]
     began = time.monotonic()

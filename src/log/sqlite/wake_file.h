@@ -91,8 +91,8 @@ class WakeFile {
   // With the write turn held. A user that finds the pool removed has just created this file again, for nothing: it
   // goes, unless a database is there.
   void drop_if_orphan(const WakeMap& held) const;
-  // The same for one who could not get the write turn: it may have made the file. Does nothing if somebody else has the
-  // turn, who then does it.
+  // The same without the write turn, for a user that gave up waiting for it but may have created the file. If another
+  // user has the turn, that one drops the file.
   void drop_orphan() const;
 
   const std::string& path() const { return path_; }
